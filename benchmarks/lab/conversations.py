@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.hosts.claude_code import calls, entries
 from hooks.utils.hosts.claude_code.moments import is_answer
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.hosts.claude_code.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
@@ -122,7 +123,7 @@ def _messages(path: str, index: Index) -> Iterator[Message]:
             if isinstance(block.get("text"), str):
                 yield Message(entry["type"], block["text"])
             elif block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
-                yield Message(ASSISTANT, "", [Use(block["id"], str(block.get("name")), block["input"])])
+                yield Message(ASSISTANT, "", [Use(block["id"], TOOLS.of(str(block.get("name"))), block["input"])])
             elif block.get("type") == "tool_result":
                 text = calls.text_of_blocks(block.get("content"))[0]
                 yield Message(USER, "", (), [Shown(block["tool_use_id"], text, block.get("is_error") is True)])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hooks.utils.answers import clear, ids, phrases, report, timeline
 from hooks.utils.answers.details import detail_lines
 from hooks.utils.answers.panel import panel
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import events
 from hooks.utils.policy.planning import Asked
 from hooks.utils.policy.ruleset import PROFILES
@@ -211,7 +212,7 @@ def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that
     planned = _planned(session)
     (row,) = [row for row in planned["results"] if row["label"] == "Read long.ts:1-900"]
     assert (row["state"], planned["profile"]) == ("live", "auto")
-    assert row["need"] == round(shipped.need_model().probability(session.result("T13"), session.state), 4)
+    assert row["need"] == round(shipped.need_model().probability(session.result("T13"), session.state, TOOLS), 4)
     assert all(0 <= row["need"] <= 1 for row in planned["results"])
     assert {row["need"] for row in _planned(session, tier="medium")["results"]} == {None}, "what is forced was not weighed"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import context_carrier, efficiency_tracker, retention_tracker
-from hooks.utils.policy import tiers
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.retention_tracker import (
     HookContext,
     RetentionTracker,
@@ -80,7 +80,7 @@ def test_the_tier_table_is_that_of_the_specification():
 
 
 def test_the_tool_table_is_the_built_in_one():
-    assert RetentionTracker.TOOL_TIERS == tiers.TOOL_TIERS
+    assert TOOLS.tiers == RetentionTracker.TOOL_TIERS
 
 
 # Tiers and triggers.

@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 
 from hooks.utils.hosts.claude_code import entries, stamps, transcript
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
 
@@ -24,7 +25,9 @@ def ids(lines: Lines, tmp_path) -> list[str]:
 
 def rebuilt(lines: Lines, tmp_path, journal=()):
     config = {"tiers": {"session": {"expiry_events": ["supersede", "session_end"]}}}
-    return rebuild.rebuild(lines.write(tmp_path / "t.jsonl"), list(journal), lambda profile: Ruleset.from_config(config, profile)).state
+    return rebuild.rebuild(
+        lines.write(tmp_path / "t.jsonl"), list(journal), lambda profile: Ruleset.from_config(config, TOOLS, profile)
+    ).state
 
 
 def test_results_of_a_plain_session_come_in_the_order_of_their_lines(lines, tmp_path):
@@ -398,7 +401,7 @@ def test_a_placeholder_counts_as_what_it_stands_for(lines, tmp_path):
     lines.entries[2]["message"]["content"][0]["content"] = "[PopKit cleared Bash npm test (old). To see it: popkit restore abcd2345]"
     original = {"abcd2345": '"' + "a result of several words\\n" * 20 + '"'}.get
     state = rebuild.rebuild(
-        lines.write(tmp_path / "t.jsonl"), [], lambda profile: Ruleset.from_config({}, profile), original=original
+        lines.write(tmp_path / "t.jsonl"), [], lambda profile: Ruleset.from_config({}, TOOLS, profile), original=original
     ).state
     assert state.expired["t1"].cleared == "abcd2345"
     assert state.expired["t1"].tokens == whole.expired["t1"].tokens

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from hooks.utils.hosts.claude_code import transcript
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.messages import NO_RESULT
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
@@ -71,7 +72,7 @@ def path_of(lines: Anew, tmp_path) -> str:
 
 
 def rebuilt(lines: Anew, tmp_path, original=None):
-    return rebuild.rebuild(path_of(lines, tmp_path), [], lambda profile: Ruleset.from_config({}, profile), original=original)
+    return rebuild.rebuild(path_of(lines, tmp_path), [], lambda profile: Ruleset.from_config({}, TOOLS, profile), original=original)
 
 
 def live(lines: Anew, tmp_path) -> list[str]:

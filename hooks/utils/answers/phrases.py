@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from .. import hosts
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
+from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
 from . import text
 
-_PATH_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "LS"))
+# What a label of these names is a path.
+_OF_PATHS = READS | EDITS | {FIND, LIST}
 # Triggers that come from another call's content, as against age or the user.
 CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
 
@@ -88,7 +91,7 @@ def shortened(said: str, columns: int) -> str:
     """A label in so many columns: of a path the end is kept, of a command line what it does."""
     said = text.clean(said).strip()
     tool, _, rest = said.partition(" ")
-    if text.width(said) > columns and tool in _PATH_TOOLS and columns > len(tool) + 8:
+    if text.width(said) > columns > len(tool) + 8 and hosts.tool(tool).operation in _OF_PATHS:
         return tool + " " + _path(rest, columns - len(tool) - 1)
     while text.width(said) > columns:
         later = _without_preparation(rest)
@@ -195,7 +198,8 @@ def caused_by(row: dict) -> str:
     for reason in row["ended"]["reasons"]:
         head, colon, tail = text.clean(reason).partition(": ")
         if colon and head.startswith(_CAUSES):
-            return text.clean(tail.removeprefix("Bash ")).strip()
+            tool, _, line = tail.partition(" ")
+            return text.clean(line if hosts.tool(tool).operation == SHELL else tail).strip()
     return ""
 
 

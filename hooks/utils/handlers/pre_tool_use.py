@@ -6,7 +6,7 @@ that it continues, has itself cleared; of anything else nothing is said, and the
 
 from __future__ import annotations
 
-from ..hosts.claude_code.calls import run_as_ours, text
+from ..hosts.claude_code.calls import asked_command, run_as_ours, text
 from ..policy.placeholder import is_handle
 from ..state import live
 
@@ -15,18 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# Of a Bash call these alone may be set: what they do not change is the command and where it runs.
-_HARMLESS = frozenset(("command", "description", "timeout"))
-
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Allows exactly `popkit restore HANDLE`, and hands the host the command under which a project's own `popkit` cannot be meant."""
-    tool_input = payload.get("tool_input")
-    if payload.get("tool_name") != "Bash" or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
-        return None
-    command = tool_input.get("command")
-    if not isinstance(command, str):
-        return None
+    command = asked_command(payload)
     words = command.split(" ")
     if len(words) != 3 or words[:2] != ["popkit", "restore"] or not is_handle(words[2]):
         return None
@@ -42,6 +34,6 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
             "permissionDecisionReason": "popkit restore prints what was cleared from this context",
-            "updatedInput": {**tool_input, "command": ours},
+            "updatedInput": {**payload["tool_input"], "command": ours},
         }
     }

@@ -15,6 +15,7 @@ from ..policy import engine
 from ..policy.calls import Call, FilesChanged
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset
+from ..policy.tools import EDITS
 from . import disk, store
 from .site import Site
 
@@ -158,7 +159,7 @@ def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, m
             if old is None:
                 store.load(paths)  # sets a corrupt one aside
             stored = store.Stored(made.state, old.watched if old else None)
-            done = missed.settle(paths, stored, found, made.index.result_ids)
+            done = missed.settle(paths, stored, found, made.index.result_ids, made.conversation.rules.tools)
             store.save_rebuilt(paths, stored)
             missed.remove(done)
             return True
@@ -239,10 +240,8 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
 
 def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
     """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
-    edited = call.tool_input.get("file_path") or call.tool_input.get("notebook_path") or ""
-    own = edited if call.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not call.outcome.error else ""
-    if own and isinstance(own, str):
-        stored.watched.drop(own)  # the agent itself edits it
+    if call.operation in EDITS and call.path and not call.outcome.error:
+        stored.watched.drop(call.path)  # the agent itself edits it
     decisions = notice_changes(paths, stored, rules, call.at, call.id, disk.LOOKED_AT)
     if commits:
         from . import journal  # seldom

@@ -14,6 +14,7 @@ from hooks.utils.answers.text import as_json
 from hooks.utils.answers.timeline import timeline
 from hooks.utils.config import layers
 from hooks.utils.edges import home
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
@@ -67,7 +68,7 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> dict:
         found = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            found["installed"] = installed.came_with(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
+            found["installed"] = installed.came_with(lab_decisions.read(path), Ruleset.from_config(config, TOOLS)).to_json()
         except past_sessions.Refused:
             found["installed"] = None
         return found
@@ -89,7 +90,7 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> dict:
     popkit_home = _home(environ) or ""
     config = layers.load(home.plugin_root(), popkit_home or None, project)
     journal = _journal(popkit_home, path)
-    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
+    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, TOOLS, profile), sessions.session_id_of(path))
     site = Unwritten(popkit_home, project, sessions.session_id_of(path))
     found = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
     if found.context:

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import worth
 from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.context import ContextState
@@ -69,8 +70,9 @@ class _Fold:
             self.uses.update((use.id, use) for use in said.uses)
             for answer in said.results:
                 use = self.uses.pop(answer.id)
-                told = calls.outcome_of_error if answer.error else functools.partial(calls.outcome_of_text, use.tool, use.input)
-                call = Call(answer.id, use.tool, use.input, told(answer.text))
+                tool = TOOLS.of(use.tool)
+                told = calls.outcome_of_error if answer.error else functools.partial(calls.outcome_of_text, tool, use.input)
+                call = Call(answer.id, tool, use.input, told(answer.text))
                 call.committed = self.commits.files_of(call, answer.text)
                 self.conversation.observe(call)
                 self.places[call.id] = number
@@ -100,6 +102,6 @@ def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> Iterator[Judged]
     number = fold.places.get(result.id, -1)
     answer = next((each for each in dialogue.said[number].results if each.id == result.id), None)
     if number >= 0 and answer is not None and not answer.more:
-        quiet, need = fold.state.quiet_age(result), shipped.need_model().probability(result, fold.state)
+        quiet, need = fold.state.quiet_age(result), shipped.need_model().probability(result, fold.state, TOOLS)
         dead = result.ended is not None and need <= worth.MOST_NEED and not worth.is_in_use(result, quiet)
         yield Judged(number, answer.id, result, answer.text, dead, need, quiet)

@@ -6,6 +6,7 @@ import functools
 
 from hooks.utils.config import layers
 from hooks.utils.edges import home
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @functools.lru_cache(maxsize=1)
 def rules() -> Ruleset:
     """The rules of the shipped configuration."""
-    return Ruleset.from_config(layers.load(home.plugin_root(), None, None))
+    return Ruleset.from_config(layers.load(home.plugin_root(), None, None), TOOLS)
 
 
 @functools.lru_cache(maxsize=1)

@@ -50,7 +50,7 @@ def _end(newest_first: Iterator[dict[str, Any]]) -> End | None:
     at = 0.0
     for entry in newest_first:
         at = at or seconds_of(entry.get("timestamp"))
-        if at and entry.get("type") in ("user", "assistant") and not entry.get("isSidechain"):
+        if at and entry.get("type") in ("user", "assistant") and not entries.is_side(entry):
             return End(at, _goes_on(entry))
     return End(at, False) if at else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.policy import door
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tools import READ
 
 from .measure import Policy, View
 from .sessions import Block
@@ -64,10 +65,10 @@ class Door(Policy):
         if result is None or block.call is None:
             return None
         call = block.call
-        path = result.subjects[0] if call.tool == "Read" and result.subjects else ""
+        path = result.subjects[0] if call.operation == READ and result.subjects else ""
         name = door.name_of(call.tool, call.tool_input, self.cwd)
         return door.Arrival(
-            block.id, call.tool, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
+            block.id, call.traits, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
             (call.tool, call.tool_input) == self.before, block.handle,
         )  # fmt: skip
 

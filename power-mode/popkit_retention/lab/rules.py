@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 
 from hooks.utils.policy.parts import normal_path
+from hooks.utils.policy.tools import EDITS
 
 from .measure import Policy
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from .measure import Choice, View
     from .sessions import Block, Request
 
-EDIT_TOOLS = frozenset(("Edit", "MultiEdit", "NotebookEdit", "Write"))
 _OLD = "[Old tool result content cleared]"
 _LABEL_CHARS = 80
 
@@ -130,7 +130,7 @@ def signature(block: Block) -> str:
 
 def is_edit(block: Block) -> bool:
     """Whether a call changed a file."""
-    return block.call.tool in EDIT_TOOLS and not block.call.outcome.error
+    return block.call.operation in EDITS and not block.call.outcome.error
 
 
 def path_of(block: Block) -> str:

@@ -110,8 +110,8 @@ def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Sessio
         if not side and not reading.session.cwd and isinstance(entry.get("cwd"), str):
             reading.session.cwd = entry["cwd"]
         if isinstance(entry.get("uuid"), str):
-            side = bool(entry.get("isSidechain")) if side is None else side
-            if bool(entry.get("isSidechain")) == side:
+            side = entries.is_side(entry) if side is None else side
+            if entries.is_side(entry) == side:
                 reading.see(entry)
     reading.session.size = index.size
     reading.session.bad += index.bad
@@ -144,9 +144,9 @@ class _Reading:
         """Takes the next entry in."""
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
-            if entry.get("subtype") == "compact_boundary":
+            if entries.is_compaction(entry):
                 kept = self.reader.index.kept.get(entry["uuid"], ())
-                self._compact(Compacted(at, kept, compacted_at(entry.get("compactMetadata"))))
+                self._compact(Compacted(at, kept, compacted_at(entry)))
             elif kind == "user":
                 self._user(entry, at)
             elif kind == "assistant" and is_answer(entry):
@@ -156,7 +156,7 @@ class _Reading:
         # What adds nothing to the conversation stands where it hangs.
         there = len(self.blocks)
         adds = kind == "user" or (kind == "assistant" and is_answer(entry))
-        self.ends[entry["uuid"]] = there if adds else self.ends.get(entry.get("parentUuid"), there)
+        self.ends[entry["uuid"]] = there if adds else self.ends.get(entries.parent_of(entry), there)
         self.last_at = max(at, self.last_at)
 
     def _compact(self, event: Compacted) -> None:
@@ -167,7 +167,7 @@ class _Reading:
         """An entry that follows one before the end begins a new branch; of what comes behind that only the results of calls that stay do
         so too, for those of parallel calls hang off the branch. One that follows none, and is not written once more, begins with a clear
         context."""
-        parent = entry.get("parentUuid", "")
+        parent = entries.parent_of(entry)
         is_first = parent is None and entry["uuid"] not in self.ends
         kept = 0 if is_first else self.ends.get(parent, len(self.blocks))
         rest = self.blocks[kept:]
@@ -203,7 +203,7 @@ class _Reading:
     def _hear(self, text: str, said: int, entry: dict) -> None:
         made = self._add(tokens_of(len(text)))
         made.said = said
-        made.is_summary = bool(entry.get("isCompactSummary"))
+        made.is_summary = entries.is_summary(entry)
         if self.with_texts:
             self.session.texts[made] = text
         if self.with_needs:

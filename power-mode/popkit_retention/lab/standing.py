@@ -28,7 +28,7 @@ def messages_of(view: View) -> list[Message]:
         if block.id and not (block in view.cleared and _is_listed(text)):
             call = block.call
             stub = view.cleared.get(asking[block.id], "") if block.id in asking else ""  # "": the result came back, and was asked for anew
-            use = Use(block.id, call.tool, json.loads(stub) if stub else call.tool_input)
+            use = Use(block.id, call.traits, json.loads(stub) if stub else call.tool_input)
             made += [Message(ASSISTANT, "", [use]), Message(USER, "", (), [Shown(block.id, text, call.outcome.error)])]
         elif block.id and text:
             made.append(Message(USER, text))

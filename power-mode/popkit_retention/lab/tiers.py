@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.config import layers
 from hooks.utils.edges import home
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import planning
 from hooks.utils.policy.events import Tick
 from hooks.utils.policy.ruleset import Ruleset
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def shipped_rules(profile: str | None = None) -> Ruleset:
     """The rules of the shipped configuration under a profile."""
-    return Ruleset.from_config(layers.load(home.plugin_root(), None, None), profile)
+    return Ruleset.from_config(layers.load(home.plugin_root(), None, None), TOOLS, profile)
 
 
 class Tiers(Tracked):

@@ -11,13 +11,17 @@ from __future__ import annotations
 from ...edges import home
 from ...edges.codec import dumps
 from ...edges.system import sha256
-from ...policy.calls import Call, Outcome
+from ...policy.calls import Call, Outcome, text_in
 from ...policy.estimate import image_tokens, wide_chars
+from ...policy.tools import EDITS, FIND, READ, SEARCH, SHELL, Tool
+from .tools import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# Fields of a shell's input that leave the command, and where it runs, as they are.
+_HARMLESS = frozenset(("command", "description", "timeout"))
 # What stands before and behind the folder of our command, for which a command of the model's is run.
 _OURS, _THEN = "PATH='", "' && "
 HASH_CHARS = 32
@@ -29,7 +33,6 @@ _PERSISTED_CHARS = 2_300
 _READ_LINES = 2_000
 _NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
-_ACKS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 
 def text(payload: dict[str, Any], name: str) -> str:
@@ -40,9 +43,10 @@ def text(payload: dict[str, Any], name: str) -> str:
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:
     """The completed call that a PostToolUse or PostToolUseFailure payload tells of; None when it names none."""
-    id, tool = text(payload, "tool_use_id"), text(payload, "tool_name")
-    if not id or not tool:
+    id, name = text(payload, "tool_use_id"), text(payload, "tool_name")
+    if not id or not name:
         return None
+    tool = TOOLS.of(name)
     tool_input = payload.get("tool_input")
     tool_input = _as_asked(tool_input) if isinstance(tool_input, dict) else {}
     if payload.get("hook_event_name") == "PostToolUseFailure":
@@ -51,6 +55,21 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
         outcome = outcome_of(tool, tool_input, payload.get("tool_response"))
     prompt = payload.get("prompt_id")
     return Call(id, tool, tool_input, outcome, now, text(payload, "cwd"), prompt if isinstance(prompt, str) else None)
+
+
+def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
+    """The call of a result that is about to enter, from what the mod tells of it: its tool and input."""
+    tool_input = call.get("input")
+    return Call(id, TOOLS.of(text(call, "tool")), tool_input if isinstance(tool_input, dict) else {}, Outcome(error=error), now, cwd)
+
+
+def asked_command(payload: dict[str, Any]) -> str:
+    """The command line that a PreToolUse payload asks to run in a POSIX shell, if nothing is set beside it that changes what it does; ""
+    for any other."""
+    tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
+    if tool.operation != SHELL or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
+        return ""
+    return text(tool_input, tool.command)
 
 
 def run_as_ours(command: str) -> str:
@@ -72,8 +91,8 @@ def _as_asked(tool_input: dict[str, Any]) -> dict[str, Any]:
 
 def commits(call: Call) -> bool:
     """Whether a call made a git commit."""
-    command = call.tool_input.get("command")
-    if call.outcome.error or not isinstance(command, str) or "commit" not in command or "git" not in command:
+    command = call.command
+    if call.outcome.error or "commit" not in command or "git" not in command:
         return False
     from ...policy.commandline import bash
 
@@ -97,14 +116,14 @@ def hash_content(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def outcome_of(tool: str, tool_input: dict[str, Any], response: object) -> Outcome:
+def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outcome:
     """The outcome of a successful call from the host's structured response (a string counts as the text itself)."""
     if isinstance(response, str):
         return outcome_of_text(tool, tool_input, response)
-    if tool == "Read" and isinstance(response, dict):
+    if tool.operation == READ and isinstance(response, dict):
         return _read(response)
-    if tool in _ACKS:
-        return _ack(tool_input)
+    if tool.operation in EDITS:
+        return _ack(tool, tool_input)
     text, images = _shown(tool, response)
     return _outcome(text, images)
 
@@ -125,16 +144,16 @@ def outcome_of_error(error: str) -> Outcome:
     return outcome
 
 
-def outcome_of_text(tool: str, tool_input: dict[str, Any], text: str) -> Outcome:
+def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcome:
     """The outcome of a successful call from the text that the model got."""
-    if tool in _ACKS:
-        return _ack(tool_input)
-    if tool == "Read":
+    if tool.operation in EDITS:
+        return _ack(tool, tool_input)
+    if tool.operation == READ:
         return _read_text(tool_input, text)
     text = text.strip("\n")
     if text in _NOTHING:
         text = ""
-    if tool in ("Grep", "Glob") and text.startswith("Found "):
+    if tool.operation in (SEARCH, FIND) and text.startswith("Found "):
         text = text.partition("\n")[2]
     return _outcome(text, 0)
 
@@ -146,9 +165,8 @@ def _outcome(text: str, images: int) -> Outcome:
     return Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
 
 
-def _ack(tool_input: dict[str, Any]) -> Outcome:
-    path = tool_input.get("file_path") or tool_input.get("notebook_path")
-    return Outcome(chars=60 + (len(path) if isinstance(path, str) else 0))
+def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:
+    return Outcome(chars=60 + len(text_in(tool_input, *tool.paths)))
 
 
 def _read(response: dict[str, Any]) -> Outcome:
@@ -208,7 +226,7 @@ def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
     return _read_outcome("\n".join(content), first, len(content), first == 1 and not narrowed and len(content) < _READ_LINES)
 
 
-def _shown(tool: str, response: object) -> tuple:
+def _shown(tool: Tool, response: object) -> tuple:
     """(text, image tokens) that a response puts into the context."""
     if isinstance(response, list):
         return _blocks(response)
@@ -221,7 +239,7 @@ def _shown(tool: str, response: object) -> tuple:
     if isinstance(response.get("stdout"), str):
         err = response.get("stderr")
         return (response["stdout"].strip("\n") + ("\n" + err if isinstance(err, str) and err.strip() else "")), 0
-    if isinstance(response.get("content"), str) and tool == "Grep" and response["content"]:
+    if isinstance(response.get("content"), str) and tool.operation == SEARCH and response["content"]:
         return response["content"], 0
     if isinstance(response.get("content"), list):
         return _blocks(response["content"])

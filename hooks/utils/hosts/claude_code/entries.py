@@ -101,6 +101,22 @@ def blocks_of(entry: Entry) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
+def is_side(entry: Entry) -> bool:
+    """Whether an entry is of a subagent."""
+    return bool(entry.get("isSidechain"))
+
+
+def parent_of(entry: Entry) -> str | None:
+    """The uuid of the entry that one follows; None for the first, "" where it does not say."""
+    parent: str | None = entry.get("parentUuid", "")
+    return parent
+
+
+def is_summary(entry: Entry) -> bool:
+    """Whether an entry is what a compaction left of the conversation before it."""
+    return bool(entry.get("isCompactSummary"))
+
+
 def is_compaction(entry: Entry) -> bool:
     """Whether an entry is the boundary of a compaction."""
     return entry.get("subtype") == "compact_boundary"

@@ -19,6 +19,7 @@ from . import calls, entries, usage
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
 from .stamps import seconds_of
+from .tools import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def index(path: str) -> Index:
                 continue
             cwd = cwd or entry.get("cwd")
             version = entry.get("version") or version
-            _learn(entry, found, results[bool(entry.get("isSidechain"))], carried)
-            if isinstance(entry.get("uuid"), str) and chains[bool(entry.get("isSidechain"))].add(entry, found.size):
+            _learn(entry, found, results[entries.is_side(entry)], carried)
+            if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, found.size):
                 found.doubt(f"line {number}: an entry stands in it twice")
     # A subagent's file holds nothing but a side chain.
     _follow(chains[not chains[0].keys], found)
@@ -153,7 +154,7 @@ def _tells(entry: Entry) -> bool:
 def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> None:
     if entry.get("type") == "user":
         ids = [block["tool_use_id"] for block in blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
-        since = carried.since[bool(entry.get("isSidechain"))]
+        since = carried.since[entries.is_side(entry)]
         for id in ids:
             if id in since:
                 found.doubled.add(id)
@@ -197,7 +198,7 @@ class Reader:
         self.commits = Commits()
         self.index = index
         self.original = original
-        self.pending: dict = {}  # tool_use id -> (tool, input) of calls whose result has not come yet
+        self.pending: dict = {}  # tool_use id -> (name of the tool, input) of calls whose result has not come yet
         self.seen: set = set()  # ids of calls whose result has come: a repeated one counts once
         self.cleared: dict = {}
 
@@ -225,7 +226,7 @@ class Reader:
             if entry.get("uuid") in self.index.chain and entries.is_prompt(entry):
                 told.append(Prompted(seconds_of(entry.get("timestamp"))))
         elif is_compaction(entry) and entry.get("uuid") in self.index.chain:
-            kept, tokens = self.index.kept.get(entry["uuid"], ()), usage.compacted_at(entry.get("compactMetadata"))
+            kept, tokens = self.index.kept.get(entry["uuid"], ()), usage.compacted_at(entry)
             told.append(Compacted(seconds_of(entry.get("timestamp")), kept, tokens))
         return told
 
@@ -240,7 +241,7 @@ class Reader:
 
     def call_of(self, entry: Entry, block: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Call:
         """The completed call that a result block tells of; `call` is its (tool, input)."""
-        tool, tool_input = call
+        tool, tool_input = TOOLS.of(call[0]), call[1]
         structure = entry.get("toolUseResult")
         text, images = calls.text_of_blocks(self._content(block))
         if block.get("is_error") is True:

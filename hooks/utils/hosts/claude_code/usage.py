@@ -17,6 +17,7 @@ from .stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Literal
 
     from ...policy.models import Model
@@ -134,8 +135,9 @@ def _window_then(model: Model, at: float) -> int:
     return model.window_before if model.window_before and 0 < at < seconds_of(model.window_since + "T00:00:00Z") else model.window
 
 
-def compacted_at(metadata: object) -> int:
-    """Tokens at which Claude Code compacted a session by itself, from the metadata of the boundary; 0 where a person asked for it."""
+def compacted_at(boundary: Mapping[str, Any]) -> int:
+    """Tokens at which Claude Code compacted a session by itself, from the entry of the boundary; 0 where a person asked for it."""
+    metadata = boundary.get("compactMetadata")
     if not isinstance(metadata, dict) or metadata.get("trigger") != "auto":
         return 0
     return _count(metadata.get("preTokens"))
