@@ -155,7 +155,7 @@ def live_after_an_edit(plugin: Path, home: Path) -> list:
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
     [
-        ("hooks/utils/hosts/claude_code/tools.py", 'Tool("Read", READ, "medium"', 'Tool("Read", READ, "preserved"'),
+        ("hooks/utils/hosts/claude_code/tools.py", '"Read": "medium"', '"Read": "preserved"'),
         ("retention-config.json", '"Read": {', '"Read": {"tier": "preserved",'),
     ],
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import hosts
-from hooks.utils.hosts import claude_code
+from hooks.utils.hosts import protocol
+from hooks.utils.hosts.claude_code import host as claude_code
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import tools
 from hooks.utils.policy.calls import Call, Outcome
@@ -18,7 +18,7 @@ OPERATIONS = {value for name, value in vars(tools).items() if name.isupper() and
 
 
 def test_it_is_the_host_of_every_environment() -> None:
-    assert hosts.of({}) is claude_code
+    assert protocol.of({}) is claude_code
 
 
 def test_a_payload_a_row_and_a_transcript_tell_of_the_same_call(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import hosts
-from hooks.utils.hosts import claude_code
+from hooks.utils.hosts import protocol
 
 ROOT = Path(__file__).parents[2]
 HOSTS = ROOT / "hooks" / "utils" / "hosts"
@@ -44,14 +43,14 @@ def outside() -> list[tuple[str, int, str]]:
     return texts()
 
 
-@pytest.mark.parametrize("host", hosts.ALL, ids=lambda host: host.NAME)
-def test_no_tool_is_known_by_its_name_outside_of_its_host(host: hosts.Host, outside: list[tuple[str, int, str]]) -> None:
+@pytest.mark.parametrize("host", protocol.ALL, ids=lambda host: host.NAME)
+def test_no_tool_is_known_by_its_name_outside_of_its_host(host: protocol.Host, outside: list[tuple[str, int, str]]) -> None:
     named = [(*where, text) for *where, text in outside if text.strip(" :(") in host.TOOLS]
     assert [each for each in named if each[0] not in NAMING and (each[0], each[2]) not in KEYS] == []
 
 
 def test_what_may_name_tools_does(outside: list[tuple[str, int, str]]) -> None:
-    naming = {module for module, _, text in outside if text in claude_code.TOOLS}
+    naming = {module for module, _, text in outside if text in protocol.of({}).TOOLS}
     assert naming == set(NAMING), "a module that names none any more leaves the list"
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from hooks.utils.answers.putback import undo_lines
 from hooks.utils.hosts.claude_code import entries, transcript
-from hooks.utils.policy.estimate import thinking_tokens
+from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.reclaim import places, thinking
 from hooks.utils.reclaim.access import Opened, Refused
 from tests.examples import examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.system import now as time_of_day
-from ..hosts.claude_code.calls import commits, committed, text
+from ..hosts.claude_code.calls import call_of, commits, committed, text
 from ..state import live
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Feeds the call to its context: the main thread, or the subagent that the payload names."""
     site = live.site_of(payload, environ)
-    call = site.host.call_of(payload, time_of_day(environ)) if site else None
+    call = call_of(payload, time_of_day(environ)) if site else None
     if site is None or call is None:
         return None
     agent_id = text(payload, "agent_id")
@@ -52,5 +52,5 @@ def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: st
     from ..reclaim.repair import repair  # seldom
 
     answer, response = repair(site, payload, call, text(payload, "transcript_path"), agent_id)
-    seen = site.host.call_of({**payload, "tool_response": response}, call.at) if response is not None else None
+    seen = call_of({**payload, "tool_response": response}, call.at) if response is not None else None
     return answer, seen or call

@@ -158,7 +158,7 @@ def learnt(
 def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
     """A result as it came (its `block`, {} for one that stands no more: its call is named all the same); `tool_input`: of the call that it
     answers."""
-    given, tool = tool_input if isinstance(tool_input, dict) else {}, site.host.TOOLS.of(result.tool)
+    given, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
     text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
         result.id, tool, given, result.kind, door.name_of(result.tool, given, cwd), text,

@@ -8,6 +8,7 @@ import time
 
 from .. import archive
 from ..edges import failures, files, home
+from ..hosts import protocol
 from ..policy import door
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
@@ -46,6 +47,7 @@ class Door:
         entered: Callable[[str, str], None] = lambda text, kind: None,
     ) -> None:  # fmt: skip
         self.environ = environ
+        self.host = protocol.of(environ)
         self.session_id = session_id
         self.transcript_path = transcript_path
         self.cwd = cwd
@@ -145,7 +147,7 @@ class Door:
             if not isinstance(call, dict):
                 self._again(context, arrived, agent_id)
                 continue
-            made = self.site.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
+            made = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
             text = self._enter(context, arrived, made, agent_id, began)
             if text is not None:
                 blocks = list(rows.blocks_of(row)) if blocks is None else blocks
@@ -159,7 +161,7 @@ class Door:
         tool, tool_input = self.returning.get(agent_id, {}).pop(arrived.id, ("", {}))
         if not tool:
             return
-        call = self.site.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
+        call = self.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
         found = classify(call, self.cwd, self.rules)
         name, path = door.name_of(tool, tool_input, self.cwd), path_of(call.traits, found.subjects)
         arrival = door.Arrival(arrived.id, call.traits, tool_input, found.kind, name, arrived.text, arrived.error, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .masking import mask
+from .tools import SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Outcome:
 class Call:
     """A tool call that completed, in the order of completion. `tool`: its name at the host · `traits`: what the tool does."""
 
-    __slots__ = ("at", "committed", "cwd", "id", "outcome", "prompt_id", "tool", "tool_input", "traits")
+    __slots__ = ("at", "committed", "cwd", "id", "operation", "outcome", "prompt_id", "tool", "tool_input", "traits")
     name = "call"
 
     def __init__(
@@ -94,17 +95,13 @@ class Call:
         self.id = bounded(id, NAME_CHARS)
         self.tool = bounded(tool.name, NAME_CHARS)
         self.traits = tool
+        self.operation = tool.operation
         self.tool_input = tool_input
         self.outcome = outcome
         self.at = at
         self.cwd = bounded(cwd, TEXT_CHARS)
         self.prompt_id = prompt_id and bounded(prompt_id, NAME_CHARS)  # the host's id of the user's turn, None where it gives none
         self.committed = committed  # files in the commit that this call made: absolute paths, None where git cannot say
-
-    @property
-    def operation(self) -> str:
-        """What it does (tools.py)."""
-        return self.traits.operation
 
     @property
     def path(self) -> str:
@@ -114,16 +111,5 @@ class Call:
     @property
     def command(self) -> str:
         """The command line that it ran, however long; "" for none."""
-        command = self.tool_input.get(self.traits.command)
+        command = self.tool_input.get(self.traits.line) if self.operation in SHELLS else None
         return command if isinstance(command, str) else ""
-
-
-class FilesChanged:
-    """Files changed on disk by other means than the edit tools: path -> "modified" or "deleted"."""
-
-    __slots__ = ("at", "changes")
-    name = "files_changed"
-
-    def __init__(self, changes: dict[str, str], at: float = 0.0):
-        self.changes = changes
-        self.at = at

@@ -123,7 +123,7 @@ def _edit(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
-    pattern = mask(text_in(call.tool_input, call.traits.pattern), tell_apart=True)
+    pattern = mask(text_in(call.tool_input, call.traits.line), tell_apart=True)
     root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := text_in(call.tool_input, name)))
@@ -133,7 +133,7 @@ def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
-    pattern = mask(text_in(call.tool_input, call.traits.pattern, *call.traits.paths), tell_apart=True)
+    pattern = mask(text_in(call.tool_input, call.traits.line, *call.traits.paths), tell_apart=True)
     root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)

@@ -6,10 +6,6 @@ session's own usage calibrates them (`hosts/claude_code/usage.py`).
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 CHARS_PER_TOKEN = {
     "code": 3.2,
     "dialogue": 2.9,
@@ -21,9 +17,6 @@ CHARS_PER_TOKEN = {
 WIDE_CHARS_PER_TOKEN = 0.9  # CJK
 # An image costs width x height / 750 tokens, at most about this many after the API has scaled it.
 IMAGE_TOKENS = 1_600
-# Of the signature of a block of thinking: what it has beside the sealed text (characters), and characters of that text to a token.
-_SEAL_CHARS = 235
-_SEALED_CHARS_PER_TOKEN = 2.7
 
 _ASCII = bytes(range(128))
 _MARKUP = frozenset(("md", "mdx", "markdown", "rst", "json", "jsonl", "json5", "jsonc", "ipynb", "yaml", "yml", "xml", "html", "svg"))
@@ -68,14 +61,3 @@ def image_tokens(width: float, height: float) -> int:
     if width <= 0 or height <= 0:
         return IMAGE_TOKENS
     return max(1, min(IMAGE_TOKENS, round(width * height / 750)))
-
-
-def thinking_tokens(block: dict[str, Any]) -> int:
-    """Estimated tokens of a block of thinking, 0 for any other. A signature (or the `data` of what is redacted) holds the whole of it,
-    sealed, in base64; the text beside it may be a summary, or empty. So it is the larger of what either tells
-    (`benchmarks/thinking_tokens.py`)."""
-    if block.get("type") not in ("thinking", "redacted_thinking"):
-        return 0
-    sealed, text = block.get("signature") or block.get("data"), block.get("thinking")
-    chars = max(0, len(sealed) - _SEAL_CHARS) * 3 // 4 if isinstance(sealed, str) else 0
-    return max(round(chars / _SEALED_CHARS_PER_TOKEN), estimate_tokens(text) if isinstance(text, str) else 0)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 ASSISTANT, USER = "assistant", "user"
 NO_RESULT = "[This call was interrupted: it has no result]"
 _CALL_TOKENS, _RESULT_TOKENS = 12, 8  # what holds a call and a result beside what they say
+# Of the signature of a block of thinking: what it has beside the sealed text (characters), and characters of that text to a token.
+_SEAL_CHARS = 235
+_SEALED_CHARS_PER_TOKEN = 2.7
 
 
 class NotUnderstood(ValueError):
@@ -152,6 +155,17 @@ class _Run:
 def result_tokens(text: str, estimated: int | None = None) -> int:
     """Estimated tokens of a result of this text, or of one that the engine has estimated already."""
     return _RESULT_TOKENS + (estimate_tokens(text) if estimated is None else estimated)
+
+
+def thinking_tokens(block: dict[str, Any]) -> int:
+    """Estimated tokens of a block of thinking, 0 for any other. A signature (or the `data` of what is redacted) holds the whole of it,
+    sealed, in base64; the text beside it may be a summary, or empty. So it is the larger of what either tells
+    (`benchmarks/thinking_tokens.py`)."""
+    if block.get("type") not in ("thinking", "redacted_thinking"):
+        return 0
+    sealed, text = block.get("signature") or block.get("data"), block.get("thinking")
+    chars = max(0, len(sealed) - _SEAL_CHARS) * 3 // 4 if isinstance(sealed, str) else 0
+    return max(round(chars / _SEALED_CHARS_PER_TOKEN), estimate_tokens(text) if isinstance(text, str) else 0)
 
 
 def texts_in(value: object) -> list[str]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Union
-
-    Entry = Union[str, dict[str, Any]]
+    from typing import Any
 
 READ, READ_NOTEBOOK = "read", "read_notebook"  # the contents of a file
 SEARCH, FIND, LIST = "search", "find", "list"  # for text in files, for files by a pattern, what a folder holds
@@ -29,46 +27,45 @@ READS, LOOKUPS = frozenset((READ, READ_NOTEBOOK)), frozenset((SEARCH, FIND, LIST
 
 
 class Tool:
-    """A tool of a host: its `name` there, its `operation`, and the fields of its input that hold what the engine asks for: `paths` of the
-    file or folder, `pattern`, `command`, `written` texts as they stand in the file afterwards, and texts `on_disk`, whose place a stub can
-    take once the call has succeeded. Of several fields the first counts that holds a text. `tier`: see `Tools`."""
+    """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
+    or folder, the `line` that it runs or looks for (a command, a pattern), `written` texts as they stand in the file afterwards, and those
+    whose effect is `on_disk` once the call has succeeded, so that a stub can
+    take their place. Of several the first that holds a text counts."""
 
-    __slots__ = ("command", "name", "on_disk", "operation", "paths", "pattern", "tier", "written")
+    __slots__ = ("line", "name", "on_disk", "operation", "paths", "written")
 
     def __init__(
-        self, name: str, operation: str = OTHER, tier: Entry | None = None, paths: tuple[str, ...] = (), pattern: str = "",
-        command: str = "", written: tuple[str, ...] = (), on_disk: tuple[str, ...] = (),
+        self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
+        on_disk: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name = name
         self.operation = operation
-        self.tier = tier
         self.paths = paths
-        self.pattern = pattern
-        self.command = command
+        self.line = line
         self.written = written
         self.on_disk = on_disk
 
 
 class Tools:
-    """The tools of a host. `tiers`: the tier of each by name, or an object as in a configuration's `tool_overrides`. It may be changed in
-    place; a tool that it does not name has DEFAULT_TIER."""
+    """The tools of a host, from {name: what `Tool` takes behind the name}, and their `tiers`: by name, a tier or an object as in a
+    configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER."""
 
-    __slots__ = ("_first", "_rows", "tiers")
+    __slots__ = ("_rows", "tiers")
 
-    def __init__(self, *rows: Tool) -> None:
-        self._rows: Mapping[str, Tool] = {row.name: row for row in rows}
-        self._first: dict[str, str] = {}
-        for row in rows:
-            self._first.setdefault(row.operation, row.name)
-        self.tiers: dict[str, Entry] = {row.name: row.tier for row in rows if row.tier is not None}
+    def __init__(self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any]) -> None:
+        self._rows = rows
+        self.tiers = tiers
 
     def __contains__(self, name: str) -> bool:
         return name in self._rows
 
     def of(self, name: str) -> Tool:
-        """Return the row of a tool; for a name that is not listed, a row that says no more than the name."""
-        return self._rows.get(name) or Tool(name)
+        """Return a tool; for a name that is not listed, one of which nothing is known but the name."""
+        return Tool(name, *self._rows.get(name, ()))
 
     def first(self, operation: str) -> str:
         """Return the name of the first tool that is listed for an operation, whose tier holds for whatever does the same; "" for none."""
-        return self._first.get(operation, "")
+        for name, row in self._rows.items():
+            if row[0] == operation:
+                return name
+        return ""

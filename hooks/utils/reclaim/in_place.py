@@ -85,7 +85,7 @@ def answer(
     it."""
     try:
         found = carried.pictures(transcript_path, rows)
-        said = messages.paired(carried.without_commands(carried.readable(rows, found, site.host.TOOLS)))
+        said = messages.paired(carried.without_commands(carried.readable(rows, found, site.tools)))
     except (messages.NotUnderstood, OSError) as error:
         raise Declined(str(error)) from None
     conversation = _conversation(site, agent_id, transcript_path, said, now)
@@ -175,7 +175,7 @@ def _with_back(
     with Opened(site.home) as db:
         contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, said, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
-    back = stubs.put_back(said, contents.get, site.host.TOOLS)
+    back = stubs.put_back(said, contents.get, site.tools)
     if [message.to_json() for message in back] == [message.to_json() for message in said]:
         raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)

@@ -13,7 +13,7 @@ from .. import archive
 from ..edges.system import sha256
 from ..hosts.claude_code import entries
 from ..hosts.claude_code.spans import NotUnderstood, content_span
-from ..policy.estimate import thinking_tokens
+from ..policy.messages import thinking_tokens
 from ..state.archived import THINKING
 from .access import Refused, Running
 from .places import Place

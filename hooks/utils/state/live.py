@@ -12,7 +12,6 @@ from ..edges.system import now as time_of_day
 from ..edges.system import os
 from ..hosts.claude_code import calls
 from ..policy import engine
-from ..policy.calls import Call, FilesChanged
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset
 from ..policy.tools import EDITS
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from ..policy.calls import Call
     from ..policy.conversation import Conversation
     from ..policy.events import Event
     from ..policy.lifecycle import Decision
@@ -268,7 +268,8 @@ def notice_changes(
         return []
     for path in changes:
         stored.watched.drop(path)
-    from . import journal  # seldom
+    from ..policy.events import FilesChanged  # seldom
+    from . import journal
 
     store.journal(paths, journal.files_changed(changes, at, call_id))
     return engine.observe(stored.state, FilesChanged(changes, at), rules)

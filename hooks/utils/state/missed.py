@@ -52,7 +52,7 @@ def _row_of(call: Call) -> list[Any]:
             kept[name] = mask(given[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
     kept.update({name: given[name] for name in _NUMBERS if isinstance(given.get(name), int)})
     outcome = {name: getattr(call.outcome, name) for name in _KEPT}
-    found = classify(call, call.cwd, Ruleset.from_config({}, Tools(call.traits)))
+    found = classify(call, call.cwd, Ruleset.from_config({}, Tools({}, {})))
     if found.error or found.kind == kinds.RUN:
         outcome["tail"] = verdict_of(call.outcome.tail, None)
     return [call.id, call.tool, kept, outcome, call.at, call.cwd, call.prompt_id, call.committed]

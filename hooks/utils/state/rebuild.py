@@ -11,7 +11,8 @@ from ..policy import events, kinds, ledger
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
-from ..policy.estimate import estimate_tokens, thinking_tokens
+from ..policy.estimate import estimate_tokens
+from ..policy.messages import thinking_tokens
 from . import journal as journals
 from .again import Again
 from .days import day_of, newest_days

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.utils.policy.estimate import thinking_tokens
+from hooks.utils.policy.messages import thinking_tokens
 
 from .said import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Form, Said, ToolResult, ToolUse, blocks_of, is_thinking, plain, short, text_of
 

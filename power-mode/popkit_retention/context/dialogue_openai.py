@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hooks.utils.policy.estimate import thinking_tokens
+from hooks.utils.policy.messages import thinking_tokens
 
 from .said import (
     ANSWER,

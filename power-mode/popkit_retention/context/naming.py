@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 
-from hooks.utils.policy.masking import shapes
+from hooks.utils.policy import secret_shapes
 from hooks.utils.policy.outline import NAME, PLAIN, outline_of
 from hooks.utils.policy.placeholder import why
 
@@ -86,7 +86,7 @@ def _notice(judged: Judged, names: str) -> str:
 def _harmless(texts: Sequence[Sequence[str]]) -> list[str]:
     """The names of several texts as they are told. What has the shape of a secret is no name."""
     found = dict.fromkeys(name for names in texts for name in names)
-    harmless = set(shapes.without("\n".join(found)).split("\n"))
+    harmless = set(secret_shapes.without("\n".join(found)).split("\n"))
     return [" ".join(name for name in names if name in harmless) for names in texts]
 
 

@@ -11,7 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.policy.estimate import estimate_tokens, thinking_tokens
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.messages import thinking_tokens
 
 from . import pictures
 from .kinds import kind_of

@@ -13,8 +13,9 @@ from hooks.utils.hosts.claude_code import calls, entries, transcript
 from hooks.utils.hosts.claude_code.moments import ASKING, is_answer
 from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.hosts.claude_code.usage import compacted_at, prompt_tokens, usage_of
-from hooks.utils.policy.estimate import estimate_tokens, thinking_tokens
+from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
+from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.policy.placeholder import SHORTEST_HANDLE
 
 from .strings import strings_of, texts_in

@@ -13,15 +13,13 @@ from ...edges.codec import dumps
 from ...edges.system import sha256
 from ...policy.calls import Call, Outcome, text_in
 from ...policy.estimate import image_tokens, wide_chars
-from ...policy.tools import EDITS, FIND, READ, SEARCH, SHELL, Tool
+from ...policy.tools import EDITS, FIND, READ, SEARCH, Tool
 from .tools import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Fields of a shell's input that leave the command, and where it runs, as they are.
-_HARMLESS = frozenset(("command", "description", "timeout"))
 # What stands before and behind the folder of our command, for which a command of the model's is run.
 _OURS, _THEN = "PATH='", "' && "
 HASH_CHARS = 32
@@ -55,21 +53,6 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
         outcome = outcome_of(tool, tool_input, payload.get("tool_response"))
     prompt = payload.get("prompt_id")
     return Call(id, tool, tool_input, outcome, now, text(payload, "cwd"), prompt if isinstance(prompt, str) else None)
-
-
-def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
-    """The call of a result that is about to enter, from what the mod tells of it: its tool and input."""
-    tool_input = call.get("input")
-    return Call(id, TOOLS.of(text(call, "tool")), tool_input if isinstance(tool_input, dict) else {}, Outcome(error=error), now, cwd)
-
-
-def asked_command(payload: dict[str, Any]) -> str:
-    """The command line that a PreToolUse payload asks to run in a POSIX shell, if nothing is set beside it that changes what it does; ""
-    for any other."""
-    tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
-    if tool.operation != SHELL or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
-        return ""
-    return text(tool_input, tool.command)
 
 
 def run_as_ours(command: str) -> str:

@@ -1,4 +1,4 @@
-"""The tools of Claude Code, what each does, and how long its results live unless a configuration says otherwise.
+"""The tools of Claude Code: how long the results of each live unless a configuration says otherwise, and what it does.
 
 `TOOL_TIERS` keeps the names and values of the specification, and knows more tools. What is changed in it changes what results live by.
 """
@@ -24,56 +24,74 @@ from ...policy.tools import (
     TASKS,
     WINDOWS_SHELL,
     WRITE,
-    Tool,
     Tools,
 )
 
-_READ, _EDITED, _ROOT = ("file_path", "notebook_path", "path"), ("file_path", "notebook_path"), ("path",)
-
-TOOLS = Tools(
-    Tool("Read", READ, "medium", _READ),
-    Tool("NotebookRead", READ_NOTEBOOK, "medium", _READ),
-    Tool("Grep", SEARCH, "short", _ROOT, pattern="pattern"),
-    Tool("Glob", FIND, "short", _ROOT, pattern="pattern"),
-    Tool("LS", LIST, "short", _ROOT, pattern="pattern"),
-    Tool("WebSearch", FETCH, "short"),
-    Tool("Edit", EDIT, "ephemeral", _EDITED, written=("new_string",), on_disk=("old_string", "new_string")),
-    Tool("MultiEdit", EDIT, "ephemeral", _EDITED, written=("new_string",)),
-    Tool("Write", WRITE, "ephemeral", _EDITED, written=("content",), on_disk=("content",)),
-    Tool("NotebookEdit", EDIT_NOTEBOOK, "ephemeral", _EDITED, on_disk=("new_source",)),
-    Tool("KillShell", tier="ephemeral"),
-    Tool("TaskStop", tier="ephemeral"),
-    Tool("TaskCreate", tier="ephemeral"),
-    Tool("TaskUpdate", tier="ephemeral"),
-    Tool("TaskList", TASKS, "preserved"),  # of task lists the newest is kept
-    Tool("TaskOutput", REPORT, "session"),
-    Tool("TodoWrite", TASKS, "preserved"),
-    Tool("TodoRead", TASKS),
-    Tool("BashOutput", OUTPUT, "session"),
-    Tool("WebFetch", FETCH, "session"),
-    Tool("Agent", DELEGATE, "session"),
-    Tool("Task", DELEGATE, "session"),  # as older versions call it
-    Tool("Skill", SKILL, "session"),
-    Tool("ToolSearch", tier="session"),
-    Tool("AskUserQuestion", ASK, "preserved"),
-    Tool("ExitPlanMode", PLAN, "preserved"),
-    Tool(
-        "Bash",
-        SHELL,
-        {
-            "default": "session",
-            "patterns": {
-                "git commit": "ephemeral",
-                "git push": "ephemeral",
-                "npm test": "session",
-                "npm run build": "session",
-                "mkdir": "ephemeral",
-                "rm": "ephemeral",
-            },
+TOOL_TIERS = {
+    "Read": "medium",
+    "NotebookRead": "medium",
+    "Grep": "short",
+    "Glob": "short",
+    "LS": "short",
+    "WebSearch": "short",
+    "Edit": "ephemeral",
+    "MultiEdit": "ephemeral",
+    "Write": "ephemeral",
+    "NotebookEdit": "ephemeral",
+    "KillShell": "ephemeral",
+    "TaskStop": "ephemeral",
+    "TaskCreate": "ephemeral",
+    "TaskUpdate": "ephemeral",
+    "TaskList": "preserved",  # of task lists the newest is kept
+    "TaskOutput": "session",
+    "TodoWrite": "preserved",
+    "BashOutput": "session",
+    "WebFetch": "session",
+    "Agent": "session",
+    "Task": "session",
+    "Skill": "session",
+    "ToolSearch": "session",
+    "AskUserQuestion": "preserved",
+    "ExitPlanMode": "preserved",
+    "Bash": {
+        "default": "session",
+        "patterns": {
+            "git commit": "ephemeral",
+            "git push": "ephemeral",
+            "npm test": "session",
+            "npm run build": "session",
+            "mkdir": "ephemeral",
+            "rm": "ephemeral",
         },
-        command="command",
-    ),
-    # Its lines parse well enough as a POSIX shell's; what they run is mostly the same programs.
-    Tool("PowerShell", WINDOWS_SHELL, command="command"),
+    },
+}
+
+_READ, _EDITED, _ROOT = ("file_path", "notebook_path", "path"), ("file_path", "notebook_path"), ("path",)
+TOOLS = Tools(
+    {
+        "Read": (READ, _READ),
+        "NotebookRead": (READ_NOTEBOOK, _READ),
+        "Grep": (SEARCH, _ROOT, "pattern"),
+        "Glob": (FIND, _ROOT, "pattern"),
+        "LS": (LIST, _ROOT, "pattern"),
+        "Edit": (EDIT, _EDITED, "", ("new_string",), ("old_string", "new_string")),
+        "MultiEdit": (EDIT, _EDITED, "", ("new_string",)),
+        "Write": (WRITE, _EDITED, "", ("content",), ("content",)),
+        "NotebookEdit": (EDIT_NOTEBOOK, _EDITED, "", (), ("new_source",)),
+        "Bash": (SHELL, (), "command"),
+        "PowerShell": (WINDOWS_SHELL, (), "command"),  # its lines parse well enough, and run mostly the same programs
+        "BashOutput": (OUTPUT,),
+        "TaskOutput": (REPORT,),
+        "WebFetch": (FETCH,),
+        "WebSearch": (FETCH,),
+        "Agent": (DELEGATE,),
+        "Task": (DELEGATE,),  # as older versions call it
+        "Skill": (SKILL,),
+        "TaskList": (TASKS,),
+        "TodoWrite": (TASKS,),
+        "TodoRead": (TASKS,),
+        "AskUserQuestion": (ASK,),
+        "ExitPlanMode": (PLAN,),
+    },
+    TOOL_TIERS,
 )
-TOOL_TIERS = TOOLS.tiers
