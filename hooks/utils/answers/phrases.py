@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..hosts import protocol
+from ..hosts import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
@@ -91,7 +91,7 @@ def shortened(said: str, columns: int) -> str:
     """A label in so many columns: of a path the end is kept, of a command line what it does."""
     said = text.clean(said).strip()
     tool, _, rest = said.partition(" ")
-    if text.width(said) > columns > len(tool) + 8 and protocol.tool(tool).operation in _OF_PATHS:
+    if text.width(said) > columns > len(tool) + 8 and tool_named(tool).operation in _OF_PATHS:
         return tool + " " + _path(rest, columns - len(tool) - 1)
     while text.width(said) > columns:
         later = _without_preparation(rest)
@@ -199,7 +199,7 @@ def caused_by(row: dict) -> str:
         head, colon, tail = text.clean(reason).partition(": ")
         if colon and head.startswith(_CAUSES):
             tool, _, line = tail.partition(" ")
-            return text.clean(line if protocol.tool(tool).operation == SHELL else tail).strip()
+            return text.clean(line if tool_named(tool).operation == SHELL else tail).strip()
     return ""
 
 

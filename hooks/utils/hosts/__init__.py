@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..policy.tools import Tools
+    from ..policy.tools import Tool, Tools
 
 
 def tools_of(environ: Mapping[str, str]) -> Tools:
@@ -14,3 +14,8 @@ def tools_of(environ: Mapping[str, str]) -> Tools:
     from .claude_code.tools import TOOLS
 
     return TOOLS
+
+
+def tool(name: str) -> Tool:
+    """Return a tool by its name alone, of whichever host: labels do not say which."""
+    return tools_of({}).of(name)

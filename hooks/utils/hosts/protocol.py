@@ -6,7 +6,6 @@ with the rows of the tools that were called.
 
 from __future__ import annotations
 
-from ..policy.tools import Tool
 from .claude_code import host as claude_code
 
 TYPE_CHECKING = False
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 
         NAME: str  # as people call it
         TOOLS: Tools  # what each of its tools does, and which fields of an input hold what
-        REWRITES: frozenset[
-            str
-        ]  # what it lets us change: "arriving" results, what a "compaction" keeps, the "transcript" that it loads again
+        # What it lets us change: results that are "arriving", what a "compaction" keeps, the "transcript" that it loads again.
+        REWRITES: frozenset[str]
 
         def call_of(self, payload: dict[str, Any], now: float) -> Call | None:
             """Return the completed call that a hook's payload tells of; None for another payload."""
@@ -56,8 +54,3 @@ ALL: tuple[Host, ...] = (claude_code,)
 def of(environ: Mapping[str, str]) -> Host:
     """Return the host that a hook, the helper or a command works for."""
     return ALL[0]
-
-
-def tool(name: str) -> Tool:
-    """Return what a tool does, by its name alone, whichever host it is of: for labels, which do not tell."""
-    return next((host.TOOLS.of(name) for host in ALL if name in host.TOOLS), Tool(name))

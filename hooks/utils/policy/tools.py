@@ -28,9 +28,8 @@ READS, LOOKUPS = frozenset((READ, READ_NOTEBOOK)), frozenset((SEARCH, FIND, LIST
 
 class Tool:
     """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
-    or folder, the `line` that it runs or looks for (a command, a pattern), `written` texts as they stand in the file afterwards, and those
-    whose effect is `on_disk` once the call has succeeded, so that a stub can
-    take their place. Of several the first that holds a text counts."""
+    or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
+    they stand in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place."""
 
     __slots__ = ("line", "name", "on_disk", "operation", "paths", "written")
 

@@ -6,7 +6,7 @@ quotes unless it is one bare word, with secrets masked and without control chara
 
 from __future__ import annotations
 
-from ..hosts import protocol
+from ..hosts import tool as tool_named
 from ..policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from ..policy.masking import mask
 from ..policy.placeholder import is_handle
@@ -111,7 +111,7 @@ def _dead(dead: list) -> tuple:
 def _entry(label: str, why: str) -> tuple:
     """(heading, name) of a dead result: `Reads of since-edited files`, `src/a.ts`. Which lines a Read showed is left out."""
     tool, _, rest = label.strip().partition(" ")
-    noun = _NOUNS.get(protocol.tool(tool).operation) if rest.strip() else None
+    noun = _NOUNS.get(tool_named(tool).operation) if rest.strip() else None
     if noun == "Reads":
         path, colon, lines = rest.rpartition(":")
         rest = path if colon and lines and not lines.strip("0123456789-") else rest

@@ -5,27 +5,7 @@
 
 from __future__ import annotations
 
-from ...policy.tools import (
-    ASK,
-    DELEGATE,
-    EDIT,
-    EDIT_NOTEBOOK,
-    FETCH,
-    FIND,
-    LIST,
-    OUTPUT,
-    PLAN,
-    READ,
-    READ_NOTEBOOK,
-    REPORT,
-    SEARCH,
-    SHELL,
-    SKILL,
-    TASKS,
-    WINDOWS_SHELL,
-    WRITE,
-    Tools,
-)
+from ...policy import tools
 
 TOOL_TIERS = {
     "Read": "medium",
@@ -67,31 +47,31 @@ TOOL_TIERS = {
 }
 
 _READ, _EDITED, _ROOT = ("file_path", "notebook_path", "path"), ("file_path", "notebook_path"), ("path",)
-TOOLS = Tools(
+TOOLS = tools.Tools(
     {
-        "Read": (READ, _READ),
-        "NotebookRead": (READ_NOTEBOOK, _READ),
-        "Grep": (SEARCH, _ROOT, "pattern"),
-        "Glob": (FIND, _ROOT, "pattern"),
-        "LS": (LIST, _ROOT, "pattern"),
-        "Edit": (EDIT, _EDITED, "", ("new_string",), ("old_string", "new_string")),
-        "MultiEdit": (EDIT, _EDITED, "", ("new_string",)),
-        "Write": (WRITE, _EDITED, "", ("content",), ("content",)),
-        "NotebookEdit": (EDIT_NOTEBOOK, _EDITED, "", (), ("new_source",)),
-        "Bash": (SHELL, (), "command"),
-        "PowerShell": (WINDOWS_SHELL, (), "command"),  # its lines parse well enough, and run mostly the same programs
-        "BashOutput": (OUTPUT,),
-        "TaskOutput": (REPORT,),
-        "WebFetch": (FETCH,),
-        "WebSearch": (FETCH,),
-        "Agent": (DELEGATE,),
-        "Task": (DELEGATE,),  # as older versions call it
-        "Skill": (SKILL,),
-        "TaskList": (TASKS,),
-        "TodoWrite": (TASKS,),
-        "TodoRead": (TASKS,),
-        "AskUserQuestion": (ASK,),
-        "ExitPlanMode": (PLAN,),
+        "Read": (tools.READ, _READ),
+        "NotebookRead": (tools.READ_NOTEBOOK, _READ),
+        "Grep": (tools.SEARCH, _ROOT, "pattern"),
+        "Glob": (tools.FIND, _ROOT, "pattern"),
+        "LS": (tools.LIST, _ROOT, "pattern"),
+        "Edit": (tools.EDIT, _EDITED, "", ("new_string",), ("old_string", "new_string")),
+        "MultiEdit": (tools.EDIT, _EDITED, "", ("new_string",)),
+        "Write": (tools.WRITE, _EDITED, "", ("content",), ("content",)),
+        "NotebookEdit": (tools.EDIT_NOTEBOOK, _EDITED, "", (), ("new_source",)),
+        "Bash": (tools.SHELL, (), "command"),
+        "PowerShell": (tools.WINDOWS_SHELL, (), "command"),  # its lines parse well enough, and run mostly the same programs
+        "BashOutput": (tools.OUTPUT,),
+        "TaskOutput": (tools.REPORT,),
+        "WebFetch": (tools.FETCH,),
+        "WebSearch": (tools.FETCH,),
+        "Agent": (tools.DELEGATE,),
+        "Task": (tools.DELEGATE,),  # as older versions call it
+        "Skill": (tools.SKILL,),
+        "TaskList": (tools.TASKS,),
+        "TodoWrite": (tools.TASKS,),
+        "TodoRead": (tools.TASKS,),
+        "AskUserQuestion": (tools.ASK,),
+        "ExitPlanMode": (tools.PLAN,),
     },
     TOOL_TIERS,
 )
