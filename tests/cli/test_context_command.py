@@ -12,7 +12,7 @@ import pexpect
 import pytest
 
 from hooks.utils.edges import home
-from hooks.utils.host.projects import folder_name
+from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.operations.context import answer
 from popkit_retention.cli import main as main_module
 from popkit_retention.cli.main import COMMANDS, main

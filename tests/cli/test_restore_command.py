@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.host.projects import folder_name
+from hooks.utils.hosts.claude_code.projects import folder_name
 from popkit_retention.cli.main import main
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hooks.utils import flag_parser, text
 from hooks.utils.context_table import CONTEXT
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.operations import arguments
 from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures
@@ -104,7 +105,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
 
 def _clears(session: Scenario, profile: str, asked: Asked, found: dict, tokens: int) -> list:
     """What a clear answers under a profile: as a dry run, where it does not pay, where it was done."""
-    rules, session.rules = session.rules, Ruleset.from_config(session.config, profile)
+    rules, session.rules = session.rules, Ruleset.from_config(session.config, TOOLS, profile)
     model = ("claude-opus-4-8", "claude-fable-5-2")[tokens % 2]
     plan = planned(session, asked, prompt=tokens, model=model)
     cold = planned(session, asked, cold=True, prompt=tokens, model=model)

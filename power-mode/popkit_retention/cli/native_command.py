@@ -9,7 +9,7 @@ import shlex
 import sys
 
 from hooks.utils import text
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.text import clean
 
 from . import native_settings, screen

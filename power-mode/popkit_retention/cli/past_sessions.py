@@ -6,7 +6,7 @@ import os
 import sys
 
 from hooks.utils import text
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import sys
 from hooks.utils.edges import failures, home
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.host import usage
+from hooks.utils.hosts.claude_code import usage
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import live, peek
 
