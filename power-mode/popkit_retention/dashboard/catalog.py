@@ -14,7 +14,7 @@ import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.edges import files, home
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.state import sockets, store
 
 from .ends import End, end_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import text
 from hooks.utils.edges import files
-from hooks.utils.host import entries
+from hooks.utils.hosts.claude_code import entries
 from hooks.utils.policy.masking import mask
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.host import usage
+from hooks.utils.hosts.claude_code import usage
 from hooks.utils.state import peek, session, store
 
 from .heads import head_of, shown

@@ -30,7 +30,7 @@ NOTES_SHARE = 0.4
 # And how much then, each, the commands that more than one session ran and the errors: they spare no look-up, but a failing run.
 COMMANDS_SHARE = ERRORS_SHARE = 0.08
 COMMAND_SESSIONS = 2
-# An error is told once its fix was seen in so many sessions.
+# An error is listed once its fix was seen in so many sessions.
 ERROR_SESSIONS = 2
 # A path spares a look-up more often than a name that is as likely to be wanted.
 # What the most similar episode adds to what its items are worth.

@@ -1,4 +1,4 @@
-"""Memory: items, how they rise and fall, and what of them is told. The one door for commands, hooks' children and other agents' authors."""
+"""Memory of one project over a store: the one interface for commands, hooks' children and authors of other agents."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _FORGET = {BY_USER: _Kind("you said so", True), BY_TOOL: _Kind("an agent's tool 
 
 
 class Memory:
-    """The memory of one project over a store: what is listed, searched and told is this project's; the job is for all. `now` is asked for
+    """The memory of one project over a store: lists, searches and MEMORY.md are this project's; the job is for all. `now` is asked for
     the time (seconds). Every change is logged with its reasons. StoreUnavailable where the store cannot be used."""
 
     def __init__(

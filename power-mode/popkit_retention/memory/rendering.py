@@ -29,7 +29,7 @@ _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 
 @dataclass
 class Entry:
-    """What is to be said of an item, or of several that say the same. `home`: the folder of a path, the file of a name."""
+    """What MEMORY.md lists of an item, or of several that are the same. `home`: the folder of a path, the file of a name."""
 
     kind: str
     text: str

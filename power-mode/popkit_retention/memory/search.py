@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # BM25 (Robertson and Zaragoza, 2009).
 K1, B = 1.5, 0.3
-# What turns lend to those one and two places away. Whoever speaks next speaks of what was said: the turns before lend more.
+# What turns lend to those one and two places away. A turn mostly answers the one before: the turns before lend more.
 NEIGHBOURS = {-1: 0.45, -2: 0.225, 1: 0.3, 2: 0.15}
 CANDIDATES = 100  # items that are ranked; twice as many where likeness may bring up one that shares few terms
 LENDERS = 25  # of the best items the neighbours are looked up

@@ -15,7 +15,7 @@ from hooks.utils.config import remembered
 from hooks.utils.edges import home
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.policy.bookings import Warmed
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import journal, peek, session

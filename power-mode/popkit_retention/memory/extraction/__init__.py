@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hooks.utils.host import branch, entries, responses, transcript
-from hooks.utils.host.moments import is_answer
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code import calls, entries, transcript
+from hooks.utils.hosts.claude_code.moments import is_answer
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
@@ -31,15 +32,15 @@ from .names import Names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.host.entries import Entry
-    from hooks.utils.host.repository import Repository
+    from hooks.utils.edges.repository import Repository
+    from hooks.utils.hosts.claude_code.entries import Entry
     from hooks.utils.policy.calls import Call
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     """Return what the session of a transcript teaches about a repository, `root` being the checkout that it worked in. `session`: its
     id, where that is not the name of the file. Raise OSError when the transcript cannot be read."""
-    names, commands, rules = Names(repository.root), Commands(repository.root), Ruleset.from_config({})
+    names, commands, rules = Names(repository.root), Commands(repository.root), Ruleset.from_config({}, TOOLS)
     notes: dict[str, float] = {}
     began = ended = 0.0
     lookups = tokens = 0
@@ -118,11 +119,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Wrote:
-    """A text of the assistant's, or the input of a call (`tool`, "" for a text), made in the folder `cwd`."""
+    """A text of the assistant's, or the input of a call (`operation`: what it does, "" for a text), made in the folder `cwd`."""
 
     at: float
     cwd: str
-    tool: str
+    operation: str
     given: dict
     text: str
 
@@ -142,8 +143,8 @@ def conversation(path: str) -> Iterator[Asked | Wrote | Returned]:
     reading = _Reading()
     for entry in entries.read(path, Path(path).stat().st_size):
         if isinstance(entry.get("uuid"), str):
-            side = bool(entry.get("isSidechain")) if side is None else side
-            if bool(entry.get("isSidechain")) == side:
+            side = entries.is_side(entry) if side is None else side
+            if entries.is_side(entry) == side:
                 try:
                     yield from reading.see(entry)
                 except RecursionError:  # an input that is nested a thousand deep is nobody's
@@ -152,7 +153,7 @@ def conversation(path: str) -> Iterator[Asked | Wrote | Returned]:
 
 class _Reading:
     def __init__(self) -> None:
-        self.reader = transcript.Reader(branch.Index((0, 0)))
+        self.reader = transcript.Reader(transcript.Index((0, 0)))
         self.pending: dict[str, tuple[str, dict, str]] = {}
         self.answered: set[str] = set()
         self.messages: set[str] = set()
@@ -179,7 +180,7 @@ class _Reading:
                     yield Asked(at, block["text"], by_user)
             elif id in self.pending and id not in self.answered:
                 self.answered.add(id)
-                text, _ = responses.text_of_blocks(block.get("content"))
+                text, _ = calls.text_of_blocks(block.get("content"))
                 tool, given, cwd = self.pending.pop(id)
                 yield Returned(self.reader.call_of(entry, block, (tool, given)), text, cwd)
 
@@ -200,7 +201,7 @@ class _Reading:
                 tool = str(block.get("name") or "")
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (tool, given, cwd)
-                yield Wrote(at, cwd, tool, given, "\n".join(_texts(_changed_input(given))))
+                yield Wrote(at, cwd, TOOLS.of(tool).operation, given, "\n".join(_texts(_changed_input(given))))
 
 
 def _changed_input(given: dict) -> dict:

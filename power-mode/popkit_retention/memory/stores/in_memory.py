@@ -1,4 +1,4 @@
-"""A store in this process's memory: what the protocol means, as plainly as it can be said. Other stores answer as this one does."""
+"""A store in this process's memory: the reference implementation of the protocol. Other stores answer as this one does."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ class SqliteStore:
             problems = [f"{self.path}: {line}" for (line,) in self._db.execute("PRAGMA integrity_check") if line != "ok"]
         if problems:
             return problems
-        with self._writing() as db:  # the check of the index is told like a change
+        with self._writing() as db:  # the check of the index is a statement that writes
             problems = sqlite_schema.problems(db)
         return [*problems, *item_problems(self)]
 
