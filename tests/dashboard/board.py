@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.desk import Desk
 from popkit_retention.dashboard.security import Access
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import CLIENT, Tokens, Used
 from tests.reclaim.shops import SESSION, Shop, worked
 

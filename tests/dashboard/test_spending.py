@@ -19,7 +19,7 @@ from popkit_retention.dashboard import booking
 from popkit_retention.dashboard.others import AGAIN_S, Others
 from popkit_retention.dashboard.problems import Unusable
 from popkit_retention.usage import postgres
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import SessionUsed, Snapshot, Sum
 from tests import debian
 from tests.context import postgresql

@@ -8,8 +8,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..usage.catching_up import catch_up
-from ..usage.opening import configuration, open_store
+from ..usage.database import configuration, open_store
+from ..usage.ingestion import catch_up
 from ..usage.store import DatabaseUnavailable
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..governance.errors import BadRequest, GovernanceError
 from ..governance.errors import NotThere as NothingThere
 from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
 from ..operations import holdings
-from ..usage.opening import login_name
+from ..usage.database import login_name
 from ..views import retention_activity
 from ..views import retention_phrases as phrases
 from .problems import NotOffered, NotThere, Problem, Unusable

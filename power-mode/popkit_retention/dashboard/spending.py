@@ -14,7 +14,7 @@ from hooks.utils.state.days import day_of, days_before
 
 from ..context import usage_log
 from ..usage import budgets, report
-from ..usage.opening import configuration, open_store, server_in, user_in
+from ..usage.database import configuration, open_store, server_in, user_in
 from ..usage.records import SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.store import DatabaseUnavailable

@@ -28,7 +28,7 @@ STORES = (
     "popkit_retention.memory.folder",
     "popkit_retention.governance.folder",
     "popkit_retention.governance.manifests",
-    "popkit_retention.usage.opening",
+    "popkit_retention.usage.database",
     "popkit_retention.dashboard.running",
     "popkit_retention.cli.doctor_command",
     "popkit_retention.cli.statusline_install",

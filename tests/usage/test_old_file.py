@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state.days import day_of
-from popkit_retention.usage import opening
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage import database
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import CLIENT, MOD, TRANSCRIPT
 from popkit_retention.usage.store import DatabaseTooNew, DatabaseUnavailable
 from tests.kit.forks import Forks
 from tests.usage.crowd import all_open
 from tests.usage.homes import House
-from tests.usage.made import BREAKDOWN, NOW, STRATEGY, rows, total
+from tests.usage.records import BREAKDOWN, NOW, STRATEGY, rows, total
 
 AT = "2026-11-23 02:13:20.250000"  # NOW and a quarter of a second, in UTC
 ID = "0f8c1e9a3b1d4c559e0a5d2a7b6c4e11"
@@ -90,7 +90,7 @@ def test_who_only_asks_takes_it_in_too(old: Old) -> None:
 
 
 def test_looking_whether_it_can_be_used_takes_nothing_in(old: Old) -> None:
-    assert opening.look(old.environ) == "SQLite on this machine"
+    assert database.check_usable(old.environ) == "SQLite on this machine"
     assert old.path.exists()
     assert not old.new.exists()
 
@@ -140,7 +140,7 @@ def test_where_a_part_cannot_be_taken_in_nothing_is_and_the_old_file_stays(old: 
     old.change(spoils)
     before = old.path.read_bytes()
     for create in (True, False):
-        with pytest.raises(DatabaseUnavailable, match=r"context\.sqlite cannot be taken into usage\.sqlite .* or move it away"):
+        with pytest.raises(DatabaseUnavailable, match=r"context\.sqlite cannot be imported into usage\.sqlite .* or move it away"):
             open_store(old.environ, create)
     assert old.path.read_bytes() == before
     with closing(sqlite3.connect(old.new)) as db:

@@ -1,7 +1,7 @@
-"""What a PostgreSQL that is configured has yet to be told of requests that were booked here.
+"""Replication of requests that were recorded here to the configured PostgreSQL.
 
-A server that is named for the first time is told of the current month and of what comes: a month's limit needs no more, and nobody decided
-to share what was before. What it cannot be told waits, and is told the next time.
+A newly configured server gets the current month and what follows: a month's limit needs no more, and nobody decided to share what was
+before. What cannot be sent stays queued for the next time.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from .sqlite import SqliteStore
     from .store import Statements
 
-_WAITING = f"""SELECT number, {", ".join("used." + name for name in USAGE)} FROM unsent
+_PENDING = f"""SELECT number, {", ".join("used." + name for name in USAGE)} FROM unsent
 LEFT JOIN context_usage AS used ON used.source = unsent.source AND used.request_id = unsent.request_id
 ORDER BY number LIMIT {AT_ONCE}"""
 _NOTE = ("INSERT OR REPLACE INTO unsent (source, request_id) VALUES", "(:source, :request_id)", "")
 
 
-class Share:
-    """With the server that is configured, None for none; `now`: seconds since 1970."""
+class Replication:
+    """The queue for the configured server, None for none; `now`: seconds since 1970."""
 
     def __init__(self, store: SqliteStore, server: Server | None, now: float) -> None:
         self._store = store
         self._server = server
         self._now = now
         with store.reading() as db:
-            known = db.ask("SELECT name, since FROM server")
+            rows = db.ask("SELECT name, since FROM server")
         name = f"{server.host}:{server.port}/{server.name}" if server else ""
-        if [known_name for known_name, _ in known] != ([name] if name else []):
+        if [known_name for known_name, _ in rows] != ([name] if name else []):
             self._begin(name)
-            known = [(name, month_of(now))]
-        self._since = known[0][1] if name else ""
+            rows = [(name, month_of(now))]
+        self._since = rows[0][1] if name else ""
 
     def _begin(self, name: str) -> None:
-        """Another server is meant from now on, or none."""
+        """Start over for another server, or for none."""
         with self._store.writing() as db:
             db.change("DELETE FROM server")
             db.change("DELETE FROM unsent")
@@ -52,41 +52,41 @@ class Share:
                 wanted = f"SELECT source, request_id FROM context_usage WHERE source <> '{CLIENT}' AND day >= :since"
                 db.change(f"INSERT INTO unsent (source, request_id) {wanted}", since=since)
 
-    def note(self, db: Statements, used: Iterable[Used]) -> None:
-        """Note what is booked within the caller's transaction, for it to be sent."""
+    def enqueue(self, db: Statements, used: Iterable[Used]) -> None:
+        """Queue requests within the caller's transaction."""
         if self._server is not None:
             rows = [{"source": each.source, "request_id": name_of(each.request_id)} for each in used if day_of(each.at) >= self._since]
             if rows:
                 db.insert(*_NOTE, rows)
 
     def send(self, snapshot_days: int) -> None:
-        """Tell the server of what waits, and remove what is old there. DatabaseUnavailable."""
+        """Send the queue to the server, and remove old rows there. DatabaseUnavailable."""
         if self._server is None:
             return
-        waiting = self._waiting()
-        if not waiting:
+        pending = self._pending()
+        if not pending:
             return
         from .postgres import PostgresStore  # what it needs takes a while to load
 
         with PostgresStore(self._server) as shared:
-            while waiting:
+            while pending:
                 try:
-                    shared.write(_used(row) for _, *row in waiting if row[0] is not None)
+                    shared.write(_used(row) for _, *row in pending if row[0] is not None)
                 except NotWritable:
-                    pass  # it would keep all behind it waiting for ever
+                    pass  # it would block the queue for ever
                 with self._store.writing() as db:
-                    for number, *_ in waiting:
+                    for number, *_ in pending:
                         db.change("DELETE FROM unsent WHERE number = :number", number=number)
-                waiting = self._waiting()
+                pending = self._pending()
             shared.sweep(self._now, snapshot_days)
 
-    def _waiting(self) -> Sequence[Sequence[Any]]:
+    def _pending(self) -> Sequence[Sequence[Any]]:
         with self._store.reading() as db:
-            return db.ask(_WAITING)
+            return db.ask(_PENDING)
 
 
-def waiting(store: SqliteStore) -> int:
-    """Return how many requests a server has yet to be told of."""
+def pending(store: SqliteStore) -> int:
+    """Return how many requests are yet to be sent to a server."""
     with store.reading() as db:
         ((count,),) = db.ask("SELECT count(*) FROM unsent")
     return int(count)

@@ -1,4 +1,4 @@
-"""Which store the user's configuration means: SQLite in our folder, or a PostgreSQL."""
+"""The database that the user's configuration names, SQLite in our folder or a PostgreSQL, and doctor's check of it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hooks.utils.edges.storage import OK, WARNING, Check, Storage
 from hooks.utils.text import clean, counted
 
 from .. import extras
-from . import earlier, sharing
+from . import replication
 from .address import WHOLE, BadAddress, server_of
 from .budgets import limits_of
-from .sqlite import FILE, WORDS, SqliteStore
+from .sqlite import FILE, WORDS, SqliteStore, has_old_file
 from .store import DatabaseUnavailable
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ _NAME = "budget"  # of the check
 
 def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the user's settings `context`. NoHome."""
-    found: dict[str, Any] = remembered.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
-    return found
+    context: dict[str, Any] = remembered.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
+    return context
 
 
 def open_store(environ: Mapping[str, str] = os.environ, create: bool = True) -> UsageStore:
-    """Open the store that the user's configuration means. DatabaseUnavailable; FileNotFoundError, without `create`, where nobody has made
-    its file or its tables yet. NoHome."""
+    """Open the configured store. DatabaseUnavailable; FileNotFoundError, without `create`, where its file or tables do not exist yet.
+    NoHome."""
     server = server_in(environ)
     if server is None:
         return open_local(environ, create)
@@ -50,21 +50,21 @@ def open_local(environ: Mapping[str, str], create: bool = True) -> SqliteStore:
     return SqliteStore(os.path.join(home.popkit_home(environ), FILE), create)
 
 
-def look(environ: Mapping[str, str]) -> str:
-    """Return what a person calls the database that the configuration means, once it has turned out that it can be used; nothing is made or
-    changed. DatabaseUnavailable, NoHome."""
+def check_usable(environ: Mapping[str, str]) -> str:
+    """Check that the configured database can be used; return its name for people. Creates and changes nothing. DatabaseUnavailable,
+    NoHome."""
     server = server_in(environ)
-    if server is None and earlier.is_there(os.path.join(home.popkit_home(environ), FILE)):
-        return WORDS  # opening it would take in the earlier one
+    if server is None and has_old_file(os.path.join(home.popkit_home(environ), FILE)):
+        return WORDS  # opening it would import the old file
     try:
         open_store(environ, create=False).close()
     except FileNotFoundError:
-        pass  # nobody has written anything yet
+        pass  # nothing was written yet
     return server.words if server else WORDS
 
 
 def server_in(environ: Mapping[str, str]) -> Server | None:
-    """Return the server that the user's configuration means; None for SQLite in our folder. DatabaseUnavailable, NoHome."""
+    """Return the configured server; None for SQLite in our folder. DatabaseUnavailable, NoHome."""
     try:
         return server_of(configuration(environ)["database"], environ, login_name(environ))
     except BadAddress as error:
@@ -72,17 +72,17 @@ def server_in(environ: Mapping[str, str]) -> Server | None:
 
 
 def is_asked_for(context: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
-    """Return whether the user has set anything that usage is booked for: a limit or a database. `context`: the settings of that name."""
+    """Return whether the user has set anything that needs usage: a limit or a database. `context`: the settings of that name."""
     return limits_of(context).any or bool(context.get("database") or environ.get(WHOLE))
 
 
 def user_in(environ: Mapping[str, str]) -> str:
-    """Return who sessions here are booked to: the configured user, else who has logged in. NoHome."""
+    """Return the user whose sessions these are: the configured one, else the login name. NoHome."""
     return configuration(environ)["user"] or login_name(environ)
 
 
 def login_name(environ: Mapping[str, str]) -> str:
-    """Return who has logged in here."""
+    """Return the login name."""
     import getpass
 
     named = next((environ[key] for key in ("LOGNAME", "USER", "USERNAME") if environ.get(key)), "")
@@ -96,8 +96,8 @@ def login_name(environ: Mapping[str, str]) -> str:
 
 
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
-    """Return what doctor finds of limits, database and traces: whether what the configuration asks for can be used. Changes nothing, and
-    asks nothing of a database that nobody has asked for."""
+    """Return doctor's check of limits, database and traces: whether what is configured can be used. Changes nothing, and opens no database
+    that is not configured."""
     context = layers.load(home.plugin_root(), popkit_home, None).get("context") or {}
     limits = sum(limit is not None for limit in limits_of(context))
     facts: dict[str, Any] = {"limits": limits, "waiting": 0}
@@ -106,19 +106,19 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     if context.get("traces") and not extras.place_of("traces", environ):
         return Check(_NAME, WARNING, "context.traces is set, but nothing can send them", "popkit setup traces", **facts)
     try:
-        facts["waiting"] = _waiting(environ)
-        facts["database"] = _look(environ)
+        facts["waiting"] = _pending(environ)
+        facts["database"] = _checked_name(environ)
     except (DatabaseUnavailable, OSError) as error:
         return Check(_NAME, WARNING, clean(str(error)), "Contexts are built without limits, and nothing is booked, until then.", **facts)
-    said = f"{counted(limits, 'limit')}; {clean(facts['database'])}" + ("; traces are sent" if context.get("traces") else "")
-    said += f"; {counted(facts['waiting'], 'request')} to be sent there with the next popkit budget" if facts["waiting"] else ""
-    return Check(_NAME, OK, said, **facts)
+    summary = f"{counted(limits, 'limit')}; {clean(facts['database'])}" + ("; traces are sent" if context.get("traces") else "")
+    summary += f"; {counted(facts['waiting'], 'request')} to be sent there with the next popkit budget" if facts["waiting"] else ""
+    return Check(_NAME, OK, summary, **facts)
 
 
-def _look(environ: Mapping[str, str]) -> str:
-    """Return what a person calls the database; DatabaseUnavailable where it cannot be used. Another interpreter may have its driver."""
+def _checked_name(environ: Mapping[str, str]) -> str:
+    """Check the database in an interpreter that has its driver; return its name for people. DatabaseUnavailable."""
     if server_in(environ) is None:
-        return look(environ)
+        return check_usable(environ)
     command = children.command_line(["budget", "--check", "--json"])
     done = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603  ours
     try:
@@ -130,12 +130,12 @@ def _look(environ: Mapping[str, str]) -> str:
     raise DatabaseUnavailable(answer["error"])
 
 
-def _waiting(environ: Mapping[str, str]) -> int:
-    """Return how many requests a server has yet to be told of."""
+def _pending(environ: Mapping[str, str]) -> int:
+    """Return how many requests are yet to be sent to a server."""
     if server_in(environ) is None:
         return 0
     try:
-        return sharing.waiting(open_local(environ, create=False))
+        return replication.pending(open_local(environ, create=False))
     except FileNotFoundError:
         return 0
 

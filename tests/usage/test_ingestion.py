@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.edges import home
-from popkit_retention.usage import catching_up, reading
-from popkit_retention.usage.opening import open_local
+from popkit_retention.usage import ingestion
+from popkit_retention.usage.database import open_local
 from popkit_retention.usage.records import CLIENT, DAY_S, KEPT_DAYS
 from tests.kit.forks import Forks
 from tests.usage.crowd import all_catch_up
 from tests.usage.homes import NOW, House, answer, append, said
-from tests.usage.made import book, used
+from tests.usage.records import book, used
 
 
 @pytest.fixture
@@ -27,13 +27,13 @@ def house(tmp_path: Path) -> House:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """The lines of transcripts that are looked at."""
     lines: list[bytes] = []
-    real = catching_up.used_of
+    real = ingestion.used_of
 
     def looked(line: bytes, *rest: object, **more: object) -> object:
         lines.append(line)
         return real(line, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(catching_up, "used_of", looked)
+    monkeypatch.setattr(ingestion, "used_of", looked)
     return lines
 
 
@@ -170,7 +170,7 @@ def test_a_session_whose_id_is_no_file_name_is_booked_under_its_id(house: House)
     house.begin("s1", transcript=str(path))
     house.catch_up()
     assert house.used("s1").requests == 1, "its folder's name counts where the transcript has another"
-    assert catching_up._id_of(home.safe_name("ä"), "/t/ä.jsonl") == "ä"
+    assert ingestion._id_of(home.safe_name("ä"), "/t/ä.jsonl") == "ä"
 
 
 def test_a_folder_that_is_being_removed_is_no_session(house: House) -> None:
@@ -299,11 +299,11 @@ def test_processes_that_catch_up_at_once_book_everything_once(forks: Forks, hous
 
 
 def test_much_is_booked_in_several_transactions_and_progress_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catching_up, "_ROWS", 10)
+    monkeypatch.setattr(ingestion, "_ROWS", 10)
     for number in range(4):
         append(house.begin(f"s{number}"), *[answer(f"m{number}-{of}") for of in range(25)])
     told: list[tuple[int, int]] = []
-    assert catching_up.catch_up(house.environ, lambda done, whole: told.append((done, whole))) == 100
+    assert ingestion.catch_up(house.environ, lambda done, whole: told.append((done, whole))) == 100
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert {whole for _, whole in told} == {4 * 25 * len(answer("m0-10")) - 4 * 10}
 
@@ -311,7 +311,7 @@ def test_much_is_booked_in_several_transactions_and_progress_is_told(house: Hous
 def test_where_booking_fails_it_is_read_again_the_next_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     append(house.begin(), answer("m1"))
     with monkeypatch.context() as patch:
-        patch.setattr(catching_up.sharing.Share, "note", lambda *_: 1 / 0)
+        patch.setattr(ingestion.replication.Replication, "enqueue", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             house.catch_up()
     assert house.used().requests == 0
@@ -322,5 +322,5 @@ def test_where_booking_fails_it_is_read_again_the_next_time(house: House, monkey
 def test_a_mark_is_of_a_regular_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="regular"):
-        reading.read_on(str(tmp_path / "pipe"), None, print)
-    assert reading.mark_of(str(tmp_path / "none")) is None
+        ingestion.read_on(str(tmp_path / "pipe"), None, print)
+    assert ingestion.mark_of(str(tmp_path / "none")) is None

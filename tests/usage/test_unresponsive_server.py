@@ -20,14 +20,14 @@ from popkit_retention.context.clients.wrapping import with_context
 from popkit_retention.context.service import ContextService, configured_service
 from popkit_retention.usage import postgres, writer
 from popkit_retention.usage.address import Server
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.store import DatabaseUnavailable
 from tests.context import postgresql
 from tests.context.clients.callers import KINDS, Kind
 from tests.context.clients.providers import TEXT, Providers
 from tests.context.silent import Way
 from tests.patience import HANG_S, until
-from tests.usage.made import cut_off, rows
+from tests.usage.records import cut_off, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -129,7 +129,7 @@ def test_while_nobody_answers_requests_go_out_and_what_they_used_waits(
         for kind in KINDS:
             asks(api, service, kind, 1)
         assert not log.flush(3.0)
-        assert len(log._writer._waiting) + log._writer._writing == 2 * len(KINDS)
+        assert len(log._writer._queue) + log._writer._writing == 2 * len(KINDS)
         service.close()
     finally:
         nobody.close()
