@@ -16,7 +16,7 @@ from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state.collecting import HOOK
 from hooks.utils.text import quote as shown
 
-from ..governance import hourly
+from ..governance import hourly_job
 from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.errors import Conflict, Damaged, GovernanceError
@@ -181,7 +181,7 @@ def _gc(asked: Asked) -> Answer:
     if "auto" in asked.flags:
         if others := [name for name in asked.flags if name not in ("auto", "quiet", "json")]:
             raise flag_parser.UsageError(f"--auto decides by itself, so --{others[0]} does not go with it")
-        found = hourly.collect(asked.environ)
+        found = hourly_job.collect(asked.environ)
         lines = retention_deeds.collected({**found, "dry_run": False}, asked.now, asked.most, COMMAND)
         return Answer(lines or ["Nothing is due."], found)
     if "quiet" in asked.flags:

@@ -26,7 +26,7 @@ STORES = (
     "hooks.utils.state.sweeping",
     "popkit_retention.extras",
     "popkit_retention.memory.folder",
-    "popkit_retention.governance.folder",
+    "popkit_retention.governance.data_folder",
     "popkit_retention.governance.manifests",
     "popkit_retention.usage.database",
     "popkit_retention.dashboard.running",

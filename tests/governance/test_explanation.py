@@ -9,9 +9,9 @@ import pytest
 from hooks.utils.archive.marks import GRACE_S
 from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Hold, Mark
 from popkit_retention.governance.errors import NotThere
-from popkit_retention.governance.explaining import Explanation, Next, explain
 from popkit_retention.governance.policies import DEFAULT_POLICY
-from tests.governance.kept import DAY, NOW, KeptDomain, Thing
+from popkit_retention.governance.status import Explanation, Next, explain
+from tests.governance.stored import DAY, NOW, KeptDomain, Thing
 
 OLD, YOUNG = NOW - 100 * DAY, NOW - 10 * DAY
 

@@ -1,4 +1,5 @@
-"""Holds: what must stay, whatever its age and its policy. The caller holds the lock and has finished what others left."""
+"""Holds, which keep resources whatever their age and policy; each change is logged first. The caller holds the lock and has completed what
+others left."""
 
 from __future__ import annotations
 
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from .data_folder import Folder
     from .domains import Domain
-    from .folder import Folder
     from .log import Entry, Log
 
 HELD, RELEASED = "held", "released"
-HOLD, RELEASE = "hold", "release"  # the deeds
+HOLD, RELEASE = "hold", "release"  # operations of the log
 _LONGEST = 500  # characters of who, why and a target
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _ID_LETTERS = 6
@@ -28,7 +29,7 @@ _ID_LETTERS = 6
 def add(
     log: Log, domain: Domain, scope: str, target: str, who: str, why: str, until: float | None, by: str, now: float, project: str | None
 ) -> Hold:
-    """Holds what a target names; the Hold. BadRequest for what makes no hold, NotThere for an item that the domain does not have."""
+    """Add a hold on a target; return it. BadRequest for what makes no hold, NotThere for an item that the domain does not have."""
     if scope not in SCOPES:
         raise BadRequest(f"unknown scope {scope!r:.40}. Known: {', '.join(SCOPES)}")
     _check_text("a hold needs to know what it keeps", target)
@@ -47,7 +48,7 @@ def add(
 
 
 def release(log: Log, domain: Domain, hold: Hold, by: str, now: float) -> Hold:
-    """Ends a hold that is in force."""
+    """End a hold that is in force."""
     ids = [hold.target] if hold.scope == ITEM else []
     entry = log.append(RELEASED, domain.name, ids, {"hold": hold.id}, by, now, todo={"do": RELEASE, "id": hold.id, "at": now})
     domain.release_hold(hold.id, now)
@@ -56,7 +57,7 @@ def release(log: Log, domain: Domain, hold: Hold, by: str, now: float) -> Hold:
 
 
 def finish(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Does what an entry tells of, unless it was done."""
+    """Complete a logged operation, unless it was done."""
     todo: Any = entry.todo
     if todo["do"] == HOLD:
         domain.add_hold(Hold(**todo["hold"]))
@@ -65,9 +66,9 @@ def finish(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -
     log.done(entry.number)
 
 
-def found(domains: Sequence[Domain], id: str, now: float) -> tuple[Domain, Hold]:
-    """The hold of this id that is in force at a time (seconds), and whose it is; NotThere for none. A domain that cannot be used keeps no
-    hold of another one from being found."""
+def find(domains: Sequence[Domain], id: str, now: float) -> tuple[Domain, Hold]:
+    """Return the hold of this id that is in force at a time (seconds), and whose it is; NotThere for none. A domain that cannot be used
+    keeps no hold of another one from being found."""
     kept = [(domain, _holds(domain)) for domain in domains]
     for domain, holds in kept:
         for hold in holds if isinstance(holds, list) else ():
@@ -87,12 +88,12 @@ def _holds(domain: Domain) -> list[Hold] | DomainUnavailable:
 
 
 def meant(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:
-    """The one id that a word means, and whose it is; NotThere for none, or several."""
-    found = [(domain, id) for domain in domains for id in (domain.meant(word, project) if word.isprintable() else ())]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NotThere(f"{word!r:.60} could be {', '.join(id for _, id in found)}. Give more of the id")
+    """Return the one id that a word means, and whose it is; NotThere for none, or several."""
+    matches = [(domain, id) for domain in domains for id in (domain.meant(word, project) if word.isprintable() else ())]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise NotThere(f"{word!r:.60} could be {', '.join(id for _, id in matches)}. Give more of the id")
     names = " or ".join(domain.name for domain in domains)
     raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit archive list` show what ids there are")
 

@@ -1,21 +1,85 @@
-"""What is thought of one resource: which rules speak, since when it is as it is, what comes next and when. It changes nothing."""
+"""The status of governance (the policies, what is stored, what of it may be deleted, is protected, marked, held, archived) and the
+explanation of one resource (the rules that apply, since when, what comes next and when). Changes nothing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
+from . import answers, archives
 from .collection import USED_SINCE
 from .domains import ITEM, PROJECT, SESSION
-from .errors import NotThere
+from .errors import DomainUnavailable, NotThere
 from .rules import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD, apply_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .data_folder import Folder
     from .domains import Described, Domain, Hold, Mark
     from .policies import RetentionPolicy
-    from .rules import Resource, Verdict
+    from .policy_file import State
+    from .rules import Applied, Resource, Verdict
+    from .workspace import Part
+
+SOON_DAYS = 7
+_NOTHING: dict[str, object] = {
+    "counts": {"eligible": 0, "protected": 0, "total": 0}, "left_out": 0, "reasons": {},
+    "soon": {"count": 0, "first_at": None}, "marked": 0, "due_at": None, "holds": 0,
+}  # fmt: skip
+
+
+def of(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, now: float) -> dict[str, object]:
+    """Return `revision`, `updated_at`, `archives` {count, bytes}, `domains`, and in `own` the same of each project that has a policy of its
+    own, with its `project`. Of each: `policy`; `unavailable`, why it cannot be used, or ""; `counts` {eligible, protected, total};
+    `left_out`: eligible beyond the limit; `reasons`: how many are protected, by the reason that decides; `soon` {count, first_at}: how many
+    of those become eligible within a week if nobody uses them before, and when the first does; `marked`: how many are to be deleted,
+    `due_at`: from when on the first of them can be, None for none; `holds`: how many are in force."""
+    whole: list[dict[str, object]] = []
+    own: list[dict[str, object]] = []
+    for domain, part in parts:
+        (own if part.is_own else whole).append({**_of_domain(domain, part, now), **part.named})
+    names = [each["domain"] for each in whole]
+    sizes = [each.get("total_size_bytes", 0) for each in archives.summaries(folder) if each["domain"] in names]
+    stored = {"count": len(sizes), "bytes": sum(size for size in sizes if isinstance(size, int))}
+    return {"revision": state.revision, "updated_at": state.updated_at, "domains": whole, "own": own, "archives": stored}
+
+
+def _of_domain(domain: Domain, part: Part, now: float) -> dict[str, object]:
+    head = {"domain": domain.name, "policy": part.policy.to_json()}
+    try:
+        found = apply_rules(part.policy, domain.resources(now, part.project, without=part.without), now)
+        marks = domain.marked().values()
+        holds = sum(each.in_force(now) for each in domain.holds())
+    except DomainUnavailable as error:
+        return {**head, "unavailable": str(error), **_NOTHING}
+    due = min((mark.due_at for mark in marks), default=None)
+    return {
+        **head,
+        "unavailable": "",
+        "counts": answers.counts(found),
+        "left_out": found.left_out,
+        "reasons": dict(Counter(each.reasons[0] for each in found.protected)),
+        "soon": _soon(found, now),
+        "marked": len(marks),
+        "due_at": answers.when(due),
+        "holds": holds,
+    }
+
+
+def _soon(found: Applied, now: float) -> dict[str, object]:
+    """Return how many resources only their age keeps, and not for long."""
+    ages = (each.created_at for each in found.protected if each.reasons == (WITHIN_PERIOD,))
+    ripe = [at + found.policy.older_than_days * DAY_S for at in ages if at is not None]
+    coming = [at for at in ripe if at <= now + SOON_DAYS * DAY_S]
+    return {"count": len(coming), "first_at": answers.when(min(coming, default=None))}
+
+
+# --- the explanation of one resource ------------------------------------------------------------------------------------------------------
+
 
 # The states of a resource, and what can come next.
 HELD, KEPT, READY, MARKED = "on_hold", "kept", "eligible", "marked"
@@ -47,23 +111,23 @@ class Explanation:
     placeholders: list[str]
 
     def to_json(self) -> dict[str, object]:
-        """As a JSON object, its times in ISO 8601."""
-        told = self.described
+        """Return it as a JSON object, its times in ISO 8601."""
+        described = self.described
         return {
-            "domain": self.domain, "id": told.id, "label": told.label, "project": told.project, "session": told.session,
-            "bytes": told.bytes, "created_at": _iso(self.created_at), "state": self.state, "reasons": list(self.reasons),
+            "domain": self.domain, "id": described.id, "label": described.label, "project": described.project, "session": described.session,
+            "bytes": described.bytes, "created_at": _iso(self.created_at), "state": self.state, "reasons": list(self.reasons),
             "since": _iso(self.since), "next": {"what": self.next.what, "at": _iso(self.next.at)} if self.next else None,
             "holds": [
                 {"id": hold.id, "scope": hold.scope, "target": hold.target, "who": hold.who, "why": hold.why,
                  "created_at": _iso(hold.created_at), "until": _iso(hold.until)} for hold in self.holds
             ],
             "marked": {"at": _iso(self.mark.at), "by": self.mark.by} if self.mark else None,
-            "placeholders": self.placeholders, "stands": told.stands,
+            "placeholders": self.placeholders, "stands": described.stands,
         }  # fmt: skip
 
 
 def explain(domain: Domain, id: str, policy: RetentionPolicy, now: float) -> Explanation:
-    """What the policy and the holds say of one id at a time (seconds). NotThere where nothing of that id is stored."""
+    """Return what the policy and the holds say of one id at a time (seconds). NotThere where nothing of that id is stored."""
     resource = next(iter(domain.resources(now, ids=[id])), None)
     described = domain.describe([id]).get(id)
     if resource is None or described is None:
@@ -89,7 +153,7 @@ def _is_about(hold: Hold, resource: Resource, described: Described) -> bool:
 
 
 def _reasons(verdict: Verdict, mark: Mark | None, placeholders: list[str]) -> tuple[str, ...]:
-    """The rules' reasons, and those of a collection: a placeholder keeps what the policy would let go of."""
+    """Return the rules' reasons, and those of a collection: a placeholder keeps what the policy would let go of."""
     reasons = verdict.reasons
     if placeholders:
         reasons = (*(each for each in reasons if each != ELIGIBLE), PLACEHOLDER)
@@ -99,7 +163,7 @@ def _reasons(verdict: Verdict, mark: Mark | None, placeholders: list[str]) -> tu
 
 
 def _state(verdict: Verdict, policy: RetentionPolicy, mark: Mark | None, holds: list[Hold]) -> tuple[str, float | None, Next | None]:
-    """The state, since when, and what comes next."""
+    """Return the state, since when, and what comes next."""
     reasons, born = verdict.reasons, verdict.created_at
     ripe = None if born is None else born + policy.older_than_days * DAY_S
     if reasons == (ELIGIBLE,):

@@ -7,23 +7,22 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from popkit_retention.governance import archiving, collection, restoring
+from popkit_retention.governance import archives, collection, restores
 from popkit_retention.governance.collection import Collection, Collector
+from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.domains import Domain
-from popkit_retention.governance.folder import Folder
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.manifests import Manifest
-from popkit_retention.governance.params import GcParams, resolve_gc_params_with_policy
-from popkit_retention.governance.policies import DEFAULT_POLICY
-from tests.governance.kept import NOW
+from popkit_retention.governance.policies import DEFAULT_POLICY, GcParams, resolve_gc_params_with_policy
+from tests.governance.stored import NOW
 
 FINISHED_BY = {
     "mark": collection.finish_mark,
     "unmark": collection.finish_unmark,
     "delete": collection.finish_delete,
-    "archive": archiving.finish_archive,
-    "remove": archiving.finish_remove,
-    "restore": restoring.finish_restore,
+    "archive": archives.finish_archive,
+    "remove": archives.finish_remove,
+    "restore": restores.finish_restore,
 }
 
 
@@ -68,17 +67,17 @@ class Desk:
         return collection.undo(self.changing, self.domain, ids, now, "user", project)
 
     def archive(self, *ids: str, now: float = NOW, note: str = "") -> Manifest:
-        return archiving.archive(self.folder, self.changing, self.domain, ids, self.policy, now, "user", note)
+        return archives.archive(self.folder, self.changing, self.domain, ids, self.policy, now, "user", note)
 
-    def restore(self, archive_id: str, now: float = NOW, **how: object) -> restoring.Restored:
-        return restoring.restore(self.folder, self.changing, self.domain, archive_id, now, "user", **how)
+    def restore(self, archive_id: str, now: float = NOW, **how: object) -> restores.Restored:
+        return restores.restore(self.folder, self.changing, self.domain, archive_id, now, "user", **how)
 
     def remove(self, archive_id: str, now: float = NOW) -> dict[str, object]:
         with self.changing() as log:
-            return archiving.remove(self.folder, self.domain, log, archive_id, now, "user")
+            return archives.remove(self.folder, self.domain, log, archive_id, now, "user")
 
-    def verify(self, read_data: bool = True) -> list[restoring.Problem]:
-        return restoring.verify(self.folder, self.log, read_data)
+    def verify(self, read_data: bool = True) -> list[restores.Problem]:
+        return restores.verify(self.folder, self.log, read_data)
 
     def logged(self, action: str) -> list[list[str]]:
         """The ids of all entries of an action, oldest first."""

@@ -1,4 +1,4 @@
-"""Archives are verified, and brought back."""
+"""Verification of archives, and their restoration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import manifests
-from .archiving import abandon, names, removed
+from .archives import abandon, names, removed
 from .domains import Content
 from .errors import BadRequest, Damaged, GovernanceError, NotThere, TooNew
 from .manifests import CONTENTS, Item, Manifest
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from .collection import Changing
+    from .data_folder import Folder
     from .domains import Domain
-    from .folder import Folder
     from .log import Entry, Log
 
-# The deed of the log.
+# The operation of the log.
 RESTORE = "restore"
 BATCH = 1_000
 BATCH_BYTES = 8 << 20
@@ -52,7 +52,7 @@ class Restored:
 def verify(
     folder: Folder, log: Log, read_data: bool = False, progress: Callable[[str, int, int], object] = lambda what, done, of: None
 ) -> list[Problem]:
-    """What is wrong with the archives: each manifest is held against its hash and the log, the contents against their size, and with
+    """Return what is wrong with the archives: each manifest is held against its hash and the log, the contents against their size, and with
     `read_data` every byte of them against its hash."""
     logged = _logged(log)
     unfinished = {str((entry.todo or {}).get("archive_id")) for entry in log.unfinished()}
@@ -71,7 +71,7 @@ def restore(
     folder: Folder, changing: Changing, domain: Domain, archive_id: str, now: float, by: str, sound_only: bool = False,
     progress: Callable[[str, int, int], object] = lambda what, done, of: None, most: int = BATCH,
 ) -> Restored:  # fmt: skip
-    """Brings the contents of an archive back; what is there already stays as it is. All of it is verified first: Damaged where anything is
+    """Bring the contents of an archive back; what is there already stays as it is. All of it is verified first: Damaged where anything is
     not as it was written, unless `sound_only` asks for the rest. `changing` holds the lock, with what others left undone done, and gives
     the log; it is held for `most` contents at a time."""
     manifest = manifests.read(folder, archive_id)
@@ -97,7 +97,7 @@ def restore(
 
 
 def finish_restore(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Brings back what a logged deed names; the caller holds the lock. What the archive no longer gives is given up, and that is logged."""
+    """Complete a logged restoration; the caller holds the lock. What the archive no longer holds is abandoned, and that is logged."""
     todo = entry.todo or {}
     wanted = frozenset(todo["ids"])
     try:
@@ -125,7 +125,7 @@ def _put_back(domain: Domain, log: Log, archive_id: str, missing: list[Content],
 
 
 def _read(folder: Folder, manifest: Manifest, wanted: Iterable[str] | None = None) -> Iterator[tuple[Item, bytes | None]]:
-    """The items of an archive (those wanted) and their contents, None where these are not as they were written."""
+    """Return the items of an archive (those wanted) and their contents, None where these are not as they were written."""
     path = os.path.join(manifests.place(folder, manifest.archive_id), CONTENTS)
     try:
         file = manifests.open_file(path)
@@ -179,7 +179,7 @@ def _refusal(manifest: Manifest, damaged: list[str]) -> str:
 
 
 def _logged(log: Log) -> dict[str, str]:
-    """The archives that the log says were written, and the hashes of their manifests."""
+    """Return the archives that the log says were written, and the hashes of their manifests."""
     given_up = {each.details.get("of") for each in log.entries(action="abandoned")}
     gone = removed(log)
     entries = log.entries(action="archived")

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.governance.errors import BadPolicy
-from popkit_retention.governance.own import Own, own_of
-from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, RetentionPolicy, keeps_more, merged
+from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, Own, RetentionPolicy, keeps_more, merged, own_of
 from tests.examples import examples
 from tests.governance import hostile
 

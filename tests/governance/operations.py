@@ -11,7 +11,7 @@ from pathlib import Path
 from hooks.utils.edges import durable
 from popkit_retention.governance import policy_file
 from popkit_retention.governance.controller import Controller
-from popkit_retention.governance.folder import Folder
+from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.policies import DOMAINS, merged
 from tests.governance.states import changed

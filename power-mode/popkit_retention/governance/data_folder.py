@@ -1,4 +1,4 @@
-"""Where governance keeps its files, and the lock that one governing process at a time holds."""
+"""The data folder of governance, the lock that one governing process at a time holds, and doctor's check."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Folder:
 
     @contextmanager
     def lock(self, wait_s: float = WAIT_S) -> Iterator[None]:
-        """Holds the lock; who holds it already may do so again. Makes the folder of the state. Busy where others hold it for `wait_s`
+        """Hold the lock; who holds it already may do so again. Makes the folder of the state. Busy where others hold it for `wait_s`
         seconds, a GovernanceError where there can be none."""
         if not _threads.acquire(timeout=wait_s):
             raise Busy(_busy(wait_s))
@@ -68,8 +68,8 @@ class Folder:
             except files.LockTimeout:
                 raise Busy(_busy(wait_s)) from None
             except OSError as error:
-                said = error.strerror or error
-                raise GovernanceError(f"{path} cannot be used ({said}). Nothing was changed; try again when that is mended") from None
+                reason = error.strerror or error
+                raise GovernanceError(f"{path} cannot be used ({reason}). Nothing was changed; try again when that is mended") from None
             _held.add(path)
             try:
                 yield
@@ -88,7 +88,7 @@ def _busy(wait_s: float) -> str:
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
     """Return what doctor finds: whether policies can be read and the log is as it was written, what is unfinished, who collects, what is
     due. Changes nothing."""
-    from . import configuring
+    from . import revisions
     from .errors import GovernanceError
     from .log import Log
 
@@ -97,7 +97,7 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     facts: dict[str, Any] = {"revision": 0, "auto_gc": [], "marked": 0, "due": 0, "holds": 0, "failures": failed}
     try:
         with closing(Log(folder.log_path)) as log:
-            state = configuring.current(log, folder.policies)
+            state = revisions.current(log, folder.policies)
             wrong, unfinished = log.verify(), len(log.unfinished())
     except GovernanceError as error:
         return Check(_NAME, PROBLEM, clean(str(error)), _VERIFY, **facts)
@@ -106,15 +106,15 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     if wrong:
         return Check(_NAME, PROBLEM, f"its log is not as it was written: {clean(wrong[0])}", _VERIFY, **facts)
     if unfinished and not _is_locked(folder):
-        said = f"{counted(unfinished, 'change')} begun by a process that was killed, not finished yet"
-        return Check(_NAME, WARNING, said, "popkit retention show finishes what was begun.", **facts)
+        message = f"{counted(unfinished, 'change')} begun by a process that was killed, not finished yet"
+        return Check(_NAME, WARNING, message, "popkit retention show finishes what was begun.", **facts)
     if not os.path.isdir(folder.state):  # nobody has set, marked or held anything
-        return Check(_NAME, OK, _said(facts), **facts)
+        return Check(_NAME, OK, _summary(facts), **facts)
     return _domains(environ, now, facts)
 
 
 def _domains(environ: Mapping[str, str], now: float, facts: dict[str, Any]) -> Check:
-    """Marks and holds of both domains."""
+    """Return the check, with the marks and holds of both domains."""
     from .controller import Controller
     from .errors import GovernanceError
 
@@ -130,20 +130,20 @@ def _domains(environ: Mapping[str, str], now: float, facts: dict[str, Any]) -> C
                 )
             facts["marked"] += len(marks)
             facts["due"] += sum(mark.due_at <= now for mark in marks)
-    return Check(_NAME, OK, _said(facts), **facts)
+    return Check(_NAME, OK, _summary(facts), **facts)
 
 
-def _said(facts: Mapping[str, Any]) -> str:
-    said = [f"policies of revision {facts['revision']}" if facts["revision"] else "the default policies"]
-    said += [f"hooks collect {listed(facts['auto_gc'])}" if facts["auto_gc"] else "hooks collect nothing (auto_gc is false)"]
-    said += [f"{counted(facts['marked'], 'thing')} marked, {facts['due']:,} of them due"] if facts["marked"] else []
-    said += [f"{counted(facts['holds'], 'hold')} in force"] if facts["holds"] else []
-    said += [f"{counted(facts['failures'], 'failure')} of it in the log"] if facts["failures"] else []
-    return "; ".join(said)
+def _summary(facts: Mapping[str, Any]) -> str:
+    parts = [f"policies of revision {facts['revision']}" if facts["revision"] else "the default policies"]
+    parts += [f"hooks collect {listed(facts['auto_gc'])}" if facts["auto_gc"] else "hooks collect nothing (auto_gc is false)"]
+    parts += [f"{counted(facts['marked'], 'thing')} marked, {facts['due']:,} of them due"] if facts["marked"] else []
+    parts += [f"{counted(facts['holds'], 'hold')} in force"] if facts["holds"] else []
+    parts += [f"{counted(facts['failures'], 'failure')} of it in the log"] if facts["failures"] else []
+    return "; ".join(parts)
 
 
 def _is_locked(folder: Folder) -> bool:
-    """Whether a process is at work: what it has begun it will finish."""
+    """Return whether a process is at work: what it has begun it will finish."""
     try:
         with folder.lock(0.0):
             pass

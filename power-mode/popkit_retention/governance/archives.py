@@ -1,4 +1,5 @@
-"""Archives are written and listed. One is built in a folder beside, put on disk, logged, and then renamed: it is whole, or not there."""
+"""Archives: written, listed and deleted. One is built in a temporary folder, synced, logged, and then renamed: it is whole, or not
+there."""
 
 from __future__ import annotations
 
@@ -25,24 +26,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from .collection import Changing
+    from .data_folder import Folder
     from .domains import Content, Domain
-    from .folder import Folder
     from .log import Entry, Log
     from .policies import RetentionPolicy
 
-# The deeds of the log.
+# Operations of the log.
 ARCHIVE, REMOVE = "archive", "remove"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-_TOLD_EACH = 500
+_PROGRESS_EACH = 500
 
 
 def archive(
     folder: Folder, changing: Changing, domain: Domain, ids: Sequence[str], policy: RetentionPolicy, now: float, by: str, note: str = "",
     progress: Callable[[str, int, int], object] = lambda what, done, of: None,
 ) -> Manifest:  # fmt: skip
-    """Writes resources into a new archive; nothing leaves its domain. Unknown ids are passed over; NotThere if all are. `changing` holds
-    the lock, with what others left undone done, and gives the log. It is held all the time: what is being archived cannot be deleted.
-    `note` is what the user says of it; secrets in it are masked."""
+    """Write resources into a new archive; nothing leaves its domain. Unknown ids are passed over; NotThere if all are. `changing` holds the
+    lock, with what others left undone done, and gives the log. It is held all the time: what is being archived cannot be deleted. `note` is
+    what the user says of it; secrets in it are masked."""
     if len(note) > LONGEST_NOTE or not note.isprintable():
         raise BadRequest(f"a note is one line of at most {LONGEST_NOTE:,} characters")
     with changing() as log:
@@ -68,7 +69,7 @@ def archive(
 
 
 def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Gives a logged archive its name; the caller holds the lock."""
+    """Rename a logged archive to its final name; the caller holds the lock."""
     archive_id = manifests.check_id((entry.todo or {})["archive_id"])
     building, final = os.path.join(folder.archives, UNFINISHED + archive_id), os.path.join(folder.archives, archive_id)
     if os.path.isdir(building) and not os.path.lexists(final):
@@ -81,16 +82,16 @@ def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
 
 
 def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float, by: str) -> dict[str, object]:
-    """Deletes an archive for good, a damaged one or one of which only the log knows as well; what it says of itself. OnHold while a hold
-    could be about what it has: that may be the last copy. NotThere for one that never was. The caller holds the lock."""
-    written = next((each for each in log.entries(action="archived") if each.details.get("archive_id") == archive_id), None)
-    ids = list(written.ids) if written else []
-    told: dict[str, object] = {"archive_id": archive_id, "domain": domain.name}
+    """Delete an archive for good, a damaged one or one of which only the log knows as well; return its summary. OnHold while a
+    hold could be about what it has: that may be the last copy. NotThere for one that never was. The caller holds the lock."""
+    entry_written = next((each for each in log.entries(action="archived") if each.details.get("archive_id") == archive_id), None)
+    ids = list(entry_written.ids) if entry_written else []
+    summary: dict[str, object] = {"archive_id": archive_id, "domain": domain.name}
     try:
         manifest = manifests.read(folder, archive_id)
-        ids, told = [item.id for item in manifest.items], manifest.summary()
+        ids, summary = [item.id for item in manifest.items], manifest.summary()
     except NotThere:
-        if written is None or archive_id in removed(log):
+        if entry_written is None or archive_id in removed(log):
             raise
     except (Damaged, TooNew):
         pass  # it may go, whatever it is
@@ -103,11 +104,11 @@ def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float
     todo = {"do": REMOVE, "archive_id": archive_id}
     entry = log.append("removed", domain.name, ids, {"archive_id": archive_id}, by, now, todo)
     finish_remove(folder, domain, log, entry, now)
-    return told
+    return summary
 
 
 def finish_remove(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Deletes what is left of an archive that the log calls removed; the caller holds the lock."""
+    """Delete what is left of an archive that the log calls removed; the caller holds the lock."""
     archive_id = manifests.check_id((entry.todo or {})["archive_id"])
     going, final = os.path.join(folder.archives, UNFINISHED + archive_id), os.path.join(folder.archives, archive_id)
     if os.path.lexists(final):  # renamed first: half of an archive is none
@@ -119,20 +120,20 @@ def finish_remove(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
 
 
 def removed(log: Log) -> set[str]:
-    """The archives that were removed."""
+    """Return the archives that were removed."""
     return {str(each.details.get("archive_id")) for each in log.entries(action="removed")}
 
 
 def abandon(log: Log, entry: Entry, why: str, now: float) -> None:
-    """Logs that a deed cannot be done any more, so that nobody tries again."""
+    """Log that an operation cannot be completed any more, so that nobody tries again."""
     details: dict[str, object] = {"of": entry.number, "problem": why}
     log.append("abandoned", entry.domain, [], details, entry.by, now)
     log.done(entry.number)
 
 
 def sweep(folder: Folder, log: Log) -> int:
-    """Removes what killed processes have left of archives that were never logged; the caller holds the lock. How many. A GovernanceError
-    where one stays: it may hold copies of what is to be deleted."""
+    """Remove what killed processes have left of archives that were never logged; return how many. The caller holds the lock.
+    GovernanceError where one stays: it may hold copies of what is to be deleted."""
     kept = {UNFINISHED + str((entry.todo or {}).get("archive_id")) for entry in log.unfinished()}
     leftovers = [name for name in names(folder) if name.startswith(UNFINISHED) and name not in kept]
     for name in leftovers:
@@ -141,7 +142,7 @@ def sweep(folder: Folder, log: Log) -> int:
 
 
 def names(folder: Folder) -> list[str]:
-    """What stands in the folder of archives, sorted; a GovernanceError where that cannot be read."""
+    """Return the names in the folder of archives, sorted; GovernanceError where it cannot be read."""
     try:
         return sorted(os.listdir(folder.archives))
     except FileNotFoundError:
@@ -152,17 +153,17 @@ def names(folder: Folder) -> list[str]:
         ) from None
 
 
-def archives(folder: Folder) -> list[dict[str, object]]:
-    """All archives, newest first: what each says of itself, and `problem` where its manifest cannot be read."""
-    found: list[dict[str, object]] = []
+def summaries(folder: Folder) -> list[dict[str, object]]:
+    """Return all archives, newest first: what each says of itself, and `problem` where its manifest cannot be read."""
+    rows: list[dict[str, object]] = []
     for name in names(folder):
         if not manifests.is_id(name):
             continue
         try:
-            found.append(manifests.read(folder, name).summary())
+            rows.append(manifests.read(folder, name).summary())
         except (Damaged, TooNew) as error:
-            found.append({"archive_id": name, "domain": name.partition("-")[0], "problem": str(error)})
-    return sorted(found, key=lambda each: str(each["archive_id"]).split("-")[1:], reverse=True)
+            rows.append({"archive_id": name, "domain": name.partition("-")[0], "problem": str(error)})
+    return sorted(rows, key=lambda each: str(each["archive_id"]).split("-")[1:], reverse=True)
 
 
 def _new_id(folder: Folder, domain: str, now: float) -> str:
@@ -181,7 +182,7 @@ def _manifest(archive_id: str, domain: str, items: list[Item], policy: Retention
 
 
 def _write_contents(building: str, contents: Iterable[Content], progress: Callable[[str, int, int], object], of: int) -> list[Item]:
-    """Writes contents one behind the other; what the manifest says of each."""
+    """Write contents one behind the other; return the manifest's item of each."""
     items: list[Item] = []
     offset = 0
     fd = os.open(os.path.join(building, CONTENTS), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -191,7 +192,7 @@ def _write_contents(building: str, contents: Iterable[Content], progress: Callab
             file.write(stored)
             items.append(item)
             offset += item.stored_size
-            if len(items) % _TOLD_EACH == 0:
+            if len(items) % _PROGRESS_EACH == 0:
                 progress("archived", len(items), of)
         file.flush()
         os.fsync(file.fileno())
@@ -210,7 +211,7 @@ def _item(content: Content, offset: int) -> tuple[Item, bytes]:
 
 
 def _remove(path: str) -> None:
-    """Removes a folder, and a link or a file in its place; never what a link leads to."""
+    """Remove a folder, and a link or a file in its place; never what a link leads to."""
     try:
         if stat.S_ISDIR(os.lstat(path).st_mode):
             shutil.rmtree(path)

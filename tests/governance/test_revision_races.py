@@ -15,7 +15,7 @@ from tests.kit.forks import Forks, Function
 
 def _raced(forks: Forks, home: Path, processes: int, often: int) -> list[list[list]]:
     """What each process was answered, in its own order."""
-    works = [Function("tests.governance.deeds:configure_often", [number, often]) for number in range(processes)]
+    works = [Function("tests.governance.operations:configure_often", [number, often]) for number in range(processes)]
     ended = all_do(forks, works, {"POPKIT_HOME": str(home)})
     return [[json.loads(line) for line in done.out.splitlines()] for done in ended]
 

@@ -13,12 +13,12 @@ from tests.kit.forks import Command, Done, Forks, Function, Work
 from tests.kit.kills import kill_at_each_call, kill_at_random_moments, lay_down
 
 BEFORE = (("rag", {"limit": 7}), ("memory", {"older_than_days": 90}), ("rag", {"keep_session_ids": ["s1", "s2"]}))
-CONFIGURE = Function("tests.governance.deeds:configure", ["rag", {"limit": 11, "vacuum": True}])
+CONFIGURE = Function("tests.governance.operations:configure", ["rag", {"limit": 11, "vacuum": True}])
 COMMAND = Command(["retention", "set", "rag.limit=11", "rag.vacuum=true"])
-ACCEPT = Function("tests.governance.deeds:accept", [])
-ROLL_BACK = Function("tests.governance.deeds:roll_back", [1])
-LOOK = Function("tests.governance.deeds:look", [])
-LOG_ONLY = Function("tests.governance.deeds:log_a_configure", ["rag", {"limit": 11, "vacuum": True}])
+ACCEPT = Function("tests.governance.operations:accept", [])
+ROLL_BACK = Function("tests.governance.operations:roll_back", [1])
+LOOK = Function("tests.governance.operations:look", [])
+LOG_ONLY = Function("tests.governance.operations:log_a_configure", ["rag", {"limit": 11, "vacuum": True}])
 
 
 class Case:

@@ -1,4 +1,4 @@
-"""JSON from a file that somebody may have spoilt: bounded in size and depth, each key once, no number that JSON does not know. Pure."""
+"""Strict parsing of JSON that may be corrupt: bounded in size and depth, each key once, no number that JSON does not know. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_DIGITS = 20
 
 
 def json_of(data: bytes, most_bytes: int = LARGEST_BYTES) -> object:
-    """The value that is written there; ValueError, which says what is wrong, for anything that is not plain JSON."""
+    """Return the parsed value; ValueError, which says what is wrong, for anything that is not plain JSON."""
     if len(data) > most_bytes:
         raise ValueError(f"is larger than {most_bytes:,} bytes")
     try:

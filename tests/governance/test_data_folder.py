@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.edges import files
+from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.errors import Busy, GovernanceError
-from popkit_retention.governance.folder import Folder
 from tests.kit.crowds import all_do, held
 from tests.kit.forks import Forks, Function
 
@@ -64,7 +64,7 @@ def test_who_has_the_lock_may_take_it_again_and_keeps_it_until_the_end(forks: Fo
     with folder.lock():
         with folder.lock(), Folder(str(home)).lock():
             pass
-        done = forks.run(Function("tests.governance.deeds:lock", [str(home), 0.05]), {})
+        done = forks.run(Function("tests.governance.operations:lock", [str(home), 0.05]), {})
         assert "Busy" in done.err, "it could not have it"
 
 
@@ -96,7 +96,7 @@ def test_a_killed_process_gives_the_lock_up(folder: Folder):
 
 
 def test_a_process_that_dies_in_the_lock_gives_it_up(forks: Forks, home: Path, folder: Folder):
-    assert forks.run(Function("tests.governance.deeds:die_in_the_lock", [str(home)]), {}).killed
+    assert forks.run(Function("tests.governance.operations:die_in_the_lock", [str(home)]), {}).killed
     with folder.lock(wait_s=0.05):
         pass
 
@@ -105,7 +105,7 @@ def test_many_processes_have_it_one_after_another(forks: Forks, home: Path, tmp_
     number = tmp_path / "number"
     number.write_text("0")
     processes, often = count(4, 16), count(20, 100)
-    all_do(forks, [Function("tests.governance.deeds:count", [str(home), str(number), often])] * processes, {})
+    all_do(forks, [Function("tests.governance.operations:count", [str(home), str(number), often])] * processes, {})
     assert int(number.read_text()) == processes * often
 
 

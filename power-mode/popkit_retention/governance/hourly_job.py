@@ -16,9 +16,9 @@ from hooks.utils.state import collecting
 
 from . import policy_file
 from .controller import Controller
+from .data_folder import Folder
 from .domains import JOB
 from .errors import GovernanceError
-from .folder import Folder
 from .policies import DOMAINS, RAG
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ INDEX_S = 60.0  # seconds for the index of one run: what is left waits for the n
 
 
 def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) -> dict[str, object]:
-    """Collects what is due; `domains`: what came of each, as `Controller.gc` tells it; `unindexed`: how many archived contents no search
-    finds yet. What cannot be done keeps nothing else from it: its GovernanceError is raised at the end. `now` is asked for the time
+    """Collect what is due; return `domains`: the outcome of each, as `Controller.gc` tells it; `unindexed`: how many archived contents no
+    search finds yet. What cannot be done keeps nothing else from it: its GovernanceError is raised at the end. `now` is asked for the time
     (seconds)."""
     now = now or (lambda: time_of_day(environ))
     ours = popkit_home(environ)
@@ -39,7 +39,7 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
         return {"domains": [], "unindexed": None}
     state = policy_file.read(Folder(ours).policies)
     files.replace_text(collecting.note_path(ours), collecting.note(now()))  # at once: whoever comes meanwhile leaves it to us
-    found: list[object] = []
+    outcomes: list[object] = []
     unindexed: int | None = None
     failed: GovernanceError | None = None
     with Controller(environ, JOB, None, now) as controller:
@@ -47,7 +47,7 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
             if state.collects(name):
                 try:
                     collected: list[object] = controller.gc(name, automatic=True)["domains"]  # type: ignore[assignment]  # as its answer has it
-                    found += collected
+                    outcomes += collected
                 except GovernanceError as error:
                     failed = error
         try:
@@ -56,4 +56,4 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
             failed = error
     if failed is not None:
         raise failed
-    return {"domains": found, "unindexed": unindexed}
+    return {"domains": outcomes, "unindexed": unindexed}

@@ -1,4 +1,4 @@
-"""How policies change: one revision after the other, each logged before it is written, so that every earlier one can be had again.
+"""Revisions of the policies: each change is logged before it is written, so that every earlier revision can be restored.
 
 The caller holds the lock and has finished what others left.
 """
@@ -10,27 +10,26 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
-from . import policy_file, reading
+from . import policy_file, strict_json
 from .errors import BadRequest, Conflict, Damaged, NotThere
-from .own import Own
-from .policies import DOMAINS, from_json, merged
+from .policies import DOMAINS, Own, from_json, merged
 from .policy_file import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from .folder import Folder
+    from .data_folder import Folder
     from .log import Entry, Log
     from .policies import Adjusted, RetentionPolicy
 
 CONFIGURED = "configured"
-CONFIGURE = "configure"  # the deed
+CONFIGURE = "configure"  # the operation of the log
 
 
 def current(log: Log, path: str) -> State:
-    """What is in force. Damaged where the file is, or where it is missing or older than what the log says was written: without its keep
-    lists too much would be let go."""
+    """Return what is in force. Damaged where the file is, or where it is missing or older than what the log says was written: without its
+    keep lists too much would be let go."""
     # Asked before the file is read: what is written meanwhile can only be newer.
     written = next((each for each in log.entries(most=2, action=CONFIGURED) if each.todo is None), None)
     state = policy_file.read(path)
@@ -43,8 +42,8 @@ def current(log: Log, path: str) -> State:
 def configure(
     log: Log, path: str, domain: str, config: Mapping[str, object], expect: int | None, by: str, now: float
 ) -> tuple[State, list[Adjusted]]:
-    """Merges `config` into the policy of a domain (INV-RET-1, 4, 8); the other domain's stays as it is (INV-RET-2). The new state, and what
-    of it was adjusted. Conflict where `expect` is not the revision that stands there."""
+    """Merge `config` into the policy of a domain (INV-RET-1, 4, 8); the other domain's stays as it is (INV-RET-2). Return the new state,
+    and what of it was adjusted. Conflict where `expect` is not the revision that stands there."""
     state = current(log, path)
     if expect is not None and expect != state.revision:
         raise Conflict(f"the policies have revision {state.revision} by now, not {expect}. Look at them again, then set what you want")
@@ -55,21 +54,21 @@ def configure(
 def configure_project(
     log: Log, path: str, domain: str, project: str, config: Mapping[str, object], request: str, by: str, now: float
 ) -> tuple[State, list[Adjusted]]:
-    """Merges `config` into the policy that a domain has in one project (its key); the user's, and those of all other projects, stay as they
+    """Merge `config` into the policy that a domain has in one project (its key); the user's, and those of all other projects, stay as they
     are. `request`: the id of the one that is accepted by this, "" for none."""
     state = current(log, path)
     policy, adjusted = merged(state.policy(domain, project), config)
     before = state.own(domain)
     own = before.get(project, Own()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
     after = state.with_own(domain, {**before, project: own})
-    if len(policy_file.bytes_of(after)) > reading.LARGEST_BYTES:
+    if len(policy_file.bytes_of(after)) > strict_json.LARGEST_BYTES:
         raise BadRequest("the policies of all projects would become too large to be read. Shorten their keep lists first")
     ids = [request] if request else []
     return _write(log, path, after, domain, {"project": project}, by, now, ids), adjusted
 
 
 def unset(log: Log, path: str, domain: str, project: str, by: str, now: float) -> State:
-    """Ends a project's own policy of a domain: the user's holds there again. NotThere where it has none."""
+    """End a project's own policy of a domain: the user's holds there again. NotThere where it has none."""
     state = current(log, path)
     own = dict(state.own(domain))
     if own.pop(project, None) is None:
@@ -78,8 +77,8 @@ def unset(log: Log, path: str, domain: str, project: str, by: str, now: float) -
 
 
 def rollback(log: Log, path: str, revision: int, domains: Sequence[str], by: str, now: float) -> tuple[State, list[str]]:
-    """Brings the policies of these domains back to what they were at a revision, those of projects too, as a new one; also where the file
-    is damaged. The state, and the domains that changed by it. NotThere for a revision that the log does not know."""
+    """Bring the policies of these domains back to what they were at a revision, those of projects too, as a new one; also where the file is
+    damaged. Return the state, and the domains that changed. NotThere for a revision that the log does not know."""
     then = at_revision(log, revision)
     try:
         state = current(log, path)
@@ -97,7 +96,7 @@ def rollback(log: Log, path: str, revision: int, domains: Sequence[str], by: str
 
 
 def at_revision(log: Log, revision: int) -> State:
-    """What was in force at a revision; NotThere for one that never was."""
+    """Return what was in force at a revision; NotThere for one that never was."""
     if isinstance(revision, bool) or not isinstance(revision, int) or revision < 0:
         raise BadRequest(f"a revision is a whole number from 0, not {revision!r:.40}")
     if revision == 0:
@@ -109,31 +108,31 @@ def at_revision(log: Log, revision: int) -> State:
 
 
 def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
-    """Every revision, newest first: {"revision", "at", "by", "domain" ("" for both), "changed": {key: [before, after]}}, and `project`
-    where it is about the policy of one alone."""
-    found: list[dict[str, object]] = []
+    """Return every revision, newest first: {"revision", "at", "by", "domain" ("" for both), "changed": {key: [before, after]}}, and
+    `project` where it is about the policy of one alone."""
+    rows: list[dict[str, object]] = []
     before = State()
     for entry in reversed(log.entries(action=CONFIGURED)):
         after = _state_of(entry)
         for each in (each for each in ([entry.domain] if entry.domain else DOMAINS) if domain in (None, each)):
-            told = {"revision": _revision(entry), "at": entry.at, "by": entry.by, "domain": each}
-            told.update({key: entry.details[key] for key in ("rolled_back_to",) if key in entry.details})
+            revision = {"revision": _revision(entry), "at": entry.at, "by": entry.by, "domain": each}
+            revision.update({key: entry.details[key] for key in ("rolled_back_to",) if key in entry.details})
             own = [key for key in {**before.own(each), **after.own(each)} if before.own(each).get(key) != after.own(each).get(key)]
             if before.policy(each) != after.policy(each) or not own:
-                found.append({**told, "changed": changes(before.policy(each), after.policy(each))})
-            found += [{**told, "project": key, "changed": changes(before.policy(each, key), after.policy(each, key))} for key in own]
+                rows.append({**revision, "changed": changes(before.policy(each), after.policy(each))})
+            rows += [{**revision, "project": key, "changed": changes(before.policy(each, key), after.policy(each, key))} for key in own]
         before = after
-    return found[::-1]
+    return rows[::-1]
 
 
 def changes(before: RetentionPolicy, after: RetentionPolicy) -> dict[str, list[object]]:
-    """key -> [what it was, what it is] of all that differs."""
+    """Return key -> [what it was, what it is] of all that differs."""
     became = after.to_json()
     return {key: [was, became[key]] for key, was in before.to_json().items() if became[key] != was}
 
 
 def finish(folder: Folder, log: Log, entry: Entry) -> None:
-    """Writes the state that a killed process has logged, unless it stands there already."""
+    """Write the state that a killed process has logged, unless it stands there already."""
     wanted = policy_file.state_of((entry.todo or {})["state"])
     try:
         written = policy_file.read(folder.policies).revision >= wanted.revision
@@ -145,7 +144,7 @@ def finish(folder: Folder, log: Log, entry: Entry) -> None:
 
 
 def differs(log: Log, path: str) -> str:
-    """What is wrong between the file and the log, in a sentence; "" where they agree."""
+    """Return what is wrong between the file and the log, in a sentence; "" where they agree."""
     last = next(iter(log.entries(most=1, action=CONFIGURED)), None)
     state, revision = policy_file.read(path), _revision(last) if last else 0
     if state.revision != revision:
@@ -169,7 +168,7 @@ def _is_same(one: State, other: State, domain: str) -> bool:
 def _write(
     log: Log, path: str, state: State, domain: str, more: Mapping[str, object], by: str, now: float, ids: Sequence[str] = ()
 ) -> State:
-    """Makes a state the next revision. `domain`: which one it changes, "" for both."""
+    """Make a state the next revision. `domain`: which one it changes, "" for both."""
     # A file that was moved away, or brought back from a backup, counts on from where the log is.
     revision = max(state.revision, _last(log).revision) + 1
     after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(now))
@@ -182,7 +181,7 @@ def _write(
 
 
 def _last(log: Log) -> State:
-    """The state that the log's last entry tells of; the defaults where there is none."""
+    """Return the state that the log's last entry tells of; the defaults where there is none."""
     return next((_state_of(entry) for entry in log.entries(most=1, action=CONFIGURED)), State())
 
 
@@ -192,7 +191,7 @@ def _revision(entry: Entry) -> int:
 
 
 def _state_of(entry: Entry) -> State:
-    """What an entry says was configured. Projects had no policies of their own in the entries of an earlier version."""
+    """Return the state that an entry recorded. Entries of an earlier version have no projects' policies."""
     policies: Any = entry.details["policies"]
     projects = policy_file.projects_of(entry.details.get("projects", {}))
     read = {domain: from_json(policies[domain]) for domain in DOMAINS}
