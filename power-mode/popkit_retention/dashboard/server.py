@@ -1,5 +1,5 @@
-"""The process: binds to loopback, prints the address, serves until it is told to end. Run by an interpreter that has the extra:
-`python serving.py`, with what it is to do as JSON in its one argument."""
+"""The server process: binds to loopback, prints the address, serves until it is terminated. Run by an interpreter that has the extra:
+`python server.py`, with its arguments as JSON in its one argument."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from popkit_retention.dashboard.running import Running
+    from popkit_retention.dashboard.instance import Instance
     from popkit_retention.dashboard.security import Guard
 
 PORT = 7457
@@ -31,20 +31,20 @@ BACKLOG = 128  # connections that are taken at once
 def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Serves; the exit code."""
     asked = json.loads(words[0])
-    from popkit_retention.dashboard.running import Running
+    from popkit_retention.dashboard.instance import Instance
 
-    running = Running(environ)
-    other = running.other()
+    instance = Instance(environ)
+    other = instance.other()
     if other:
         _say(asked, other, "The dashboard is already running.", "Press Ctrl-C where it was started to stop it.")
-        _show(asked, running, other)
+        _show(asked, instance, other)
         return 0
     try:
         sockets, note = bound(asked.get("port"), bool(asked.get("ipv6")))
     except CannotListen as error:
         sys.stderr.write(f"popkit dashboard: {error}\n")
         return 1
-    return _serve(asked, environ, running, sockets, note)
+    return _serve(asked, environ, instance, sockets, note)
 
 
 class CannotListen(Exception):
@@ -52,8 +52,8 @@ class CannotListen(Exception):
 
 
 def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], str]:
-    """(sockets on loopback, what is to be said of the port). None: the usual port, and a free one where that is taken; 0: a free one.
-    CannotListen where what was asked for cannot be had."""
+    """Return (sockets on loopback, what is to be said of the port). None: the usual port, and a free one where that is taken; 0: a free
+    one. CannotListen where what was asked for cannot be had."""
     note = ""
     usual = PORT if port is None else port
     try:
@@ -86,7 +86,7 @@ def _socket(family: int, host: str, port: int) -> socket.socket:
 
 
 def server_of(app: Guard) -> uvicorn.Server:
-    """The server of an application. It says nothing by itself: its log would have the token in it."""
+    """Return the server of an application. It says nothing by itself: its log would have the token in it."""
     import uvicorn
 
     from popkit_retention.dashboard.connections import Connection
@@ -101,47 +101,47 @@ def server_of(app: Guard) -> uvicorn.Server:
     )  # fmt: skip
 
 
-def _serve(asked: dict[str, Any], environ: Mapping[str, str], running: Running, sockets: list[socket.socket], note: str) -> int:
+def _serve(asked: dict[str, Any], environ: Mapping[str, str], instance: Instance, sockets: list[socket.socket], note: str) -> int:
     from popkit_retention.dashboard.app import application
-    from popkit_retention.dashboard.booking import keep_booked
-    from popkit_retention.dashboard.desk import Desk
+    from popkit_retention.dashboard.app_state import AppState
     from popkit_retention.dashboard.security import Access
+    from popkit_retention.dashboard.spending import keep_ingesting
 
     access = Access(sockets[0].getsockname()[1])
-    desk = Desk(environ)
-    server = server_of(application(desk, access, asked["version"]))
-    running.note(access.address)
-    over = threading.Event()
-    threading.Thread(target=desk.warm_up, daemon=True, name="popkit-warm-up").start()
-    threading.Thread(target=keep_booked, args=(desk, over), daemon=True, name="popkit-booking").start()
+    app_state = AppState(environ)
+    server = server_of(application(app_state, access, asked["version"]))
+    instance.record(access.address)
+    stopping = threading.Event()
+    threading.Thread(target=app_state.warm_up, daemon=True, name="popkit-warm-up").start()
+    threading.Thread(target=keep_ingesting, args=(app_state, stopping), daemon=True, name="popkit-booking").start()
     try:
         _say(asked, access.address, note)
         # A browser can take seconds to begin, or block until it is closed.
-        threading.Thread(target=_show, args=(asked, running, access.address), daemon=True, name="popkit-browser").start()
+        threading.Thread(target=_show, args=(asked, instance, access.address), daemon=True, name="popkit-browser").start()
         server.run(sockets)
     except KeyboardInterrupt:
         pass  # uvicorn raises the signal again once it has ended
     finally:
-        over.set()
-        running.over()
+        stopping.set()
+        instance.release()
     return 0
 
 
 def _say(asked: dict[str, Any], address: str, note: str, end: str = "Press Ctrl-C to stop it.") -> None:
     if asked.get("json"):
-        told = json.dumps({"address": address, "note": note})
+        line = json.dumps({"address": address, "note": note})
     else:
-        told = "\n".join([*([note] if note else []), f"PopKit dashboard: {address}", end])
-    sys.stdout.write(told + "\n")
+        line = "\n".join([*([note] if note else []), f"PopKit dashboard: {address}", end])
+    sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
-def _show(asked: dict[str, Any], running: Running, address: str) -> None:
-    """Opens a browser, where one is wanted."""
+def _show(asked: dict[str, Any], instance: Instance, address: str) -> None:
+    """Open a browser, where one is wanted."""
     if asked.get("open"):
         import webbrowser
 
-        webbrowser.open(running.door(address))  # everybody on this machine can read the arguments of a browser's process
+        webbrowser.open(instance.browser_file(address))  # everybody on this machine can read the arguments of a browser's process
 
 
 def _safely(words: list[str]) -> int:
@@ -154,8 +154,8 @@ def _safely(words: list[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
         failures.record(os.environ, "dashboard", error)
-        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
-        sys.stderr.write(f"popkit dashboard: could not start ({said}). Run popkit doctor for details\n")
+        reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
+        sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")
         return 1
 
 

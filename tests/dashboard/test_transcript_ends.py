@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.state import sockets
 from popkit_retention.dashboard.catalog import RUNS_S, WORKS_S
-from popkit_retention.dashboard.ends import end_of
+from popkit_retention.dashboard.transcripts import end_of
 from tests.dashboard.board import Board
 from tests.reclaim.shops import SESSION, Talk, stamp
 

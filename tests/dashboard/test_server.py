@@ -18,8 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from popkit_retention.cli.dashboard_command import has_browser
-from popkit_retention.dashboard import serving
-from popkit_retention.dashboard.running import Running
+from popkit_retention.dashboard import server
+from popkit_retention.dashboard.instance import Instance
 from tests.dashboard.board import Board
 from tests.patience import HANG_S, until
 from tests.reclaim.shops import ROOT
@@ -174,7 +174,7 @@ def test_nobody_is_sent_to_who_has_taken_the_port_of_a_killed_one(board: Board) 
         threading.Thread(target=impostor.serve_forever, daemon=True).start()
         note = {"address": f"http://127.0.0.1:{impostor.server_port}/?token=old", "pid": gone.pid}
         (board.shop.home / "dashboard.json").write_text(json.dumps(note))
-        assert Running(board.shop.environ()).other() == ""
+        assert Instance(board.shop.environ()).other() == ""
         impostor.shutdown()
     assert asked == []
 
@@ -191,13 +191,13 @@ def test_a_port_that_is_taken_is_refused_in_a_line(begin) -> None:
 
 
 def test_the_usual_port_gives_way_to_a_free_one() -> None:
-    first, note = serving.bound(None)
-    second, why = serving.bound(None)
+    first, note = server.bound(None)
+    second, why = server.bound(None)
     try:
         assert second[0].getsockname()[1] != first[0].getsockname()[1]
-        assert why == f"Port {serving.PORT} is in use, so another one was chosen."
+        assert why == f"Port {server.PORT} is in use, so another one was chosen."
         assert {each.getsockname()[0] for each in (*first, *second)} == {"127.0.0.1"}
-        assert note == "" or first[0].getsockname()[1] != serving.PORT
+        assert note == "" or first[0].getsockname()[1] != server.PORT
     finally:
         for each in (*first, *second):
             each.close()
@@ -205,8 +205,8 @@ def test_the_usual_port_gives_way_to_a_free_one() -> None:
 
 def test_nothing_but_loopback_listens_also_with_ipv6() -> None:
     try:
-        found, _ = serving.bound(0, ipv6=True)
-    except serving.CannotListen:
+        found, _ = server.bound(0, ipv6=True)
+    except server.CannotListen:
         pytest.skip("this machine has no ::1")
     assert {each.getsockname()[0] for each in found} == {"127.0.0.1", "::1"}
     assert len({each.getsockname()[1] for each in found}) == 1
@@ -215,15 +215,15 @@ def test_nothing_but_loopback_listens_also_with_ipv6() -> None:
 
 
 def test_where_ipv6_cannot_be_had_it_says_so_and_lets_go_of_the_port() -> None:
-    (free,), _ = serving.bound(0)
+    (free,), _ = server.bound(0)
     port = free.getsockname()[1]
     free.close()
     with socket.socket(socket.AF_INET6) as taken, contextlib.suppress(OSError):  # without ::1 it cannot be had anyway
         taken.bind(("::1", port))
         taken.listen()
-        with pytest.raises(serving.CannotListen, match=rf"^\[::1\]:{port} cannot be used .*leave out --ipv6$"):
-            serving.bound(port, ipv6=True)
-    (again,), _ = serving.bound(port)
+        with pytest.raises(server.CannotListen, match=rf"^\[::1\]:{port} cannot be used .*leave out --ipv6$"):
+            server.bound(port, ipv6=True)
+    (again,), _ = server.bound(port)
     again.close()
 
 

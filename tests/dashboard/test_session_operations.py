@@ -70,7 +70,7 @@ def test_what_was_cleared_is_shown_and_put_back(board: Board) -> None:
     assert shown["truncated"] == 0
     assert board.deed(f"restore T{bar['number']} --in-place")["done"]
     assert board.shop.contents()[told["row"]["id"]] == whole[told["row"]["id"]]
-    assert board.desk.looks.site(board.desk.session(SESSION)).home == str(board.shop.home)
+    assert board.app_state.contexts.site(board.app_state.session(SESSION)).home == str(board.shop.home)
 
 
 def test_nothing_is_put_back_into_a_transcript_that_is_gone_or_not_understood(board: Board) -> None:

@@ -1,5 +1,5 @@
-"""What can be done with a session, and doing it: the words of /popkit:context, of which only those are taken that are offered at that
-moment. What a deed comes to is said before it is done."""
+"""Operations on a session: those of /popkit:context, of which only the ones offered at that moment are accepted. The outcome of each is
+shown before it is done."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hooks.utils.policy import planning, verdict
 from hooks.utils.reclaim import outlook
 
 from .problems import NotOffered
-from .retention import HOLD, RELEASE
 from .shapes import COLUMNS, Deed, DeedDone
+from .stored_data import HOLD, RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from hooks.utils.views.report_shapes import ResultRow
     from hooks.utils.views.shapes import KeptWarm
 
+    from .app_state import AppState
     from .catalog import Known
-    from .desk import Desk
-    from .looking import Looked
+    from .context_cache import CachedContext
 
 # What changes a transcript.
 _DANGER = ("clear", "undo", "restore")
@@ -34,19 +34,19 @@ _SHOW = "show"
 _WHY = "held in the dashboard"  # where nobody says why
 
 
-def of_session(desk: Desk, known: Known, looked: Looked, kept: KeptWarm) -> list[Deed]:
-    """What can be done about a whole session. `kept`: whether its cache is kept warm (operations/cache.py)."""
-    found = [*offers.of_context(looked.report), *offers.of_warmth(kept)] if known.transcript else []
-    cleared = CLEARED_IN_PLACE if running.of_session(looked.site.home, known.id) else CLEARED
-    return [*_shown(found, cleared), *_anyway(looked, desk.now(), cleared), *desk.retention.deeds_of(known.id)]
+def of_session(app_state: AppState, known: Known, cached: CachedContext, kept: KeptWarm) -> list[Deed]:
+    """Return what can be done about a whole session. `kept`: whether its cache is kept warm (operations/cache.py)."""
+    found = [*offers.of_context(cached.report), *offers.of_warmth(kept)] if known.transcript else []
+    cleared = CLEARED_IN_PLACE if running.of_session(cached.site.home, known.id) else CLEARED
+    return [*_shown(found, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.deeds_of(known.id)]
 
 
-def _anyway(looked: Looked, now: float, cleared: str) -> list[Deed]:
-    """A clear that does not pay yet, where waiting is the advice."""
-    made = looked.outlook.made
-    if made is None or looked.report["verdict"]["kind"] not in ("wait", "full"):
+def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
+    """Return a clear that does not pay yet, where waiting is the advice."""
+    made = cached.outlook.made
+    if made is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
         return []
-    plan = outlook.plan_of(looked.site, made.conversation, planning.Asked(now=True), now)
+    plan = outlook.plan_of(cached.site, made.conversation, planning.Asked(now=True), now)
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []
@@ -63,9 +63,9 @@ def _anyway(looked: Looked, now: float, cleared: str) -> list[Deed]:
     ]
 
 
-def of_result(known: Known, looked: Looked, row: ResultRow) -> list[Deed]:
-    """What can be done about one row of a session's report. Its content is not a deed here: the page asks for it."""
-    restores = bool(known.transcript) and not looked.report["doubt"]
+def of_result(known: Known, cached: CachedContext, row: ResultRow) -> list[Deed]:
+    """Return what can be done about one row of a session's report. Its content is not a deed here: the page asks for it."""
+    restores = bool(known.transcript) and not cached.report["doubt"]
     return _shown(deed for deed in offers.of_result(row, restores) if not deed.id.startswith(_SHOW))
 
 
@@ -77,23 +77,23 @@ def _sum(deed: offers.Offer, cleared: str) -> str:
     return f"{deed.sum}. {cleared}" if deed.id == "clear" else deed.sum
 
 
-def do(desk: Desk, known: Known, id: str, why: str = "") -> DeedDone:
-    """Does what is offered under an id; NotOffered for anything else. What could not be done says why, and has changed nothing. `why`: of a
+def do(app_state: AppState, known: Known, id: str, why: str = "") -> DeedDone:
+    """Do what is offered under an id; NotOffered for anything else. What could not be done says why, and has changed nothing. `why`: of a
     hold."""
     if id in (HOLD, RELEASE):
-        return desk.retention.do_of_session(id, known.id, why or _WHY)
-    with desk.changing:
-        with desk.looks.reading(known) as looked:
-            kept = cache.kept_warm(looked.site, looked.path, desk.now())
+        return app_state.retention.do_of_session(id, known.id, why or _WHY)
+    with app_state.changing:
+        with app_state.contexts.reading(known) as cached:
+            kept = cache.kept_warm(cached.site, cached.path, app_state.now())
             offered = [
-                *of_session(desk, known, looked, kept),
-                *(deed for row in looked.report["results"] for deed in of_result(known, looked, row)),
+                *of_session(app_state, known, cached, kept),
+                *(deed for row in cached.report["results"] for deed in of_result(known, cached, row)),
             ]
         if id not in {deed.id for deed in offered}:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
-        site = desk.looks.site(known)
+        site = app_state.contexts.site(known)
         parsed = flag_parser.parse(context.split(id))
         in_place = running.of_session(site.home, known.id)
-        given = context.respond(parsed, site, known.transcript, desk.now(), COMMAND, in_place)
-        desk.changes += 1
+        given = context.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
+        app_state.changes += 1
     return DeedDone(done=not given.error, text=given.error or "\n".join(text.laid_out(given.lines, COLUMNS)).strip("\n"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from popkit_retention.dashboard.history import MOST_GONE, MOST_TOLD, History
+from popkit_retention.dashboard.changes import MOST_GONE, MOST_TOLD, History
 
 ONE, OTHER = ("/api/one", ""), ("/api/one/", "other")
 

@@ -1,4 +1,4 @@
-"""What stored data may be deleted and what must stay: policies, marks, holds, the zones of the archive, sizes, the log."""
+"""Stored data and its retention: policies, marks, holds, the zones of the archive, sizes, the log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .shapes import COLUMNS, Deed, DeedDone, HoldShown, LogEntry, RetentionLog, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .desk import Desk
+    from .app_state import AppState
 
 HOLD, RELEASE, UNDO = "hold", "release", "undo"
 _HOLD = Deed(id=HOLD, label="Hold", sum="all that is stored of this session stays, whatever the policies say, until you release it")
@@ -36,15 +36,15 @@ _NEEDS_WHY = "a hold needs a session of GET /api/sessions, and why"
 
 
 class Retention:
-    """Of one Desk. Whether the log is whole is looked up anew only when it has changed."""
+    """The stored data of one AppState. The log is verified again only when it has changed."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, app_state: AppState) -> None:
+        self._app_state = app_state
         self._lock = threading.Lock()
         self._verified: tuple[object, list[str]] = (None, [])
 
     def overview(self) -> RetentionOverview:
-        """How everything stands. What cannot be used is a problem among others."""
+        """Return how everything stands. What cannot be used is a problem among others."""
         with self._opened() as controller:
             status: dict[str, Any] = controller.status()
             holds: dict[str, Any] = controller.holds()
@@ -70,52 +70,52 @@ class Retention:
             return self._verified[1]
 
     def _zones(self, problems: list[str]) -> list[Zone]:
-        found: dict[str, tuple[int, int, int]] = {}
+        by_zone: dict[str, tuple[int, int, int]] = {}
         try:
-            if os.path.lexists(os.path.join(self._desk.home, "archive.sqlite")):
-                with access.Opened(self._desk.home) as db:
-                    found = archive.zone_sizes(db)
+            if os.path.lexists(os.path.join(self._app_state.home, "archive.sqlite")):
+                with access.Opened(self._app_state.home) as db:
+                    by_zone = archive.zone_sizes(db)
         except access.Refused as error:
             problems.append(str(error))
         zones: tuple[Literal["hot", "warm", "cold"], ...] = ("hot", "warm", "cold")
-        sizes = [(name, *found.get(name, (0, 0, 0))) for name in zones]
+        sizes = [(name, *by_zone.get(name, (0, 0, 0))) for name in zones]
         return [Zone(name=name, records=records, stored_bytes=stored, original_bytes=original) for name, records, stored, original in sizes]
 
     def _sizes(self) -> dict[str, int]:
-        found = holdings.sizes(self._desk.home) if os.path.isdir(self._desk.home) else {}
-        return {part: each["bytes"] for part, each in found.items()}
+        parts = holdings.sizes(self._app_state.home) if os.path.isdir(self._app_state.home) else {}
+        return {part: each["bytes"] for part, each in parts.items()}
 
-    def _hold(self, told: dict[str, Any]) -> HoldShown:
-        said = f"the {_DATA[told['domain']]} policy applies to {_whose(told)} again"
+    def _hold(self, hold: dict[str, Any]) -> HoldShown:
+        consequence = f"the {_DATA[hold['domain']]} policy applies to {_whose(hold)} again"
         return HoldShown(
-            id=told["id"],
-            domain=told["domain"],
-            scope=told["scope"],
-            target=text.clean(told["target"]),
-            who=text.clean(told["who"]),
-            why=text.clean(told["why"]),
-            since=phrases.at(told["created_at"]),
-            until=phrases.at(told["until"]) if told["until"] is not None else None,
-            deeds=[Deed(id=f"{RELEASE} {told['id']}", label="Release", sum=said, danger=True)],
+            id=hold["id"],
+            domain=hold["domain"],
+            scope=hold["scope"],
+            target=text.clean(hold["target"]),
+            who=text.clean(hold["who"]),
+            why=text.clean(hold["why"]),
+            since=phrases.at(hold["created_at"]),
+            until=phrases.at(hold["until"]) if hold["until"] is not None else None,
+            deeds=[Deed(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
         )
 
     def deeds_of(self, session: str) -> list[Deed]:
-        """What can be done to keep a session's data, whatever the policies say; nothing where its holds cannot be read, since all else of
-        the session can be told without them."""
+        """Return what can be done to keep a session's data, whatever the policies say; nothing where its holds cannot be read, since all
+        else of the session can be told without them."""
         try:
             return self._offered(session)
         except Unusable:
             return []
 
     def _offered(self, session: str) -> list[Deed]:
-        if not os.path.isdir(os.path.join(self._desk.home, "data")):
+        if not os.path.isdir(os.path.join(self._app_state.home, "data")):
             return [_HOLD]  # nothing was ever held
         with self._opened() as controller:
             mine = _holds_of(controller, session)
         return [*([_HOLD] if _lacking(mine) else []), *([_RELEASE_ALL] if mine else [])]
 
     def log(self, limit: int) -> RetentionLog:
-        """The newest entries."""
+        """Return the newest entries."""
         with self._opened() as controller:
             found: dict[str, Any] = controller.log(limit)
             total = controller.read().count()
@@ -124,7 +124,7 @@ class Retention:
     # --- deeds -------------------------------------------------------------------------------------------------------------------------
 
     def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> DeedDone:
-        """Does what is offered, or holds a session; NotOffered for anything else."""
+        """Do what is offered, or holds a session; NotOffered for anything else."""
         word, _, rest = id.partition(" ")
         with self._changing() as controller:
             try:
@@ -140,7 +140,7 @@ class Retention:
         raise NotOffered("that is not offered. GET /api/retention tells what is")
 
     def do_of_session(self, id: str, session: str, why: str) -> DeedDone:
-        """Holds what is stored of a session in every domain that has no hold of it yet, or ends all its holds. NotOffered where there is
+        """Hold what is stored of a session in every domain that has no hold of it yet, or ends all its holds. NotOffered where there is
         nothing to do; Unusable where its holds cannot be read."""
         with self._changing() as controller:
             mine = _holds_of(controller, session)
@@ -157,35 +157,35 @@ class Retention:
     def _add_hold(self, controller: Controller, session: str, why: str, until: float | None, domains: Iterable[str] = DOMAINS) -> DeedDone:
         if not why.strip():
             raise Problem(_NEEDS_WHY)
-        if self._desk.catalog.find(session) is None:
+        if self._app_state.catalog.find(session) is None:
             raise NotThere(f"there is no such session: {_NEEDS_WHY}")
-        who, now = login_name(self._desk.environ), self._desk.now()
+        who, now = login_name(self._app_state.environ), self._app_state.now()
         made: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
         return _done(retention_activity.held(made, now, "popkit retention"))
 
     def _released(self, controller: Controller, id: str) -> list[text.Line]:
         found: dict[str, Any] = controller.release_hold(id)
-        return retention_activity.released(found, self._desk.now())
+        return retention_activity.released(found, self._app_state.now())
 
     @contextmanager
     def _changing(self) -> Iterator[Controller]:
-        with self._desk.changing, self._opened() as controller:
+        with self._app_state.changing, self._opened() as controller:
             try:
                 yield controller
             finally:
-                self._desk.changes += 1
+                self._app_state.changes += 1
 
     @contextmanager
     def _opened(self) -> Iterator[Controller]:
         try:
-            with Controller(self._desk.environ, USER, now=self._desk.now) as controller:
+            with Controller(self._app_state.environ, USER, now=self._app_state.now) as controller:
                 yield controller
         except GovernanceError as error:
             raise Unusable(text.clean(error)) from None
 
 
 def _whose(hold: dict[str, Any]) -> str:
-    """What a hold keeps, behind "applies to"."""
+    """Return what a hold keeps, behind "applies to"."""
     if hold["scope"] == ITEM:
         return f"{phrases.THINGS[hold['domain']]} {text.clean(hold['target'])}"
     return f"this {hold['scope']}'s data"
@@ -197,7 +197,7 @@ def _holds_of(controller: Controller, session: str) -> list[dict[str, Any]]:
 
 
 def _lacking(holds: list[dict[str, Any]]) -> list[str]:
-    """The domains in which none of these holds is."""
+    """Return the domains in which none of these holds is."""
     return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
 
 

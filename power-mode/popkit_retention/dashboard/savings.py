@@ -1,5 +1,5 @@
-"""What PopKit was worth, over days and projects: sums of the ledgers, which are settled first, as `popkit context stats` does. What has not
-changed since is not read again."""
+"""The savings by day and project: sums of the ledgers, which are settled first, as `popkit context stats` does. Unchanged ledgers are not
+read again."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from hooks.utils.state import peek, session, settling
 from hooks.utils.state.site import Site
 from hooks.utils.views import ledgers
 
-from .detail import figures_of
-from .heads import shown
+from .sessions import figures_of
 from .shapes import COLUMNS, Stats, WorthDay, WorthProject
+from .transcripts import shown
 
 if TYPE_CHECKING:
-    from .desk import Desk
+    from .app_state import AppState
 
 _NAMED = 300
 _UNKNOWN = "unknown"
 
 
-class Worth:
-    """Of one Desk."""
+class SavingsReport:
+    """The savings of one AppState."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, app_state: AppState) -> None:
+        self._app_state = app_state
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[int, str, tracker.EfficiencyMetrics]] = {}
         self._settled: object = None  # how all sessions stood when nothing of them was left to settle
@@ -41,20 +41,20 @@ class Worth:
         behind = self._settle()
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
-        worth, of_all = tracker.worth(everything, self._desk.now()), figures.of_ledger(everything.ledger)
+        worth, of_all = tracker.worth(everything, self._app_state.now()), figures.of_ledger(everything.ledger)
         nothing: dict[str, float | None] = dict.fromkeys((*GAINS, *CAUSES), 0.0)
         headline = ledgers.headline(worth)
         lines: list[text.Line] = [headline]
         if everything.ledger:
-            lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._desk.rules.models.dated)]
+            lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._app_state.rules.models.dated)]
         if behind:
             lines += ["", *ledgers.lacking(behind, "It is added within a minute.")]
-        found = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
+        rows = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
             headline=headline,
             lines=text.laid_out(lines, COLUMNS),
             days=self._days(everything, most_days),
-            projects=sorted(found, key=lambda each: (-(each.figures.net_usd or 0), each.project)),
+            projects=sorted(rows, key=lambda each: (-(each.figures.net_usd or 0), each.project)),
             figures=figures_of(figures.of(everything.ledger)),
             saved_by_usd=of_all.get("saved_by_usd", {gain: nothing[gain] for gain in GAINS}),
             cost_by_usd=of_all.get("cost_by_usd", {cause: nothing[cause] for cause in CAUSES}),
@@ -67,43 +67,43 @@ class Worth:
         for key, amount in metrics.days.items():
             day, _, name = key.partition(" ")
             sums.setdefault(day, {})[name] = amount
-        return [WorthDay(day=day, **figures_of(figures.of(sums.get(day, {}))).model_dump()) for day in self._desk.days(most, sums)]
+        return [WorthDay(day=day, **figures_of(figures.of(sums.get(day, {}))).model_dump()) for day in self._app_state.days(most, sums)]
 
     def _settle(self) -> int:
-        """Settles what sessions did; how many are not settled yet. Where nothing of any has changed since, there is nothing to do."""
-        with self._desk.changing:
-            found = sorted((known.id, known.stamp) for known in self._desk.catalog.sessions().values())
-            if found == self._settled:
+        """Settle what sessions did; return how many are not settled yet. Where nothing of any has changed since, there is nothing to do."""
+        with self._app_state.changing:
+            stamps = sorted((known.id, known.stamp) for known in self._app_state.catalog.sessions().values())
+            if stamps == self._settled:
                 return 0
-            behind = settling.catch_up(Site(self._desk.environ, ""))
-            self._settled = None if behind else found
+            behind = settling.catch_up(Site(self._app_state.environ, ""))
+            self._settled = None if behind else stamps
             return behind
 
     def _by_project(self) -> dict[str, list[tracker.EfficiencyMetrics]]:
-        found: dict[str, list[tracker.EfficiencyMetrics]] = {}
+        by_project: dict[str, list[tracker.EfficiencyMetrics]] = {}
         names: dict[str, str] = {}
         for project, metrics in self._here():
             if metrics.contexts:
-                found.setdefault(project, []).append(metrics)
+                by_project.setdefault(project, []).append(metrics)
                 names[home.safe_name(project)] = project
-        for project, metrics in tracker.swept_metrics(self._desk.home):
-            found.setdefault(names.get(project, project), []).append(metrics)
-        return found
+        for project, metrics in tracker.swept_metrics(self._app_state.home):
+            by_project.setdefault(names.get(project, project), []).append(metrics)
+        return by_project
 
     def _here(self) -> list[tuple[str, tracker.EfficiencyMetrics]]:
-        """(project, metrics) of each session that is kept."""
-        folder = os.path.join(self._desk.home, "sessions")
+        """Return (project, metrics) of each session that is kept."""
+        folder = os.path.join(self._app_state.home, "sessions")
         with self._lock:
             before, self._kept = self._kept, {}
-            for name in peek.sessions(self._desk.home):
+            for name in peek.sessions(self._app_state.home):
                 try:
                     at = os.lstat(os.path.join(folder, name)).st_mtime_ns
                 except OSError:
                     continue  # it was swept meanwhile
                 known = before.get(name)
                 if known is None or known[0] != at:
-                    project = session.read(self._desk.home, name).get("project") or ""
-                    known = (at, project, tracker.session_metrics(self._desk.home, name))
+                    project = session.read(self._app_state.home, name).get("project") or ""
+                    known = (at, project, tracker.session_metrics(self._app_state.home, name))
                 self._kept[name] = known
             return [(project, metrics) for _, project, metrics in self._kept.values()]
 

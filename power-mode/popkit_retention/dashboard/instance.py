@@ -1,5 +1,4 @@
-"""Whether a dashboard runs for this home already: its address is noted in our folder, in a file that is ours alone, for as long as it
-runs."""
+"""The running dashboard of a home: its address is in a private file in our folder for as long as it runs."""
 
 from __future__ import annotations
 
@@ -15,55 +14,55 @@ from hooks.utils.edges.storage import LOGS, Storage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NAME, DOOR = "dashboard.json", "dashboard.html"
+NAME, BROWSER_FILE = "dashboard.json", "dashboard.html"
 STORAGE = (Storage(LOGS, {"": r"dashboard\.(json|html)"}),)
 _LEADS_ON = '<!doctype html><meta charset="utf-8"><title>PopKit</title><meta http-equiv="refresh" content="0;url={}">\n'
 
 
-class Running:
-    """The note of one home."""
+class Instance:
+    """The instance file of one home."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._folder = home.popkit_home(environ)
         self._path = os.path.join(self._folder, NAME)
 
     def other(self) -> str:
-        """The address of the dashboard that runs; "" for none."""
-        told = self._told()
-        address, pid = told.get("address"), told.get("pid")
+        """Return the address of the dashboard that runs; "" for none."""
+        recorded = self._recorded()
+        address, pid = recorded.get("address"), recorded.get("pid")
         if not isinstance(address, str) or type(pid) is not int or pid == os.getpid():
             return ""
         return address if _is_running(pid) and _answers(address) else ""
 
-    def note(self, address: str) -> None:
-        """This process serves there."""
+    def record(self, address: str) -> None:
+        """Record the address that this process serves."""
         files.make_private_folder(self._folder)
         files.replace_text(self._path, dumps({"address": address, "pid": os.getpid()}))
 
-    def door(self, address: str) -> str:
-        """The address of a file that leads a browser on to this one, and that nobody else can read."""
-        path = os.path.join(self._folder, DOOR)
+    def browser_file(self, address: str) -> str:
+        """Return the address of a file that leads a browser on to this one, and that nobody else can read."""
+        path = os.path.join(self._folder, BROWSER_FILE)
         files.replace_text(path, _LEADS_ON.format(address))
         return Path(path).as_uri()
 
-    def over(self) -> None:
-        """It does no more."""
-        if self._told().get("pid") == os.getpid():
-            for name in (NAME, DOOR):
+    def release(self) -> None:
+        """Delete the files of this process."""
+        if self._recorded().get("pid") == os.getpid():
+            for name in (NAME, BROWSER_FILE):
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(self._folder, name))
 
-    def _told(self) -> dict:
+    def _recorded(self) -> dict:
         try:
-            told = loads(files.read_text(self._path, 4_096) or "{}")
+            recorded = loads(files.read_text(self._path, 4_096) or "{}")
         except (OSError, ValueError):
             return {}
-        return told if isinstance(told, dict) else {}
+        return recorded if isinstance(recorded, dict) else {}
 
 
 def _is_running(pid: int) -> bool:
-    """Whether there is a process of ours with this number. Where there is none, whoever has its port now is not to be asked, and nobody is
-    to be sent there."""
+    """Return whether there is a process of ours with this number. Where there is none, whoever has its port now is not to be asked, and
+    nobody is to be sent there."""
     try:
         os.kill(pid, 0)
     except (OSError, OverflowError):
@@ -72,8 +71,8 @@ def _is_running(pid: int) -> bool:
 
 
 def _answers(address: str) -> bool:
-    """Whether our server answers at an address with the token in it: another one may have the port by now. One that takes its time counts,
-    as it has only just begun, or is busy."""
+    """Return whether our server answers at an address with the token in it: another one may have the port by now. One that takes its time
+    counts, as it has only just begun, or is busy."""
     import http.client
     import socket
     from urllib.parse import parse_qs, urlsplit

@@ -1,4 +1,4 @@
-"""What all requests of one server share: where things are, the clock, and what was read."""
+"""The state that all requests of one server share: places, the clock, caches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state.days import day_of, days_before
 from hooks.utils.state.site import Site
 
-from . import heads
+from . import transcripts
 from .catalog import Catalog, Known
-from .looking import Looks
+from .context_cache import ContextCache
 from .problems import NotThere
-from .retention import Retention
 from .spending import Spending
+from .stored_data import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from .shapes import SessionRow
 
 
-class Desk:
-    """`changing`: whoever changes something stored holds it, from the look at what is offered until it is done. `changes`: how often
-    somebody here did. `failed`: answers that could not be given since the start.
-    `light`, `named`: see `sessions`."""
+class AppState:
+    """The shared state. `changing`: the lock for a change of stored data, held from the check of what is offered until it is done.
+    `changes`: the number of changes. `failed`: the number of requests that failed since the start. `light`, `named`: see `sessions`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
-        """NoHome where no folder of ours can be named."""
+        """Return noHome where no folder of ours can be named."""
         self.environ = environ
         self.now: Callable[[], float] = now or (lambda: time_of_day(environ))
         self.home = home.popkit_home(environ)
@@ -46,59 +45,60 @@ class Desk:
         self.catalog = Catalog(environ, self.home, self.now)
         self.light: dict[str, Light] = {}
         self.named: dict[str, tuple[str, str, str]] = {}
-        self.looks = Looks(environ, self.now, self.failure)
+        self.contexts = ContextCache(environ, self.now, self.failure)
         self.retention = Retention(self)
         self.spending = Spending(self)
 
     @property
     def rules(self) -> Ruleset:
-        """Those of the user's configuration, no project's, as they were at most a second ago."""
+        """Return those of the user's configuration, no project's, as they were at most a second ago."""
         at, rules = self._rules
         if rules is None or time.monotonic() - at > 1:
             rules = Site(self.environ, "").rules()
             self._rules = (time.monotonic(), rules)
         return rules
 
-    def days(self, most: int, told: Iterable[str]) -> list[str]:
-        """The last days, today the last: so many, but none before PopKit was here. `told`: days of which something is known."""
+    def days(self, most: int, known_days: Iterable[str]) -> list[str]:
+        """Return the last days, today the last: so many, but none before PopKit was here. `known_days`: days of which something is
+        known."""
         now = self.now()
         oldest = min(_oldest(self.home), _oldest(os.path.join(self.home, "sessions")), now)
-        first = min([day_of(oldest), *told])
+        first = min([day_of(oldest), *known_days])
         return [day for back in reversed(range(most)) if (day := days_before(day_of(now), back)) >= first]
 
     def warm_up(self) -> None:
-        """Reads how all transcripts begin, so that the first page need not."""
+        """Read how all transcripts begin, so that the first page need not."""
         for known in self.catalog.sessions().values():
-            heads.head_of(known.transcript)
+            transcripts.head_of(known.transcript)
 
     def session(self, id: str) -> Known:
-        """The session of exactly this id; NotThere for none."""
+        """Return the session of exactly this id; NotThere for none."""
         known = self.catalog.find(id)
         if known is None:
             raise NotThere("there is no such session. GET /api/sessions lists those that there are")
         return known
 
     def other(self, id: str) -> SessionRow | None:
-        """The row of a session that only a database tells of; None for any other id. Unusable where the database cannot be asked for one
-        that is not known here."""
+        """Return the row of a session that only a database tells of; None for any other id. Unusable where the database cannot be asked for
+        one that is not known here."""
         here = self.catalog.sessions()
         if id in here:
             return None
-        found = next((row for row in self.spending.others(set(here)) if row.id == id), None)
-        if found is None:
+        row = next((row for row in self.spending.others(set(here)) if row.id == id), None)
+        if row is None:
             self.spending.check_others()
-        return found
+        return row
 
     def failure(self, what: str, error: BaseException) -> None:
-        """Notes in the hook log what could not be answered; nobody is shown a trace."""
+        """Note in the hook log what could not be answered; nobody is shown a trace."""
         self.failed += 1
         failures.record(self.environ, what, error)
 
 
 def _oldest(folder: str) -> float:
-    """When the oldest thing in a folder was written."""
+    """Return when the oldest thing in a folder was written."""
     try:
-        with os.scandir(folder) as found:
-            return min((entry.stat(follow_symlinks=False).st_mtime for entry in found), default=float("inf"))
+        with os.scandir(folder) as entries:
+            return min((entry.stat(follow_symlinks=False).st_mtime for entry in entries), default=float("inf"))
     except OSError:
         return float("inf")
