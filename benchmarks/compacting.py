@@ -39,6 +39,7 @@ from hooks.utils.policy import compacting, planning, ways
 from hooks.utils.policy.economics import prices_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
+from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab.blocks import strings_of
 
@@ -173,7 +174,7 @@ def as_recorded(case: Case, _room: int) -> list[Message]:
     for part in reversed(_whole(case)):
         for use, shown in zip(part.uses, part.results):
             path = str(use.input.get("file_path", ""))
-            if use.tool == "Read" and path not in read and not shown.error and len(read) < _FILES_PUT_BACK:
+            if use.traits.operation == READ and path not in read and not shown.error and len(read) < _FILES_PUT_BACK:
                 read[path] = Message(USER, "", (), [shown])
     for part in read.values():
         tokens = _tokens(case, part)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "power-mode"))
 
-from hooks.utils.host import entries
-from hooks.utils.host.moments import is_answer
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.claude_code.moments import is_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -121,7 +121,7 @@ class Bound(Door):
         for shown, some in itertools.groupby(range(len(lines)), lambda at: lines[at] in self.lines):
             places = list(some)
             kept += [] if shown and len(places) >= self.least else [whole[at] for at in places]
-        arrival = door.Arrival(block.id, block.call.tool, block.call.tool_input, result.kind, "", block.text)
+        arrival = door.Arrival(block.id, block.call.traits, block.call.tool_input, result.kind, "", block.text)
         written = door.written(arrival)
         self.lines.update(dict.fromkeys(lines, block.id))
         if written is not None:

@@ -21,12 +21,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from hooks.utils.policy import door, kinds
+from hooks.utils.policy.tools import OUTPUT, SHELLS
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, policies, sessions
 from popkit_retention.lab.blocks import Block, Session
 from popkit_retention.lab.door_policy import Door, settings_of
 
-SHELLS = ("Bash", "BashOutput", "PowerShell")
+RUNNERS = (*SHELLS, OUTPUT)
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b[()][A-Z0-9]")
 # What runners of tasks, containers and logs put before a line of what they run.
 _BEFORE = re.compile(
@@ -105,7 +106,7 @@ def of_session(entered: Mapping[Block, str], kinds: Mapping[Block, str]) -> Hidd
     """What the texts that entered in place of a session's results hide."""
     found = Hidden(Counter(), Counter(), Counter(), [])
     for block, text in entered.items():
-        if block.call.tool in SHELLS:
+        if block.call.operation in RUNNERS:
             name = kinds.get(block, "?")
             lacks = hidden_lines(block.text, text)
             found.shortened[name] += 1

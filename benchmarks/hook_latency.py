@@ -26,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from hooks.utils.hosts.claude_code.tools import TOOLS  # noqa: E402
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
 from hooks.utils.state import collecting, disk, memory, store  # noqa: E402  the benchmark runs from anywhere
@@ -107,7 +108,7 @@ class Bench:
                 for key, _ in result.parts:
                     if key.startswith("read:"):  # a file that is there, in its place
                         self.watch(stored, result, number)
-            stored.rules = Ruleset.from_config({})
+            stored.rules = Ruleset.from_config({}, TOOLS)
             store.save(self.paths, stored)
             state.expired = {}
         self.saved = Path(self.paths.state).read_bytes()

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 
 import memory_transcripts
 
-from hooks.utils.host import repository
+from hooks.utils.edges import repository
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.outline import NAME
@@ -114,7 +115,7 @@ def _session(path: Path) -> Session:
 def _told(some: list, name: str) -> list[Told]:
     seen: set[str] = set()
     told = []
-    rules = Ruleset.from_config({})
+    rules = Ruleset.from_config({}, TOOLS)
     for _, _, session in some:
         place = repository.of(session.cwd or "/nowhere")
         lesson = extraction.lesson(session.path, repository.Repository(name, place.root, place.name))

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import memory_transcripts
 from sections import MissingData
 
-from hooks.utils.host.repository import Repository, of
+from hooks.utils.edges.repository import Repository, of
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import MEMORY_TOKENS, Ruleset
 from hooks.utils.state import journal, rebuild
 from popkit_retention.memory import document
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
 
 def ledgers(paths: list[Path], name: str, tokens: int) -> list[dict]:
     """The ledger of each session of a repository but the first."""
-    rules, found, store = Ruleset.from_config({}), [], InMemoryStore()
+    rules, found, store = Ruleset.from_config({}, TOOLS), [], InMemoryStore()
     for taught, path in lessons(paths, name):
         given = document.build(store.scan(name), tokens)
         if given.text:

@@ -31,6 +31,7 @@ from lab import fitting
 from hooks.utils.policy import outline
 from hooks.utils.policy.door.numbered import listed
 from hooks.utils.policy.door.once import REMINDER
+from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab import sessions
 from popkit_retention.lab.blocks import CHARS_PER_TOKEN, Block, Request, Session, strings_of
@@ -110,7 +111,7 @@ class Watch:
     def add(self, block: Block) -> None:
         self.context.append(block)
         text = block.text or self.session.texts.get(block, "")
-        if block.id and block.call.tool == "Read" and not block.call.outcome.error and text:
+        if block.id and block.call.operation == READ and not block.call.outcome.error and text:
             self.parts += self._parts(block)
             self.reads += 1
         else:

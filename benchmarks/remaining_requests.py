@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.host import entries
-from hooks.utils.host.stamps import seconds_of
-from hooks.utils.host.usage import usage_of
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code.usage import usage_of
 from hooks.utils.policy.economics import LIKELY_REQUESTS
 
 INTERRUPTED = "[Request interrupted"

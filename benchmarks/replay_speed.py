@@ -16,7 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.host import transcript
+from hooks.utils.hosts.claude_code import transcript
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.events import Call, Outcome
@@ -47,7 +48,7 @@ def generated(count: int) -> list:
             (41, 18, 19, 7, 15),
         )[0]
         outcome = Outcome(2_000, 0, f"{n:032x}", interval=[1, 0] if tool == "Read" else None)
-        calls.append(Call(f"toolu_{n}", tool, tool_input, outcome, 5.0 * n, "/home/dev/shop", f"turn-{n // 12}"))
+        calls.append(Call(f"toolu_{n}", TOOLS.of(tool), tool_input, outcome, 5.0 * n, "/home/dev/shop", f"turn-{n // 12}"))
     return [calls]
 
 
@@ -62,7 +63,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, help="a folder of *.jsonl")
     options = parser.parse_args()
     sessions = recorded(options.transcripts) if options.transcripts else generated(options.calls)
-    rules = Ruleset.from_config({})
+    rules = Ruleset.from_config({}, TOOLS)
     count = sum(map(len, sessions))
     best = float("inf")
     for _ in range(3):

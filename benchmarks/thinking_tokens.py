@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.host import entries
+from hooks.utils.hosts.claude_code import entries
 
 SEAL_CHARS = 235
 FEWEST = 50

@@ -9,9 +9,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.host import entries, responses
-from hooks.utils.host.moments import is_answer
-from hooks.utils.host.usage import prompt_tokens
+from hooks.utils.hosts.claude_code import calls, entries
+from hooks.utils.hosts.claude_code.moments import is_answer
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
 from popkit_retention.lab.blocks import strings_of, texts_in
@@ -19,8 +20,8 @@ from popkit_retention.lab.blocks import strings_of, texts_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.host.branch import Index
-    from hooks.utils.host.entries import Entry
+    from hooks.utils.hosts.claude_code.entries import Entry
+    from hooks.utils.hosts.claude_code.transcript import Index
     from hooks.utils.policy.ruleset import Ruleset
 
 AUTO, FULL = "automatic compaction", "nearly full"
@@ -122,9 +123,9 @@ def _messages(path: str, index: Index) -> Iterator[Message]:
             if isinstance(block.get("text"), str):
                 yield Message(entry["type"], block["text"])
             elif block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
-                yield Message(ASSISTANT, "", [Use(block["id"], str(block.get("name")), block["input"])])
+                yield Message(ASSISTANT, "", [Use(block["id"], TOOLS.of(str(block.get("name"))), block["input"])])
             elif block.get("type") == "tool_result":
-                text = responses.text_of_blocks(block.get("content"))[0]
+                text = calls.text_of_blocks(block.get("content"))[0]
                 yield Message(USER, "", (), [Shown(block["tool_use_id"], text, block.get("is_error") is True)])
 
 

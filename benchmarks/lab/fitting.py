@@ -76,7 +76,7 @@ def rows_of(session: Session, rules: Ruleset, rng: random.Random) -> list[Row]:
                 result = watcher.result(block) if block.tokens >= LEAST_TOKENS else None
                 if result is None or (watcher.state.index - result.index >= YOUNG and rng.random() * LATER_ONE_IN >= 1.0):
                     continue
-                rows.append((features(result, watcher.state), int(last_need.get(block, 0) >= about.number), 1.0))
+                rows.append((features(result, watcher.state, watcher.rules.tools), int(last_need.get(block, 0) >= about.number), 1.0))
     return rows
 
 

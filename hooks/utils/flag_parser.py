@@ -1,289 +1,289 @@
-"""The words and flags of a command, as one table: the parser, the help, the errors and the documentation come from it. Here is that of
-/popkit:context; `popkit memory` has one of its own."""
+"""The description of operations, and the one parser of their words: help, completion, documents and the schemas of tools come from it, too.
+
+A command is a Table of Operations. What the user wrote wrong is a UsageError, which says what would be right.
+"""
 
 from __future__ import annotations
 
+from .argument_types import TEXT, Type, choice
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+READS, CHANGES, DESTROYS = "reads", "changes", "destroys"  # what an operation does; DESTROYS: asked for twice
+MANY = 10_000  # arguments: what a shell can give
 
 
 class Flag:
-    """One flag. `value` names what follows it, "" for a flag that stands alone; `cli` marks those of the shell command only."""
+    """One flag. `usage` is how it is written: its `name`, and the `label` of the value that follows it, if one does. `type`: of that value,
+    None for a flag that stands alone. `many`: every word up to the next flag is a value. `default`: its value where it is not given.
+    `needed`: it has to be given. `shell_only`: a session does not have it. `agent`: the name and type that tools of agents have for it."""
 
-    __slots__ = ("cli", "help", "name", "value")
+    __slots__ = ("agent", "default", "help", "key", "label", "many", "name", "needed", "shell_only", "type", "usage")
 
-    def __init__(self, name: str, help: str, value: str = "", cli: bool = False):
-        self.name = name
+    def __init__(
+        self, usage: str, help: str, type: Type | None = None, default: object = None, many: bool = False, needed: bool = False,
+        shell_only: bool = False, agent: tuple[str, Type] | None = None,
+    ) -> None:  # fmt: skip
+        self.usage = usage
+        self.name, _, self.label = usage.partition(" ")
+        self.key = self.name[2:]
         self.help = help
-        self.value = value
-        self.cli = cli
+        self.type = type or (_type_of(self.label) if self.label else None)
+        self.default = default
+        self.many = many
+        self.needed = needed
+        self.shell_only = shell_only
+        self.agent = agent
 
-    def usage(self) -> str:
-        return self.name + (" " + self.value if self.value else "")
+    def explained(self) -> str:
+        """Return what it means, which values it takes, and what holds without it."""
+        known = f": {self.type.expected()}" if self.type and self.type.known and "|" not in self.label else ""
+        return self.help + known + (f" (default: {self.default})" if self.default else "")
 
 
-class Word:
-    """One subcommand. `takes` names its arguments, "" for none, `example` is one; `least` and `most` are how many it takes. `hands_on`:
-    what follows it is another command's to understand, flags too."""
+class Operation:
+    """One operation. `usage` is how it is written: its `name`, and the `label` of its arguments. The name is a word or two, "" where the
+    command alone means it, or a flag that tells it from the command's own; `ID` means one argument, `ID…` several, `[ID]` that there need
+    be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
+    `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are
+    another command's to parse. `offered`: the pane and the page have it on their buttons."""
 
-    __slots__ = ("example", "flags", "hands_on", "help", "least", "most", "name", "takes")
+    __slots__ = (
+        "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw", "type",
+    )  # fmt: skip
 
-    def __init__(self, name: str, help: str, flags: tuple = (), takes: str = "", least: int = 0, most: int = 0, example: str = "T12"):
-        self.example = example
-        self.hands_on = False
-        self.name = name
+    def __init__(
+        self, usage: str, help: str = "", *flags: Flag, effect: str = READS, type: Type | None = None, joined: bool = False,
+        agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, more: str = "",
+    ) -> None:  # fmt: skip
+        words = usage.split(" ")
+        self.label = words.pop() if words[-1][:1] == "[" or "|" in words[-1] or not words[-1].islower() else ""
+        self.name = " ".join(words)
+        self.least = int(self.label[:1] not in ("", "["))
+        self.most = MANY if joined or "…" in self.label else int(self.label != "")
         self.help = help
         self.flags = flags
-        self.takes = takes
-        self.least = least
-        self.most = most
+        self.effect = effect
+        self.type = type or _type_of(self.label.strip("[]"))
+        self.joined = joined
+        self.agent = agent
+        self.implied = implied
+        self.raw = raw
+        self.offered = offered
+        self.more = more
 
     def usage(self) -> str:
-        return self.name + (" " + self.takes if self.takes else "")
+        """Return how it is written, with the flags that have to be given."""
+        return " ".join(filter(None, (self.name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
 
 
-class Handed(Word):
-    """A subcommand whose words are another command's."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, help: str, takes: str):
-        super().__init__(name, help, takes=takes)
-        self.hands_on = True
+def _type_of(label: str) -> Type:
+    """Return the type of what a label names: one of its words, where it consists of these, else any text."""
+    return choice(*label.split("|")) if "|" in label and label.islower() else TEXT
 
 
 class Table:
-    """The words of one command: what it is (`title`), which of them is meant where none is given, which flags follow every word but help
-    in a shell (`site`, with what holds without them), what the names of arguments mean (`notes`)."""
+    """The operations of a command. `name`: how it is called; `title`: what it is for; `common`: flags of every operation but help;
+    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags."""
 
-    __slots__ = ("by_name", "default", "notes", "site", "title", "without_site", "words")
+    __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "title")
 
-    def __init__(self, title: str, words: tuple, default: str, site: tuple, without_site: str, notes: dict):
+    def __init__(
+        self, name: str, title: str, *operations: Operation, common: tuple[Flag, ...] = (), examples: dict[str, str] | None = None,
+        notes: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
         self.title = title
-        self.words = words
-        self.by_name = {word.name: word for word in words}
-        self.default = default
-        self.site = site
-        self.without_site = without_site
-        self.notes = notes
+        named = any(operation.name[:1] not in ("", "-") for operation in operations)
+        self.operations = (*operations, HELP) if named else operations
+        self.common = common
+        self.examples = examples or {}
+        self.notes = notes or {}
+        self.by_name = {operation.name: operation for operation in self.operations}
+        for operation in operations:
+            if operation.implied:
+                self.by_name[operation.name.rpartition(" ")[0]] = operation
+
+    def flags_of(self, operation: Operation, shell: bool = True) -> dict[str, Flag]:
+        """Return name -> Flag of everything that may follow an operation."""
+        common = () if operation.raw or operation is HELP else self.common
+        return {flag.name: flag for flag in (*operation.flags, *common, _HELP_FLAG) if shell or not flag.shell_only}
+
+    def group(self, word: str) -> list[Operation]:
+        """Return the operations whose names begin with a word and go on."""
+        return [operation for operation in self.operations if operation.name.startswith(word + " ")]
+
+    def called(self, operation: Operation) -> str:
+        """Return what messages call an operation."""
+        own = self.name.rpartition(" ")[2]
+        return f"{own} {operation.name}" if operation.name[:1] == "-" else operation.name or own
 
 
 class Parsed:
-    """A line as understood: `word` (the name of one in the table), `arguments`, `flags` (name without dashes -> True or its value)."""
+    """A line as understood: the operation, its `word` (name), typed `arguments`, and `flags`: key -> value, True for one that takes none.
+    A flag is an attribute, too: None, or False for one that takes no value, where it was not given."""
 
-    __slots__ = ("arguments", "flags", "word")
+    __slots__ = ("_known", "arguments", "flags", "operation", "word")
 
-    def __init__(self, word: str, arguments: list, flags: dict):
-        self.word = word
+    def __init__(self, operation: Operation, arguments: list[Any], flags: dict[str, Any], known: Iterable[Flag] = ()) -> None:
+        self.operation = operation
+        self.word = operation.name
         self.arguments = arguments
         self.flags = flags
+        self._known = {flag.key.replace("-", "_"): flag for flag in known}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_known" or name not in self._known:
+            raise AttributeError(name)
+        flag = self._known[name]
+        return self.flags.get(flag.key, None if flag.type else False)
+
+    @property
+    def argument(self) -> Any:
+        """The first argument, None where there is none."""
+        return self.arguments[0] if self.arguments else None
 
 
 class UsageError(Exception):
     """Something that the user wrote is not known; the message says what is."""
 
 
-_JSON = Flag("--json", "the answer as JSON")
-_DETAILS = Flag("--details", "also list every result, file and subagent")
-_ALL = Flag("--all", "leave nothing out of a long list")
-_SITE = (
-    Flag("--session", "ask about this session (its id, or how it begins)", "ID", cli=True),
-    Flag("--transcript", "ask about this transcript file", "FILE", cli=True),
-)
-_HELP = Flag("--help", "help for this word")
-HELP_WORD = Word("help", "this text, or help for one word", (), "[WORD]", 0, 1)
-
-WORDS = (
-    Word(
-        "retention",
-        "what the context holds, by tier, and what to do now",
-        (
-            Flag("--aggressive", "halve the lifetimes for this session"),
-            Flag("--conservative", "double the lifetimes for this session"),
-            Flag("--profile", "auto, spec, aggressive or conservative for this session; default to go back", "NAME"),
-            _DETAILS,
-            _ALL,
-            _JSON,
-        ),
-    ),
-    Word(
-        "timeline",
-        "a bar for each call: how long its result lived",
-        (Flag("--last", "only the newest N calls (default 40)", "N"), _ALL, _JSON),
-    ),
-    Word(
-        "why",
-        "why a result has its tier, what ends it, whether a clear takes it; without ID, what left the context and why",
-        (Flag("--all", "also each result of earlier compactions and clears"), _JSON),
-        "[ID]",
-        0,
-        1,
-    ),
-    Word("pin", "keep a result, or everything of a path: it never expires", (_JSON,), "ID|PATH…", 1, 50),
-    Word("unpin", "let go of what you pinned", (_JSON,), "ID|PATH…", 1, 50),
-    Word(
-        "stats",
-        "what PopKit was worth: lately and since installed, in tokens and money",
-        (Flag("--details", "also by tier and by cause, and each context"), _JSON),
-    ),
-    Word(
-        "clear",
-        "remove what is no longer needed from the context, when that pays",
-        (
-            Flag("--tier", "clear this tier, even its live results", "T"),
-            Flag("--id", "clear these results, even live ones: T12, or T12,T15", "ID"),
-            Flag("--now", "also clear expired results that are held back, even if it does not pay yet"),
-            Flag("--dry-run", "only show what would go and whether it pays"),
-            _ALL,
-            _JSON,
-        ),
-        "[PATH]",
-        0,
-        1,
-    ),
-    Word("undo", "take back the last clear", (_JSON,)),
-    Word(
-        "restore",
-        "show what was cleared, or put it back",
-        (
-            Flag("--since", "everything that was cleared since: 2h, 3d, or 2026-02-21", "TIME"),
-            Flag("--in-place", "put it back into the transcript and keep it for a while"),
-            Flag("--raw", "byte for byte, control characters too: for a file or a program", cli=True),
-            _JSON,
-        ),
-        "ID|HANDLE|PATH…",
-        0,
-        50,
-    ),
-    Word(
-        "warm",
-        "keep the prompt cache warm while you are away, where that pays",
-        (Flag("--yes", "switch it on even where your own sessions would have lost money by it"), _JSON),
-        "[on|off|show]",
-        0,
-        1,
-    ),
-    Word(
-        "cold",
-        "let dead results leave by themselves once the prompt cache is cold, where that pays",
-        (_JSON,),
-        "[on|off|show]",
-        0,
-        1,
-    ),
-    Handed("memory", "what sessions of this project teach the next ones: on, off, or a word of popkit memory", "[on|off|WORD…]"),
-    HELP_WORD,
-)
-CONTEXT = Table(
-    "PopKit: lifetimes for tool results",
-    WORDS,
-    "retention",
-    _SITE,
-    "Without --session or --transcript, it is the newest session of this folder's project.",
-    {
-        "ID": "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id, or a unique part of one."
-        " PATH may contain * and **.",
-        "HANDLE": "HANDLE stands in the placeholder of a cleared result.",
-    },
-)
+HELP = Operation("help [WORD]", "this text, or help for one word", joined=True)
+_HELP_FLAG = Flag("--help", "help for this word")
 
 
-def word_named(name: str, table: Table = CONTEXT) -> Word:
-    """The subcommand of a name; UsageError listing the known ones."""
-    word = table.by_name.get(name)
-    if word is None:
-        raise UsageError(f"unknown word {_quoted(name)}{_nearest(name, table.by_name)}. Known: {', '.join(table.by_name)}")
-    return word
-
-
-def flags_of(word: Word, cli: bool, table: Table = CONTEXT) -> dict:
-    """name -> Flag of everything that may follow a word."""
-    flags = tuple(flag for flag in word.flags if cli or not flag.cli)
-    flags += table.site if cli and word.name != "help" and not word.hands_on else ()
-    return {flag.name: flag for flag in (*flags, _HELP)}
-
-
-def parse(words: list, cli: bool = False, table: Table = CONTEXT) -> Parsed:
-    """Reads a line's words; UsageError for what is not known. No word at all means the table's default."""
+def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
+    """Return a line's words as understood; UsageError for what is not known. `shell`: flags that work in a shell alone are known."""
     words = ["--help" if word == "-h" else word for word in words]
-    name, rest = _leading(words, table)
-    word = word_named(name, table)
-    if word.hands_on:
-        return Parsed(word.name, rest, {})
-    known = flags_of(word, cli, table)
-    arguments: list = []
-    flags: dict = {}
-    at = 0
-    while at < len(rest):
-        item = rest[at]
-        at += 1
+    operation, name, rest = chosen(words, table)
+    if operation.raw:
+        return Parsed(operation, rest, {})
+    known = table.flags_of(operation, shell)
+    arguments: list[str] = []
+    flags: dict[str, Any] = {}
+    while rest:
+        item = rest.pop(0)
         if item == "--":
-            arguments.extend(rest[at:])
+            arguments += rest
             break
-        if not item.startswith("-") or item == "-":
+        if not _is_flag(item):
             arguments.append(item)
             continue
         given, equals, value = item.partition("=")
-        flag = known.get(given)
-        if flag is None:
-            raise _unknown_flag(given, word, known, cli, table)
-        if flag.value and not equals:
-            if at == len(rest):
-                raise UsageError(f"{flag.name} needs a value: {flag.usage()}")
-            value = rest[at]
-            at += 1
-        elif equals and not flag.value:
-            raise UsageError(f"{flag.name} takes no value")
-        flags[given[2:]] = value if flag.value else True
+        if given not in known:
+            raise _unknown_flag(given, operation, table, shell)
+        flag = known[given]
+        if not flag.type:
+            if equals:
+                raise UsageError(f"{given} takes no value")
+            flags[flag.key] = True
+            continue
+        if not equals and not rest:
+            raise UsageError(f"{given} needs a value: {flag.usage}")
+        values = [value if equals else rest.pop(0)]
+        while flag.many and rest and not _is_flag(rest[0]):
+            values.append(rest.pop(0))
+        read = [_read(given, flag.type, each) for each in values]
+        flags[flag.key] = [*flags.get(flag.key, ()), *read] if flag.many else read[-1]
     if "help" in flags:
-        return Parsed("help", [word.name], {})
-    _check_arguments(word, arguments)
-    return Parsed(word.name, arguments, flags)
+        return Parsed(HELP, [name] if name else [], {})
+    _check(operation, arguments, flags, table)
+    if operation.joined and arguments:
+        arguments = [" ".join(arguments)]
+    arguments = [_read(table.called(operation), operation.type, each) for each in arguments]
+    defaults = {flag.key: flag.default for flag in known.values() if flag.default is not None}
+    return Parsed(operation, arguments, {**defaults, **flags}, known.values())
 
 
-def _leading(words: list, table: Table) -> tuple:
-    """(subcommand, everything else): its name is the first word, flags of the site may stand before it."""
-    before: list = []
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        before.append(words[at])
-        takes = any(words[at] == flag.name for word in table.words for flag in (*word.flags, *table.site) if flag.value)
-        at += 1
-        if takes and at < len(words):
-            before.append(words[at])
-            at += 1
-    if at == len(words):
-        return ("help", []) if words == ["--help"] else (table.default, before)
-    return words[at], before + words[at + 1 :]
+def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
+    """Return the operation that is meant, the words that name it, and all other words; UsageError where none is meant."""
+    told = words[: words.index("--")] if "--" in words else words
+    for operation in table.operations:
+        if operation.name[:1] == "-" and operation.name in told:
+            at = words.index(operation.name)
+            return operation, operation.name, words[:at] + words[at + 1 :]
+    places = list(_places(told, table))[:2]
+    for count in range(len(places), -1, -1):
+        name = " ".join(words[at] for at in places[:count])
+        operation_named = table.by_name.get(name)
+        if operation_named is None or (count == 1 and len(places) > 1 and operation_named.name != name):
+            continue  # where a word follows that it implies, that one has to be known
+        if count or not places or (operation_named.name == "" and operation_named.label):
+            return operation_named, name, [word for at, word in enumerate(words) if at not in places[:count]]
+    if not places and "--help" in words:
+        return HELP, "", []
+    raise _unknown_word([words[at] for at in places], table)
 
 
-def _check_arguments(word: Word, arguments: list) -> None:
-    if len(arguments) < word.least:
-        raise UsageError(f"{word.name} needs {word.takes}, for example: {word.name} {word.example}")
-    if len(arguments) > word.most:
-        extra = " ".join(map(_quoted, arguments[word.most :]))
-        said = f"takes only {word.takes}" if word.most else "takes no arguments"
-        raise UsageError(f"{word.name} {said}, so {extra} is too much")
+def _places(words: list[str], table: Table) -> Iterator[int]:
+    """Yield where words stand that are neither flags nor what follows these."""
+    valued = {flag.name for operation in table.operations for flag in (*operation.flags, *table.common) if flag.type}
+    follows = False
+    for at, word in enumerate(words):
+        if not follows and not _is_flag(word):
+            yield at
+        follows = not follows and word in valued
 
 
-def _unknown_flag(given: str, word: Word, known: dict, cli: bool, table: Table) -> UsageError:
-    if not cli and any(given == flag.name for flag in table.site):
-        return UsageError(f"{given} works only in a shell (popkit context …). Here the session is this one")
-    at_home = [other.name for other in table.words if other is not word and any(flag.name == given for flag in other.flags)]
+def _is_flag(word: str) -> bool:
+    return word[:1] == "-" and word != "-"
+
+
+def _read(what: str, type: Type, word: str) -> Any:
+    try:
+        return type.read(word)
+    except ValueError:
+        raise UsageError(f"{what} takes {type.expected()}, not {_quoted(word)}{_nearest(word, type.known)}") from None
+
+
+def _check(operation: Operation, arguments: list[str], flags: dict[str, Any], table: Table) -> None:
+    name = table.called(operation)
+    if len(arguments) < operation.least:
+        example = table.examples.get(operation.label.strip("[]…"))
+        raise UsageError(f"{name} needs {operation.label}" + (f", for example: {name} {example}" if example else ""))
+    if len(arguments) > operation.most:
+        extra = " ".join(map(_quoted, arguments[operation.most :]))
+        raise UsageError(f"{name} takes {f'only {operation.label}' if operation.label else 'no arguments'}, so {extra} is too much")
+    for flag in operation.flags:
+        if flag.needed and flag.key not in flags:
+            raise UsageError(f"{name} needs {flag.usage}: {flag.explained()}")
+
+
+def _unknown_word(given: list[str], table: Table) -> UsageError:
+    group = table.group(given[0]) if given else []
+    names = [operation.name for operation in group or table.operations if operation.name]
+    if not given:
+        return UsageError(f"a word is missing. Known: {', '.join(names)}")
+    word = " ".join(given) if group else given[0]
+    return UsageError(f"unknown word {_quoted(word)}{_nearest(word, names)}. Known: {', '.join(names)}")
+
+
+def operations_of(name: str, table: Table) -> list[Operation]:
+    """Return the operation of a name, or those that its word begins; UsageError listing the known ones for another name."""
+    found = table.group(name) or [operation for operation in table.operations if operation.name == name]
+    if not found:
+        raise _unknown_word(name.split() or [""], table)
+    return found
+
+
+def _unknown_flag(given: str, operation: Operation, table: Table, shell: bool) -> UsageError:
+    if not shell and any(given == flag.name for flag in table.common):
+        return UsageError(f"{given} works only in a shell ({table.name} …). Here the session is this one")
+    name, known = table.called(operation), table.flags_of(operation, shell)
+    knows = f"{name} knows {', '.join(flag.usage for flag in known.values())}"
+    at_home = [table.called(other) for other in table.operations if any(flag.name == given for flag in other.flags)]
     if at_home:
-        return UsageError(f"{given} belongs to {' and '.join(at_home)}, not to {word.name}. {_known(word, known)}")
-    return UsageError(f"unknown flag {_quoted(given)}{_nearest(given, known)}. {_known(word, known)}")
-
-
-def _known(word: Word, known: dict) -> str:
-    return f"{word.name} knows {', '.join(flag.usage() for flag in known.values())}"
+        return UsageError(f"{given} belongs to {' and '.join(at_home)}, not to {name}. {knows}")
+    return UsageError(f"unknown flag {_quoted(given)}{_nearest(given, known)}. {knows}")
 
 
 def _nearest(given: str, names: Iterable[str]) -> str:
     import difflib  # only for an error
 
-    found = difflib.get_close_matches(given[:60], list(names), 1)
+    found = difflib.get_close_matches(given[:60].lower(), [name.lower() for name in names], 1)
     return f" (did you mean {found[0]}?)" if found else ""
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
+import sys
 
-from .host import responses
+from .hosts.claude_code import calls
+from .hosts.claude_code.tools import TOOLS
 from .policy import engine, events
 from .policy.context import ContextState
 from .policy.ruleset import Ruleset
@@ -33,11 +34,12 @@ EXPECTED = {1: [], 2: [], 3: [], 4: ["T1"], 5: ["T4"], 6: ["T2"], 7: ["T5"], 8: 
 
 def walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decision], ContextState]]:
     """Yields (step, decisions, state) for each step; `committed` are the files that git names for the commit, None when it cannot."""
-    rules = Ruleset.from_config({})
+    rules = Ruleset.from_config({}, TOOLS)
     state = ContextState("timeline")
     engine.reindex(state, rules)
-    for number, (tool, tool_input, fails, text) in enumerate(STEPS, 1):
-        outcome = responses.outcome_of_error(text) if fails else responses.outcome_of_text(tool, tool_input, text)
+    for number, (name, tool_input, fails, text) in enumerate(STEPS, 1):
+        tool = TOOLS.of(name)
+        outcome = calls.outcome_of_error(text) if fails else calls.outcome_of_text(tool, tool_input, text)
         call = events.Call(f"T{number}", tool, tool_input, outcome, 10.0 * number, FOLDER, "turn", committed)
         yield number, engine.observe(state, call, rules), state
 
@@ -57,11 +59,10 @@ def report() -> tuple[list[str], bool]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="retention_tracker.py", description=__doc__)
-    parser.add_argument("--test", action="store_true", help="walk through the specification's timeline and check every step")
-    if not parser.parse_args().test:
-        parser.print_help()
-        return 2
+    """Check the timeline, and print it; the exit code: 0, 1 where a step goes otherwise, 2 for other words than --test."""
+    if sys.argv[1:] != ["--test"]:
+        print(f"{__doc__}\n\n  retention_tracker.py --test   walk through the specification's timeline and check every step")
+        return 0 if sys.argv[1:] in (["-h"], ["--help"]) else 2
     lines, good = report()
     print("\n".join([*lines, "passed" if good else "FAILED: the engine does not keep the specification's timeline"]))
     return 0 if good else 1

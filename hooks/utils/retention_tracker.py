@@ -17,8 +17,9 @@ import time
 from datetime import datetime, timezone
 
 from .context_carrier import HookContext, ToolResultMeta
-from .host import responses
-from .host.responses import hash_content
+from .hosts.claude_code import calls
+from .hosts.claude_code.calls import hash_content
+from .hosts.claude_code.tools import TOOL_TIERS, TOOLS
 from .policy import engine, events, kinds, lifecycle, parts, tiers
 from .policy.classify import classify
 from .policy.commandline import bash
@@ -46,13 +47,13 @@ class RetentionTracker:
     The two tables are the engine's own: changed here, in place or by a subclass, they hold for every tracker made afterwards."""
 
     TIER_CONFIG = tiers.TIER_CONFIG
-    TOOL_TIERS = tiers.TOOL_TIERS
+    TOOL_TIERS = TOOL_TIERS
 
     def __init__(self, session_id: str = "", agent_id: str = "", rules: Ruleset | None = None):
         """An empty tracker that is not stored anywhere until `save`; under the shipped rules unless others are given."""
         self.session_id = session_id
         self.agent_id = agent_id
-        self.rules = rules or Ruleset.from_config({})
+        self.rules = rules or Ruleset.from_config({}, TOOLS)
         self._stored = store.Stored(ContextState(session_id, agent_id))
         self._earlier: dict[str, Result] = {}  # expired before this tracker was loaded
         self._environ: Mapping[str, str] = os.environ
@@ -106,7 +107,7 @@ class RetentionTracker:
 
     def get_tier(self, tool_name: str, tool_input: dict[str, Any]) -> str:
         """The tier of a successful call of this tool with this input."""
-        call = events.Call("", tool_name, tool_input if isinstance(tool_input, dict) else {}, events.Outcome())
+        call = events.Call("", TOOLS.of(tool_name), tool_input if isinstance(tool_input, dict) else {}, events.Outcome())
         return classify(call, self.state.cwd, self.rules).tier
 
     def get_expiry_trigger(self, tier: str, ctx: HookContext) -> str | None:
@@ -210,12 +211,10 @@ def keys_of(pattern: str, cwd: str) -> list[str]:
 
 
 def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events.Call:
-    if ctx.error:
-        outcome = responses.outcome_of_error(tool_result)
-    else:
-        outcome = responses.outcome_of_text(ctx.tool_name, ctx.tool_input, tool_result)
+    tool = TOOLS.of(ctx.tool_name)
+    outcome = calls.outcome_of_error(tool_result) if ctx.error else calls.outcome_of_text(tool, ctx.tool_input, tool_result)
     at = ctx.timestamp or time.time()
-    return events.Call(ctx.tool_use_id or f"call-{index}", ctx.tool_name, ctx.tool_input, outcome, at, ctx.cwd or cwd, ctx.prompt_id)
+    return events.Call(ctx.tool_use_id or f"call-{index}", tool, ctx.tool_input, outcome, at, ctx.cwd or cwd, ctx.prompt_id)
 
 
 def detect_events(ctx: HookContext) -> list[str]:
@@ -223,7 +222,7 @@ def detect_events(ctx: HookContext) -> list[str]:
     call covered behind it, NUL between them; nothing for a failed edit or commit."""
     call = _call_of(ctx, "", ctx.cwd, 0)
     call.outcome.error = ctx.error
-    found = classify(call, ctx.cwd, Ruleset.from_config({}))
+    found = classify(call, ctx.cwd, Ruleset.from_config({}, TOOLS))
     told = []
     if found.edits and not ctx.error:
         told.append("edit:" + found.edits)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from hooks.utils.host.projects import folder_name
+from hooks.utils.hosts.claude_code.projects import folder_name
 from tests.cli import inside
 from tests.kit.crowds import all_do
 from tests.kit.forks import Command, Done, Forks

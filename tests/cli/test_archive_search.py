@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sqlite3
@@ -15,7 +14,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import index
-from popkit_retention.cli import archive_command
+from popkit_retention.cli.main import main
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,9 +50,7 @@ class Shell:
         return ids
 
     def __call__(self, *words: str) -> tuple[int, str, str]:
-        parser = argparse.ArgumentParser(prog="popkit")
-        archive_command.add_parser(parser.add_subparsers(required=True))
-        code = archive_command.run(parser.parse_args(["archive", "search", *words]), self.environ)
+        code = main(["archive", "search", *words], self.environ)
         return code, *self.capsys.readouterr()
 
 
@@ -103,7 +100,9 @@ def test_json_has_all_that_a_program_needs(shell: Shell) -> None:
 
 def test_a_number_that_is_none_is_refused(shell: Shell) -> None:
     shell.fill()
-    assert shell("word", "--limit", "0") == (1, "", "popkit archive: --limit takes a number from 1\n")
+    code, shown, error = shell("word", "--limit", "0")
+    assert (code, shown) == (1, "")
+    assert '--limit takes a whole number from 1 to 999,999,999, not "0"' in " ".join(error.split())
 
 
 def test_what_is_only_queued_is_indexed_first_and_a_terminal_sees_how_far(shell: Shell) -> None:

@@ -175,4 +175,4 @@ def test_what_keeping_the_cache_warm_would_have_been_worth_is_told_for_each_life
 def test_keeping_warm_is_no_policy_to_choose_among_others(environ, capsys) -> None:
     code, _, err = lab(environ, capsys, "--keep-warm", "--policy", "auto")
     assert code == 1
-    assert "--keep-warm goes with" in err
+    assert "--policy belongs to lab and lab --decisions, not to lab --keep-warm" in " ".join(err.split())

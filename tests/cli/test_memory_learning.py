@@ -7,7 +7,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.host.projects import folder_name
+from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.state import memory
 from tests.cli.played import ROOT
 from tests.cli.remembered import GOLDENS, Remembered, fits

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.host.projects import folder_name
+from hooks.utils.hosts.claude_code.projects import folder_name
 from popkit_retention.cli.main import main
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
@@ -126,7 +126,7 @@ def test_since_prints_all_that_was_cleared_since(cleared: Cleared) -> None:
         (["docs/*.md"], "nothing that was cleared goes by"),
         (["T3"], "T3 was not cleared. It is still in the context"),
         (["T99"], "there is no call T99"),
-        (["--since", "soon"], '"soon" is not a time'),
+        (["--since", "soon"], "--since takes a time such as 2h"),
         (["T5", "--since", "1h"], "restore takes ID, PATH or --since TIME"),
         (["--nonsense"], "unknown flag"),
         (["T3", "--in-place"], "T3 was not cleared"),

@@ -140,7 +140,7 @@ def test_the_limit_takes_the_oldest_first_and_tells_what_is_left(aged: Governed)
         (["gc", "now"], "gc takes no arguments"),
         (["gc", "--quiet"], "--quiet goes only with --auto"),
         (["gc", "--auto", "--yes"], "--yes does not go with it"),
-        (["gc", "--domain", "audio"], "unknown domain"),
+        (["gc", "--domain", "audio"], "--domain takes memory or rag"),
         (["undo", "mnone"], "there is no"),
         (["archive", "mnone"], "there is no"),
         (["archive", "--note", "a\x1b[31mb"], "a note is one line"),

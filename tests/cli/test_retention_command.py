@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from popkit_retention.cli.retention_words import WORDS
+from popkit_retention.operations.retention_table import TABLE
 from tests.cli.governed import GOLDENS, Governed
 from tests.cli.remembered import DAY_S, fits
 
@@ -20,17 +20,17 @@ DEFAULTS = {
 # --- words -----------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", [word.name for word in WORDS])
+@pytest.mark.parametrize("word", [word.name for word in TABLE.operations])
 def test_every_word_has_help(house: Governed, word: str) -> None:
-    shown = house.retention("help", word)
-    assert shown == house.retention(word, "--help") or word == "help"
+    shown = house.retention("help", *word.split())
+    assert shown == house.retention(*word.split(), "--help") or word == "help"
     assert shown.startswith(f"popkit retention {word}")
     assert fits(shown)
 
 
 def test_the_overview_names_every_word(house: Governed, golden) -> None:
     shown = house.retention("help")
-    assert all(f"  {word.usage()}" in shown for word in WORDS)
+    assert all(f"  {word.usage()}" in shown for word in TABLE.operations)
     assert shown == house.popkit("help", "retention").stdout
     assert fits(shown)
     golden(GOLDENS / "help.txt", shown)

@@ -1,12 +1,14 @@
 """`popkit config` on real files."""
 
-import argparse
 import json
 import pathlib
 
 import pytest
 
+from hooks.utils.flag_parser import parse
 from popkit_retention.cli import config_command
+from popkit_retention.cli.main import main
+from popkit_retention.operations.tables import CONFIG
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -22,10 +24,8 @@ class Shell:
         self.in_project = self.project / ".claude" / "retention-config.json"
 
     def run(self, *words, **more):
-        parser = argparse.ArgumentParser(prog="popkit")
-        config_command.add_parser(parser.add_subparsers(required=True))
         environ = {"POPKIT_HOME": str(self.home), "CLAUDE_PROJECT_DIR": str(self.project)}
-        code = config_command.run(parser.parse_args(["config", *words]), environ=environ, **more)
+        code = config_command.run(parse(list(words), CONFIG), environ, **more)
         return code, self.capsys.readouterr().out
 
 
@@ -174,10 +174,7 @@ def test_show_leaves_the_shipped_models_out_and_has_those_that_a_user_corrected(
 
 
 def test_without_any_home_the_user_has_no_layer(capsys, tmp_path):
-    parser = argparse.ArgumentParser()
-    config_command.add_parser(parser.add_subparsers())
-    args = parser.parse_args(["config", "path", "--project", str(tmp_path)])
-    assert config_command.run(args, environ={"HOME": "~"}) == 0
+    assert main(["config", "path", "--project", str(tmp_path)], {"HOME": "~"}) == 0
     assert "\nuser" not in capsys.readouterr().out
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from hooks.utils.config.fields import FIELDS, USER_ONLY
 from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
 from hooks.utils.config.usable import usable
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tiers import TIERS
 from popkit_retention.cli.config_checking import check_document, check_text
@@ -285,8 +286,8 @@ def test_each_value_shown_is_the_effective_one_and_comes_from_a_layer_that_says_
 @given(STACKS)
 def test_what_is_shown_as_built_in_is_what_the_rules_hold_without_it(documents):
     layers = layers_of(documents)
-    shown = Ruleset.from_config(merge([Layer("built-in", "", BUILT_IN), *layers]))
-    used = Ruleset.from_config(merge(layers))
+    shown = Ruleset.from_config(merge([Layer("built-in", "", BUILT_IN), *layers]), TOOLS)
+    used = Ruleset.from_config(merge(layers), TOOLS)
     assert described(shown) == described(used)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.config import layers
 from hooks.utils.config.layers import Layer, load, merge, read_layer, read_layers
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.ruleset import Ruleset
@@ -78,13 +79,13 @@ def test_the_document_of_the_specification_is_valid_as_it_stands_with_its_commen
 
 
 def test_what_is_shipped_gives_the_rules_of_the_specification():
-    specified = Ruleset.from_config(json.loads(SPECIFIED.partition("\n")[2])["retention"], "spec")
-    shipped = Ruleset.from_config(load(str(ROOT), None, None), "spec")
+    specified = Ruleset.from_config(json.loads(SPECIFIED.partition("\n")[2])["retention"], TOOLS, "spec")
+    shipped = Ruleset.from_config(load(str(ROOT), None, None), TOOLS, "spec")
     for tier in TIERS:
         rules = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in (specified.tier_rule(tier), shipped.tier_rule(tier))]
         assert rules[0] == rules[1]
     for path in ("/p/a.py", "/p/a.md", "/p/a.json", "/p/a.test.ts", "/p/a.test.md"):
-        found = [classify(Call("", "Read", {"file_path": path}, Outcome()), "/p", rules).tier for rules in (specified, shipped)]
+        found = [classify(Call("", TOOLS.of("Read"), {"file_path": path}, Outcome()), "/p", rules).tier for rules in (specified, shipped)]
         assert found[0] == found[1]
     assert [specified.preserve_errors, specified.preserve_decisions] == [shipped.preserve_errors, shipped.preserve_decisions]
     assert specified.preserving_glob(["STATUS.json"]) == shipped.preserving_glob(["STATUS.json"]) == "STATUS.json"

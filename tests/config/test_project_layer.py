@@ -11,6 +11,7 @@ import pytest
 from hooks.utils.config import usable
 from hooks.utils.config.fields import FIELDS, NOTHING, USER_ONLY
 from hooks.utils.config.layers import Layer, merge
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from popkit_retention.cli.config_checking import check_document, check_layers
 
@@ -47,7 +48,7 @@ def test_a_project_has_no_say_in_what_only_the_user_may_set(key, value):
 def test_a_project_adds_to_what_is_kept_and_takes_nothing_away(key):
     assert held({key: ["docs/"]}, {key: ["mine"]})[0][key] == ["mine", "docs/"]
     assert held({key: []}, {key: ["mine"]})[0][key] == ["mine"]
-    rules = Ruleset.from_config(held({"preserved_patterns": ["x"]})[0])
+    rules = Ruleset.from_config(held({"preserved_patterns": ["x"]})[0], TOOLS)
     assert (rules.preserve_errors, rules.preserve_decisions, rules.preserving_glob(["/STATUS.json"])) == (True, True, "STATUS.json")
 
 
@@ -80,7 +81,7 @@ def test_a_project_switches_off_and_never_on():
 def test_a_project_does_not_give_up_what_the_user_preserves_of_a_tool(said):
     mine = {"tool_overrides": {"Read": {"tier": "preserved"}}}
     config, refused = held({"tool_overrides": {"Read": said}}, mine)
-    assert Ruleset.from_config(config).override("Read", ["/x/a"]) == ("preserved", "configured for Read")
+    assert Ruleset.from_config(config, TOOLS).override("Read", ["/x/a"]) == ("preserved", "configured for Read")
     assert refused == ["tool_overrides.Read"]
 
 
@@ -88,7 +89,7 @@ def test_a_project_does_not_give_up_what_the_user_preserves_of_a_tool(said):
 def test_a_project_does_not_give_up_a_pattern_that_the_user_preserves(said):
     mine = {"tool_overrides": {"Read": {"patterns": {"*.key": "preserved"}}}}
     config, _ = held({"tool_overrides": {"Read": said}}, mine)
-    assert Ruleset.from_config(config).override("Read", ["/x/a.key"])[0] == "preserved"
+    assert Ruleset.from_config(config, TOOLS).override("Read", ["/x/a.key"])[0] == "preserved"
 
 
 KEYS = {"patterns": {"*.key": "preserved"}}
@@ -107,7 +108,7 @@ KEYS = {"patterns": {"*.key": "preserved"}}
 )
 def test_no_other_name_of_the_tool_gives_up_what_the_user_preserves(mine, said, tool):
     config, refused = held({"tool_overrides": said}, {"tool_overrides": mine})
-    assert Ruleset.from_config(config).override(tool, ["/x/a.key"])[0] == "preserved"
+    assert Ruleset.from_config(config, TOOLS).override(tool, ["/x/a.key"])[0] == "preserved"
     assert refused == [f"tool_overrides.{name}" for name in said]
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import pytest
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import tiers
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
@@ -25,9 +26,9 @@ READ = {"file_path": "/p/a.py"}
 @pytest.fixture
 def tables():
     """The tables, put back afterwards."""
-    kept = copy.deepcopy((tiers.TIER_CONFIG, tiers.TOOL_TIERS))
+    kept = copy.deepcopy((tiers.TIER_CONFIG, TOOLS.tiers))
     yield RetentionTracker.TIER_CONFIG, RetentionTracker.TOOL_TIERS
-    for table, before in zip((tiers.TIER_CONFIG, tiers.TOOL_TIERS), kept):
+    for table, before in zip((tiers.TIER_CONFIG, TOOLS.tiers), kept):
         table.clear()
         table.update(before)
 
@@ -50,10 +51,10 @@ def test_a_read_lives_on_after_an_edit_when_the_table_preserves_reads(tmp_path, 
 
 def test_the_tables_of_the_tracker_are_those_of_the_engine():
     assert RetentionTracker.TIER_CONFIG is tiers.TIER_CONFIG
-    assert RetentionTracker.TOOL_TIERS is tiers.TOOL_TIERS
+    assert RetentionTracker.TOOL_TIERS is TOOLS.tiers
 
 
-PLAIN = [tool for tool, entry in tiers.TOOL_TIERS.items() if isinstance(entry, str)]
+PLAIN = [tool for tool, entry in TOOLS.tiers.items() if isinstance(entry, str)]
 # The configured word "decision" preserves these, and lies above the table.
 DECISIONS = ("AskUserQuestion", "ExitPlanMode")
 
@@ -115,7 +116,7 @@ def test_the_events_of_the_table_are_those_that_hold(tmp_path, tables):
 def test_a_subclass_may_have_tables_of_its_own():
     class Mine(RetentionTracker):
         TIER_CONFIG: ClassVar = {**tiers.TIER_CONFIG, "short": {"ttl_tools": 9}}
-        TOOL_TIERS: ClassVar = {**tiers.TOOL_TIERS, "Read": "short"}
+        TOOL_TIERS: ClassVar = {**TOOLS.tiers, "Read": "short"}
 
     assert Mine().get_tier("Read", READ) == "short"
     assert Mine().get_expiry_trigger("short", HookContext("s", "Read", READ)) == "tool_count:9"
@@ -125,7 +126,7 @@ def test_a_subclass_may_have_tables_of_its_own():
 def test_a_configuration_lies_above_the_tables(tables):
     tables[1]["Read"] = "preserved"
     tables[0]["short"]["ttl_tools"] = 2
-    rules = Ruleset.from_config({"tool_overrides": {"Read": "short"}, "tiers": {"short": {"ttl_tools": 7}}})
+    rules = Ruleset.from_config({"tool_overrides": {"Read": "short"}, "tiers": {"short": {"ttl_tools": 7}}}, TOOLS)
     assert RetentionTracker(rules=rules).get_tier("Read", READ) == "short"
     assert rules.tier_rule("short").ttl_calls == 7
 
@@ -154,7 +155,7 @@ def live_after_an_edit(plugin: Path, home: Path) -> list:
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
     [
-        ("hooks/utils/policy/tiers.py", '"Read": "medium"', '"Read": "preserved"'),
+        ("hooks/utils/hosts/claude_code/tools.py", '"Read": "medium"', '"Read": "preserved"'),
         ("retention-config.json", '"Read": {', '"Read": {"tier": "preserved",'),
     ],
 )

@@ -2,7 +2,11 @@
 
 import pytest
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import tiers
+from hooks.utils.policy.ruleset import Ruleset
+
+RULES = Ruleset.from_config({}, TOOLS)
 
 
 def test_the_tier_table_has_the_values_of_the_specification():
@@ -42,17 +46,17 @@ SPECIFIED = {
 
 @pytest.mark.parametrize("tool", SPECIFIED)
 def test_a_tool_of_the_specification_has_its_tier(tool):
-    assert tiers.TOOL_TIERS[tool] == SPECIFIED[tool]
+    assert TOOLS.tiers[tool] == SPECIFIED[tool]
 
 
 @pytest.mark.parametrize("tool", ["mcp__github__search_issues", "SomethingNew", ""])
 def test_a_tool_that_no_table_names_is_session(tool):
-    assert tiers.tier_of_tool(tool) == "session"
+    assert tiers.tier_of_tool(tool, RULES) == "session"
 
 
-@pytest.mark.parametrize("tool", tiers.TOOL_TIERS)
+@pytest.mark.parametrize("tool", TOOLS.tiers)
 def test_every_tool_has_a_tier_that_exists(tool):
-    assert tiers.tier_of_tool(tool) in tiers.TIERS
+    assert tiers.tier_of_tool(tool, RULES) in tiers.TIERS
 
 
 def test_every_event_of_the_tier_table_is_an_event():

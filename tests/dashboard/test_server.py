@@ -244,8 +244,8 @@ def test_without_its_packages_it_says_what_to_install(board: Board, begin, tmp_p
 def test_a_port_that_is_none_is_refused(begin, port: str) -> None:
     process = begin(f"--port={port}")
     _, errors = process.started.communicate(timeout=HANG_S)
-    assert process.started.returncode == 2
-    assert "a port is a number from 0 to 65,535" in errors
+    assert process.started.returncode == 1
+    assert "--port takes a whole number from 0 to 65,535" in errors
     assert "Traceback" not in errors
 
 

@@ -45,8 +45,8 @@ def test_popkit_context_answers(stopped: Helper):
 
 def test_popkit_context_waits_once_for_all_that_is_held(stopped: Helper):
     code = (
-        "import os, sys; from hooks.utils.edges import files; from popkit_retention.cli.context_command import answer;"
-        " answer(sys.argv[1:], os.environ); print('left', files.patience.left_s)"
+        "import os, sys; from hooks.utils.edges import files; from popkit_retention.cli.main import main;"
+        " main(['context', *sys.argv[1:]], os.environ); print('left', files.patience.left_s)"
     )
     asked = ["retention", "--transcript", str(stopped.transcript)]
     done = subprocess.run(

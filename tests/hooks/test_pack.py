@@ -125,7 +125,7 @@ def test_packed_code_fails_at_the_line_of_its_source(plugin: Plugin):
 
 
 def test_modules_that_are_packed_together_still_change_one_by_one(plugin: Plugin):
-    source = plugin.root / "hooks" / "utils" / "host" / "payload.py"
+    source = plugin.root / "hooks" / "utils" / "hosts" / "claude_code" / "calls.py"
     assert plugin.run().silent
     renamed = "def call_of(payload, at):\n    return call_before({**payload, 'tool_name': 'Renamed'}, at)\n"
     source.write_text(source.read_text() + "\n\ncall_before = call_of\n\n\n" + renamed)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import context_carrier, efficiency_tracker, retention_tracker
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import tiers
 from hooks.utils.retention_tracker import (
     HookContext,
@@ -71,7 +72,7 @@ def test_the_efficiency_metrics_have_the_fields_of_the_specification():
 
 def test_the_tables_are_the_built_in_ones():
     assert RetentionTracker.TIER_CONFIG == tiers.TIER_CONFIG
-    assert RetentionTracker.TOOL_TIERS == tiers.TOOL_TIERS
+    assert TOOLS.tiers == RetentionTracker.TOOL_TIERS
 
 
 # Tiers and triggers.

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.lab.fitting import L2, Table, auc, fit, judged, learn, log_loss, rows_of, solve
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.need import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
 from popkit_retention.lab.blocks import Block, Request, Session
 
-RULES = Ruleset.from_config({})
+RULES = Ruleset.from_config({}, TOOLS)
 
 
 class Story:
@@ -33,7 +34,7 @@ class Story:
         self.made += 1
         call = Call(
             f"T{self.made}",
-            "Read",
+            TOOLS.of("Read"),
             {"file_path": path},
             Outcome(tokens * 3, content_hash=f"hash of {self.made}"),
             float(self.made),

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from popkit_retention.lab.measure import Policy
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 
 BEGAN = 1_790_000_000.0
 BASE = 10_000

@@ -100,9 +100,9 @@ class Fuzz:
         arguments = self.value()
         if name == "retention_apply" and isinstance(arguments, dict):  # of what is stored it would be logged
             arguments |= {"domain": "rag", "resources": [self.value() for _ in range(5)]}
-        elif isinstance(arguments, dict) and name in TABLE and not TABLE[name].reads:
+        elif isinstance(arguments, dict) and name in TABLE and TABLE[name].effect != "reads":
             arguments |= {"nonsense": 1}
-        elif name in TABLE and not TABLE[name].reads:
+        elif name in TABLE and TABLE[name].effect != "reads":
             arguments = [arguments]
         message = request("tools/call", {"name": name, "arguments": arguments}, self._id())
         return enveloped(message, self.random.choice([STATELESS, "2031-01-01", 5])) if self.random.random() < 0.2 else message

@@ -40,9 +40,9 @@ def test_the_list_costs_little_of_a_context(place: Place) -> None:
 
 
 def test_hints_say_what_a_tool_does() -> None:
-    changing = {name for name, tool in TABLE.items() if not tool.reads}
+    changing = {name for name, tool in TABLE.items() if tool.effect != "reads"}
     assert changing == {"memory_add", "memory_forget", "retention_configure", "retention_archive"}
-    assert {name for name, tool in TABLE.items() if tool.destroys} == {"memory_forget", "retention_configure"}
+    assert {name for name, tool in TABLE.items() if tool.effect == "destroys"} == {"memory_forget", "retention_configure"}
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.host.repository import Repository
+from hooks.utils.edges.repository import Repository
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction.commands import runs_of
 from popkit_retention.memory.extraction.directives import directives
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 
 SHOP = Repository("shop-1", "/shop", "shop")
 SECRET = "sk-ant-api03-" + "Ab1" * 20

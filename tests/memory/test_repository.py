@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.host import repository
+from hooks.utils.edges import repository
 
 
 def git(folder, *arguments: str) -> None:

@@ -166,7 +166,7 @@ MUTANTS = [
     Mutant(
         "a failing run is not preserved: its next run ends it",
         "classify.py",
-        'if tool in _SHELLS and "supersede" in rules.tier_rule(found.tier).events:',
+        'if operation in tools.SHELLS and "supersede" in rules.tier_rule(found.tier).events:',
         "if False:",
         "commandline/test_same_run.py",
     ),
@@ -721,7 +721,7 @@ MUTANTS = [
     Mutant(
         "no key stays in an outline",
         "outline.py",
-        "bare, told = shapes.without(text), []",
+        "bare, told = secret_shapes.without(text), []",
         "bare, told = text, []",
         "test_outline.py",
     ),
@@ -877,16 +877,16 @@ MUTANTS = [
     ),
     Mutant(
         "what is written down anew on a branch that was left does not stand",
-        "../host/branch.py",
+        "../hosts/claude_code/transcript.py",
         "if written in chain",
         "if written",
-        "../host/test_written_anew.py",
+        "../hosts/test_written_anew.py",
     ),
     Mutant(
         "the first request behind a compaction tells nothing of the estimates",
         "conversation.py",
         "if not self.last.tokens or added",
         "if not self.requests or added",
-        "../host/test_written_anew.py",
+        "../hosts/test_written_anew.py",
     ),
 ]

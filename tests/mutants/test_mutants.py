@@ -17,8 +17,8 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = Path("hooks", "utils", "policy")
 COPIED = (
-    "hooks", "benchmarks/remaining_requests.py", "tests/policy", "tests/state", "tests/host/lines.py",
-    "tests/host/test_written_anew.py", "tests/__init__.py", "tests/examples.py", "tests/work.py", "retention-config.json",
+    "hooks", "benchmarks/remaining_requests.py", "tests/policy", "tests/state", "tests/hosts/lines.py",
+    "tests/hosts/test_written_anew.py", "tests/__init__.py", "tests/examples.py", "tests/work.py", "retention-config.json",
 )  # fmt: skip
 FEW_EXAMPLES = """
 from hypothesis import HealthCheck, settings

@@ -8,6 +8,7 @@ import json
 
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import compacting, events, stubs
 from hooks.utils.policy.compacting import Compacted
 from hooks.utils.policy.conversation import Usage
@@ -45,7 +46,7 @@ class Talk(Conversing):
     def call(self, tool: str, tool_input: dict, text: str | None = None, failed: bool = False, **how):
         id = how.get("id") or f"T{self.steps + 1}"
         text = f"what {id} returned" if text is None else text
-        self.rows.append(Message(ASSISTANT, "", [Use(id, tool, tool_input)]))
+        self.rows.append(Message(ASSISTANT, "", [Use(id, TOOLS.of(tool), tool_input)]))
         answer = Message(USER, "", (), [Shown(id, text, failed)])
         (self.rows if self._together is None else self._together).append(answer)
         return super().call(tool, tool_input, text, failed, **how)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import events, planning, worth
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
@@ -22,7 +23,7 @@ BASE = 20_000
 class Conversing(Scenario):
     def __init__(self, config: dict | None = None, profile: str | None = None, cwd: str = "/p"):
         super().__init__(config, profile, cwd)
-        self.conversation = Conversation(self.state, lambda chosen: Ruleset.from_config(self.config, chosen or profile))
+        self.conversation = Conversation(self.state, lambda chosen: Ruleset.from_config(self.config, TOOLS, chosen or profile))
         self.silent = False  # no request goes out
 
     def observe(self, event) -> dict[str, str]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks import reference_decoder as reading
 from benchmarks.hidden_failures import hidden_lines
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import door, kinds
 from tests.policy.entering import block, read_of
 
@@ -79,7 +80,16 @@ class Context:
         name = door.name_of(result.tool, result.tool_input, "/")
         path = result.tool_input.get("file_path", "") if result.tool == "Read" else ""
         arrival = door.Arrival(
-            f"toolu_{self.count}", result.tool, result.tool_input, result.kind, name, result.text, result.error, path, again, HANDLE
+            f"toolu_{self.count}",
+            TOOLS.of(result.tool),
+            result.tool_input,
+            result.kind,
+            name,
+            result.text,
+            result.error,
+            path,
+            again,
+            HANDLE,
         )
         entry = door.enter(arrival, self.shown, self.settings, self.rules)
         assert set(entry.leans_on) <= self.shown.sources.keys()

@@ -7,6 +7,7 @@ import re
 from hypothesis import strategies as st
 
 from benchmarks import reference_decoder as reading
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import door
 
 FORMS = {"arrow": "{number:>6}→{line}", "tab": "{number}\t{line}"}
@@ -43,7 +44,7 @@ class Told:
         if tool == "Read":
             tool_input = {"file_path": path, **tool_input}
         name = door.name_of(tool, tool_input, "/")
-        arrival = door.Arrival(f"toolu_{self.count}", tool, tool_input, kind, name, text, error, path, again)
+        arrival = door.Arrival(f"toolu_{self.count}", TOOLS.of(tool), tool_input, kind, name, text, error, path, again)
         entry = door.enter(arrival, self.shown, self.settings)
         for source in door.shows(arrival, entry.text, self.settings):
             self.shown.add(source)

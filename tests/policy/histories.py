@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hooks.utils.host import responses
+from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
@@ -42,9 +43,11 @@ def _call(tool, tool_input, text=None, committed=None, limits=None):
     def make(context, seconds, turn, fails):
         said = f"what call {context.calls + 1} said" if text is None else text
         if fails:
-            outcome = responses.outcome_of_error("Exit code 1" + ("\n" + said if fails == "loudly" else "") if tool == "Bash" else said)
+            outcome = calls.outcome_of_error("Exit code 1" + ("\n" + said if fails == "loudly" else "") if tool == "Bash" else said)
         else:
-            outcome = responses.outcome_of_text(tool, tool_input, _numbered(said, limits) if tool == "Read" and said != UNCHANGED else said)
+            outcome = calls.outcome_of_text(
+                TOOLS.of(tool), tool_input, _numbered(said, limits) if tool == "Read" and said != UNCHANGED else said
+            )
         return context.call(seconds, tool, tool_input, outcome, turn, committed)
 
     return make
@@ -101,7 +104,7 @@ class _Maker:
 
     def call(self, seconds, tool, tool_input, outcome, turn, committed):
         self.calls += 1
-        return events.Call(f"T{self.calls}", tool, tool_input, outcome, self.later(seconds), "/p", turn, committed)
+        return events.Call(f"T{self.calls}", TOOLS.of(tool), tool_input, outcome, self.later(seconds), "/p", turn, committed)
 
 
 CONDITIONS = [
@@ -127,14 +130,14 @@ class Walk:
     """A context that a history is fed to, event by event; every decision is remembered."""
 
     def __init__(self, profile: str | None = None):
-        self.rules = Ruleset.from_config(SHIPPED, profile)
+        self.rules = Ruleset.from_config(SHIPPED, TOOLS, profile)
         self.state = ContextState("session")
         self.decisions: list = []
         engine.reindex(self.state, self.rules)
 
     def observe(self, event) -> list:
         if isinstance(event, events.ProfileChosen):
-            self.rules = Ruleset.from_config(SHIPPED, event.profile)
+            self.rules = Ruleset.from_config(SHIPPED, TOOLS, event.profile)
         decisions = engine.observe(self.state, event, self.rules)
         self.decisions += decisions
         return decisions
@@ -167,15 +170,15 @@ _TOOLS = (
     | _WORDS
 )
 _OUTCOMES = st.builds(
-    lambda text, fails, tool: responses.outcome_of_error(text) if fails else responses.outcome_of_text(tool, {}, text),
+    lambda text, fails, tool: calls.outcome_of_error(text) if fails else calls.outcome_of_text(TOOLS.of(tool), {}, text),
     _WORDS | st.just(UNCHANGED) | st.integers(0, 10**6).map("Exit code {}\nno".format),
     st.booleans(),
     st.sampled_from(["Bash", "Other"]),
 )
 _AT = st.floats(0, 4e9) | st.integers(0, 2**62)
 HOSTILE_CALLS = st.builds(
-    events.Call, _IDS, _TOOLS, st.dictionaries(_FIELDS | _WORDS, _VALUES, max_size=5), _OUTCOMES, _AT, _WORDS, st.none() | _WORDS,
-    st.none() | st.lists(_WORDS, max_size=3),
+    events.Call, _IDS, _TOOLS.map(TOOLS.of), st.dictionaries(_FIELDS | _WORDS, _VALUES, max_size=5), _OUTCOMES, _AT, _WORDS,
+    st.none() | _WORDS, st.none() | st.lists(_WORDS, max_size=3),
 )  # fmt: skip
 HOSTILE = st.one_of(
     HOSTILE_CALLS,

@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 
 from hooks.utils.edges.codec import dumps, loads
-from hooks.utils.host import responses
+from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState, state_of
 from hooks.utils.policy.ruleset import Ruleset
@@ -23,7 +24,7 @@ class Scenario:
     def __init__(self, config: dict | None = None, profile: str | None = None, cwd: str = "/p"):
         config = dict(config or {})
         self.config = {**SHIPPED, **config}
-        self.rules = Ruleset.from_config(self.config, profile)
+        self.rules = Ruleset.from_config(self.config, TOOLS, profile)
         self.state = ContextState("session")
         self.cwd = cwd
         self.at = 1_000_000.0
@@ -66,9 +67,9 @@ class Scenario:
         self.steps += 1
         id = id or f"T{self.steps}"
         text = f"what {id} returned" if text is None else text
-        outcome = responses.outcome_of_error(text) if failed else responses.outcome_of_text(tool, tool_input, text)
+        outcome = calls.outcome_of_error(text) if failed else calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
         self.at += 1
-        return self.observe(events.Call(id, tool, tool_input, outcome, self.at, cwd or self.cwd, self.turn, committed))
+        return self.observe(events.Call(id, TOOLS.of(tool), tool_input, outcome, self.at, cwd or self.cwd, self.turn, committed))
 
     def read(self, path: str, first: int = 0, last: int = 0, text: str | None = None, **more):
         """A Read of a whole file, or of lines `first` to `last`."""
@@ -141,5 +142,5 @@ class Scenario:
         return self.observe(events.FilesChanged({path: how}, self.at))
 
     def choose(self, profile: str) -> dict[str, str]:
-        self.rules = Ruleset.from_config(self.config, profile)
+        self.rules = Ruleset.from_config(self.config, TOOLS, profile)
         return self.observe(events.ProfileChosen(profile, self.at))

@@ -9,7 +9,11 @@ import hashlib
 import json
 from pathlib import Path
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.commandline import bash
+from hooks.utils.policy.ruleset import Ruleset
+
+RULES = Ruleset.from_config({}, TOOLS)
 
 LABELS = json.loads((Path(__file__).resolve().parents[1] / "data/bash_labels.json").read_text())["labels"]
 AGREEMENT = 0.97
@@ -39,6 +43,6 @@ def test_at_least_97_of_100_real_command_lines_get_the_tier_that_a_person_gave_t
         if label is not None:
             labelled[line] = label["tier"]
     assert len(labelled) >= 300
-    agreed = [line for line, tier in labelled.items() if bash.longest_lived(bash.actions(line, "/project"))[1] == tier]
+    agreed = [line for line, tier in labelled.items() if bash.longest_lived(bash.actions(line, "/project"), RULES)[1] == tier]
     print(f"{len(agreed)} of {len(labelled)} command lines: {len(agreed) / len(labelled):.1%}")
     assert len(agreed) / len(labelled) >= AGREEMENT

@@ -6,6 +6,7 @@ from math import ceil
 
 import pytest
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import stubs
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
@@ -274,12 +275,12 @@ def test_a_result_that_is_more_than_its_text_leaves_in_any_case_and_says_how_to_
     assert kinds(done) == [(RESULT, "T1")]
     assert handle_in(standing(done.messages)["T1"][1]) == done.left[0].handle
     assert done.left[0].content == text
-    assert plain(stubs.put_back(done.messages, archived(done).get)) == plain(talk.messages)
+    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
 
 def test_what_the_tracker_does_not_know_stands_until_room_is_needed_and_then_its_whole_call_leaves():
     talk = talk_of(lambda t: t.say(USER, "go"))
-    unknown = paired([Message(ASSISTANT, "", [Use("X1", "Bash", {"command": "ls"})]), Message(USER, "", (), [Shown("X1", LONG)])])
+    unknown = paired([Message(ASSISTANT, "", [Use("X1", TOOLS.of("Bash"), {"command": "ls"})]), Message(USER, "", (), [Shown("X1", LONG)])])
     talk.rows = [*talk.rows[:1], *unknown, *talk.rows[1:]]
     assert standing(talk.compact(1.0).messages)["X1"] == standing(talk.messages)["X1"]
     assert kinds(talk.compact(0.5)) == [(CALLS, "")]
@@ -304,15 +305,15 @@ def test_what_left_in_an_earlier_compaction_can_be_listed_by_a_later_one_and_all
     second = talk.compact(0.0)
     assert [left.kind for left in second.left].count(CALLS) == 1
     assert words(second.messages, archived(second)) == [(USER, "go")]
-    assert plain(stubs.put_back(second.messages, archived(first, second).get)) == whole
-    assert plain(stubs.put_back(second.messages, archived(second).get)) == plain(first.messages)
+    assert plain(stubs.put_back(second.messages, archived(first, second).get, TOOLS)) == whole
+    assert plain(stubs.put_back(second.messages, archived(second).get, TOOLS)) == plain(first.messages)
 
 
 def test_a_text_that_looks_like_a_placeholder_of_something_else_stays_what_it_is():
     quoted = placeholder("Read other.py", "old", "qqqq2345")
     talk = talk_of(lambda t: t.bash("cat note", quoted), lambda t: t.write("/p/note", quoted), reads(3))
     done = talk.compact(0.5)
-    assert plain(stubs.put_back(done.messages, archived(done).get)) == plain(talk.messages)
+    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
     assert quoted in [text for _, text, _ in standing(talk.compact(1.0, only=("T1",)).messages).values()]
 
 

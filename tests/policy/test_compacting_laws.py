@@ -7,6 +7,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import compacting, planning, stubs
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, Compacted
 from hooks.utils.policy.placeholder import handle_in
@@ -49,7 +50,7 @@ def names(done: Compacted) -> list[tuple[str, str, str]]:
 @given(TALKS, SHARES, MODELS)
 def test_archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: Talk, share: float, model):
     given, done = talk.messages, talk.compact(share, model)
-    assert json.dumps(plain(stubs.put_back(done.messages, archived(done).get))) == json.dumps(plain(given))
+    assert json.dumps(plain(stubs.put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
 
 
 @many
@@ -131,7 +132,7 @@ def test_of_what_was_asked_for_by_id_just_that_leaves(talk: Talk, only: tuple[st
         is_short = result.tokens < 60 or len(whole[id][1]) < 200
         assert result.pinned or handle_in(whole[id][1]) or is_short, "it is pinned, or hardly longer than its placeholder"
     assert_valid(done.messages)
-    assert plain(stubs.put_back(done.messages, archived(done).get)) == plain(given)
+    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(given)
 
 
 @many
@@ -176,5 +177,5 @@ def test_compacted_a_second_and_a_third_time_it_holds_too_and_all_archives_give_
         made.append(talk.compact(again, model))
         assert_valid(made[-1].messages)
         assert words(made[-1].messages, archived(made[-1])) == words(given)
-        assert plain(stubs.put_back(made[-1].messages, archived(made[-1]).get)) == plain(given)
-    assert plain(stubs.put_back(made[-1].messages, archived(*made).get)) == whole
+        assert plain(stubs.put_back(made[-1].messages, archived(made[-1]).get, TOOLS)) == plain(given)
+    assert plain(stubs.put_back(made[-1].messages, archived(*made).get, TOOLS)) == whole

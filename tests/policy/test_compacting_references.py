@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import compacting, stubs
 from hooks.utils.policy.messages import USER
 from tests.examples import examples
@@ -48,7 +49,7 @@ def test_archive_and_answer_give_the_conversation_back_with_these_whole(talk: Ta
         for shown in message.results:
             if shown.id in done.made_whole:
                 shown.text = talk.wholes[shown.id]
-    assert json.dumps(plain(stubs.put_back(done.messages, archived(done).get))) == json.dumps(plain(given))
+    assert json.dumps(plain(stubs.put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
     assert not done.met or done.after <= share * done.before + 1
     assert len(done.made_whole) == len({*done.made_whole})
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.host import responses
+from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation, Usage
@@ -22,13 +23,13 @@ class Told:
     """A conversation that is told of requests and results of given sizes."""
 
     def __init__(self) -> None:
-        self.conversation = Conversation(ContextState("s"), lambda profile: Ruleset.from_config(SHIPPED, profile or "spec"))
+        self.conversation = Conversation(ContextState("s"), lambda profile: Ruleset.from_config(SHIPPED, TOOLS, profile or "spec"))
         self.at = 1_000.0
 
     def result(self, id: str, tokens: int) -> None:
-        outcome = responses.outcome_of_text("mcp__a__b", {"of": id}, id.ljust(round(2.5 * tokens), "x"))
+        outcome = calls.outcome_of_text(TOOLS.of("mcp__a__b"), {"of": id}, id.ljust(round(2.5 * tokens), "x"))
         self.at += 1
-        self.conversation.observe(Call(id, "mcp__a__b", {"of": id}, outcome, self.at, "/p", "turn 1"))
+        self.conversation.observe(Call(id, TOOLS.of("mcp__a__b"), {"of": id}, outcome, self.at, "/p", "turn 1"))
         assert self.conversation.state.live[id].tokens == tokens
 
     def sent(self, tokens: int, **how) -> Usage:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import hidden_lines
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import door, kinds
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
@@ -99,9 +100,9 @@ def test_what_passed_and_what_is_no_code_of_ones_own_tells_of_no_failure(line: s
 @pytest.mark.parametrize("command", COMMANDS)
 def test_whatever_runs_the_tasks_a_failure_stays(command: str):
     text, failure = FAILING["tsc"]
-    call = Call("toolu_1", "Bash", {"command": command}, Outcome(len(text)), cwd="/p")
+    call = Call("toolu_1", TOOLS.of("Bash"), {"command": command}, Outcome(len(text)), cwd="/p")
     kind = classify(call, "/p", shipped.rules()).kind
-    entry = door.enter(door.Arrival("toolu_1", "Bash", {"command": command}, kind, "T1", text), door.Shown(), shaped(door.STRONG))
+    entry = door.enter(door.Arrival("toolu_1", TOOLS.of("Bash"), {"command": command}, kind, "T1", text), door.Shown(), shaped(door.STRONG))
     assert failure in entry.text
     assert len(entry.text) < len(text)
 
@@ -191,12 +192,12 @@ def test_an_error_whose_message_is_one_long_line_enters_whole():
 @pytest.mark.parametrize("tool", ["Read", "Task", "WebFetch", "mcp__shop__list", "Edit"])
 def test_what_no_shell_and_no_search_prints_enters_whole(tool: str):
     text = "\n".join(f"row {at} of it" for at in range(900))
-    assert door.enter(door.Arrival("t", tool, {}, "other", "T1", text), door.Shown(), shaped(door.STRONG)).reasons == ()
+    assert door.enter(door.Arrival("t", TOOLS.of(tool), {}, "other", "T1", text), door.Shown(), shaped(door.STRONG)).reasons == ()
 
 
 def test_only_strong_shortens_and_the_same_call_made_at_once_again_enters_whole():
     text = "\n".join(f"row {at} of it" for at in range(900))
-    arrival = door.Arrival("t", "Bash", {}, "other", "T1", text, handle=HANDLE)
+    arrival = door.Arrival("t", TOOLS.of("Bash"), {}, "other", "T1", text, handle=HANDLE)
     entry = door.enter(arrival, door.Shown(), shaped(door.STRONG))
     assert entry.text == shorten(text, "other", False, HANDLE).text
     assert door.is_partial(entry)
@@ -212,7 +213,9 @@ def test_what_is_left_of_an_output_is_still_said_once():
     shown = door.Shown()
     shown.add(door.Source("a", "T1, Bash cat", first))
     text = "\n".join([*first, *(f"row {at} of it" for at in range(900))])
-    entry = door.enter(door.Arrival("t", "Bash", {}, "other", "T2", text, handle=HANDLE), shown, door.Settings(door.ANY, door.STRONG))
+    entry = door.enter(
+        door.Arrival("t", TOOLS.of("Bash"), {}, "other", "T2", text, handle=HANDLE), shown, door.Settings(door.ANY, door.STRONG)
+    )
     assert len(entry.reasons) == 2
     assert entry.leans_on == ("a",)
 

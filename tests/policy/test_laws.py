@@ -8,6 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import result_of, shared_facts, state_of
 from hooks.utils.policy.events import Outcome
@@ -115,7 +116,9 @@ def test_only_a_pin_revives(history):
 def test_more_calls_never_keep_a_result_alive_longer(history, place, more):
     plain, longer = Walk().all(history[:place]), Walk().all(history[:place])
     for number in range(more):
-        idle = events.Call(f"idle {number}", "mcp__idle__wait", {"n": number}, Outcome(), longer.state.at, "/p", longer.state.prompt_id)
+        idle = events.Call(
+            f"idle {number}", TOOLS.of("mcp__idle__wait"), {"n": number}, Outcome(), longer.state.at, "/p", longer.state.prompt_id
+        )
         prompted = longer.state.prompted
         longer.observe(idle)
         longer.state.prompted = prompted

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import (
     ASSISTANT,
@@ -25,7 +26,7 @@ from hooks.utils.policy.messages import (
 
 
 def use(id: str, tool: str = "Bash", **given) -> Message:
-    return Message(ASSISTANT, "", [Use(id, tool, given or {"command": f"echo {id}"})])
+    return Message(ASSISTANT, "", [Use(id, TOOLS.of(tool), given or {"command": f"echo {id}"})])
 
 
 def result(id: str, text: str | None = None, error: bool = False) -> Message:
@@ -86,7 +87,7 @@ def test_what_the_assistant_says_between_calls_that_it_made_at_once_stands_befor
 
 def test_words_in_one_message_with_calls_or_results_stand_apart_from_them():
     said = [
-        Message(ASSISTANT, "I look", [Use("T1", "Bash", {})]),
+        Message(ASSISTANT, "I look", [Use("T1", TOOLS.of("Bash"), {})]),
         Message(USER, "and hurry", (), [Shown("T1", "ok")]),
     ]
     assert form(paired(said)) == ["assistant: I look", "assistant: calls T1", "user: results T1", "user: and hurry"]
@@ -131,7 +132,7 @@ def test_an_error_stays_one():
         [use("T1"), use("T2"), result("T1"), result("T1")],
         [use("T1"), result("T1"), use("T1"), result("T1")],
         [use("T1"), use("T1"), result("T1")],
-        [Message(ASSISTANT, "", [Use("T1", "Bash", {}), Use("T1", "Bash", {})])],
+        [Message(ASSISTANT, "", [Use("T1", TOOLS.of("Bash"), {}), Use("T1", TOOLS.of("Bash"), {})])],
         [use("T1"), user("stop"), result("T1")],
     ],
 )
@@ -178,7 +179,7 @@ def told(blocks: list) -> list[Message]:
             count += 1
             open_calls.append(f"T{count}")
             both = how[0]
-            said.append(Message(ASSISTANT, f"now {count}" if both else "", [Use(f"T{count}", "Bash", {"n": count})]))
+            said.append(Message(ASSISTANT, f"now {count}" if both else "", [Use(f"T{count}", TOOLS.of("Bash"), {"n": count})]))
         elif open_calls:
             said.append(result(open_calls.pop(how[0] % len(open_calls))))
     return said
@@ -222,14 +223,14 @@ def test_a_message_goes_to_the_host_as_it_came():
         "toolUses": [{"tool_use_id": "T1", "tool": "Bash", "input": {"command": "ls", "n": [1, {"x": None}]}}],
         "toolResults": [{"tool_use_id": "T0", "text": "a", "isError": True}],
     }
-    assert message_of(value).to_json() == value
-    assert message_of({**value, "handle": "u1", "more": 1}).to_json() == value, "what else a host says of it is not handed back"
+    assert message_of(value, TOOLS).to_json() == value
+    assert message_of({**value, "handle": "u1", "more": 1}, TOOLS).to_json() == value, "what else a host says of it is not handed back"
 
 
 def test_a_message_without_calls_and_results_needs_no_lists_of_them():
     bare = {"role": "user", "text": "go", "toolUses": [], "toolResults": []}
-    assert message_of({"role": "user", "text": "go"}).to_json() == bare
-    assert message_of({"role": "user", "text": "go", "toolUses": None, "toolResults": None}).to_json() == bare
+    assert message_of({"role": "user", "text": "go"}, TOOLS).to_json() == bare
+    assert message_of({"role": "user", "text": "go", "toolUses": None, "toolResults": None}, TOOLS).to_json() == bare
 
 
 USE, SHOWN = {"tool_use_id": "T1", "tool": "Bash", "input": {}}, {"tool_use_id": "T1", "text": "a"}
@@ -254,7 +255,7 @@ USE, SHOWN = {"tool_use_id": "T1", "tool": "Bash", "input": {}}, {"tool_use_id":
 )  # fmt: skip
 def test_anything_else_is_not_understood(value: object):
     with pytest.raises(NotUnderstood):
-        message_of(value)
+        message_of(value, TOOLS)
 
 
 JSON = st.recursive(
@@ -268,10 +269,10 @@ FIELDS = st.sampled_from(["role", "text", "toolUses", "toolResults", "tool_use_i
 @given(st.dictionaries(FIELDS, JSON | st.lists(st.dictionaries(FIELDS, JSON)) | st.sampled_from([USER, ASSISTANT])))
 def test_whatever_a_host_gives_is_a_message_or_not_understood(value: dict):
     try:
-        made = message_of(value)
+        made = message_of(value, TOOLS)
     except NotUnderstood:
         return
-    assert message_of(made.to_json()).to_json() == made.to_json()
+    assert message_of(made.to_json(), TOOLS).to_json() == made.to_json()
 
 
 # --- what they take ---------------------------------------------------------------------------------------------------------------
@@ -280,7 +281,7 @@ def test_whatever_a_host_gives_is_a_message_or_not_understood(value: dict):
 def test_all_texts_of_an_input_count_names_of_fields_too():
     assert texts_in({"a": ["b", {"c": "d"}], "e": 1, "f": None}) == ["a", "b", "c", "d", "e", "1", "f", "None"]
     long = {"content": "word " * 1_000}
-    assert Use("T1", "Write", long).tokens > Use("T1", "Write", {"content": "word"}).tokens + 1_500
+    assert Use("T1", TOOLS.of("Write"), long).tokens > Use("T1", TOOLS.of("Write"), {"content": "word"}).tokens + 1_500
 
 
 def test_a_result_takes_what_its_text_takes_or_what_was_estimated_of_it_already():

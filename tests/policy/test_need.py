@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import kinds
 from hooks.utils.policy.need import FEATURES, SCHEMA, NeedModel, features, model_of
 from tests.policy.scenario import Scenario
@@ -22,7 +23,7 @@ def shipped() -> NeedModel:
 
 
 def _known(scenario: Scenario, id: str) -> dict[str, float]:
-    return dict(features(scenario.result(id), scenario.state))
+    return dict(features(scenario.result(id), scenario.state, TOOLS))
 
 
 def test_every_feature_has_a_name_of_the_list_and_none_comes_twice():
@@ -33,7 +34,7 @@ def test_every_feature_has_a_name_of_the_list_and_none_comes_twice():
     given_.edit("/p/a.py")
     given_.grep("word", "src")  # touches the first one
     for id in ("T1", "T2", "T3", "T4", "T5"):
-        names = [name for name, _ in features(given_.result(id), given_.state)]
+        names = [name for name, _ in features(given_.result(id), given_.state, TOOLS)]
         assert len(names) == len(set(names))
         assert set(names) <= set(FEATURES)
 
@@ -86,7 +87,7 @@ def test_the_shipped_model_forgets_a_read_that_nobody_comes_back_to(shipped: Nee
     given_.read("/p/a.py", 1, 200)
     chances = []
     for _ in range(4):
-        chances.append(shipped.probability(given_.result("T1"), given_.state))
+        chances.append(shipped.probability(given_.result("T1"), given_.state, TOOLS))
         given_.nothing(10)
     assert chances == sorted(chances, reverse=True)
     assert chances[-1] < 0.7 * chances[0]
@@ -96,14 +97,14 @@ def test_the_shipped_model_expects_less_of_a_read_that_was_replaced_than_of_the_
     given_ = Scenario()
     given_.read("/p/a.py", 1, 200)
     given_.read("/p/a.py", 1, 200)
-    assert shipped.probability(given_.result("T1"), given_.state) < shipped.probability(given_.result("T2"), given_.state)
+    assert shipped.probability(given_.result("T1"), given_.state, TOOLS) < shipped.probability(given_.result("T2"), given_.state, TOOLS)
 
 
 def test_the_shipped_model_expects_more_of_a_read_than_of_an_acknowledgement(shipped: NeedModel):
     given_ = Scenario()
     given_.read("/p/a.py", 1, 50)
     given_.edit("/p/b.py")
-    assert shipped.probability(given_.result("T2"), given_.state) < shipped.probability(given_.result("T1"), given_.state)
+    assert shipped.probability(given_.result("T2"), given_.state, TOOLS) < shipped.probability(given_.result("T1"), given_.state, TOOLS)
 
 
 def test_the_shipped_model_holds_nothing_but_weights_and_counts():
@@ -118,7 +119,7 @@ def test_a_probability_is_one_whatever_the_weights(weights: dict[str, float], qu
     given_ = Scenario()
     given_.read("/p/a.py")
     given_.nothing(quiet)
-    assert 0.0 <= NeedModel(weights).probability(given_.result("T1"), given_.state) <= 1.0
+    assert 0.0 <= NeedModel(weights).probability(given_.result("T1"), given_.state, TOOLS) <= 1.0
 
 
 @given(st.dictionaries(st.sampled_from(FEATURES), st.integers(-9_000_000, 9_000_000).filter(bool), min_size=1))
@@ -147,5 +148,5 @@ def test_a_kind_that_is_not_known_is_another():
     given_.call("mcp__idle__wait", {})
     result = given_.result("T1")
     result.kind = "something new"
-    assert "kind other" in dict(features(result, given_.state))
+    assert "kind other" in dict(features(result, given_.state, TOOLS))
     assert "other" in kinds.LEARNT

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.masking import shapes
+from hooks.utils.policy import secret_shapes
 from hooks.utils.policy.outline import CHARS, LEAST_CHARS, most_tokens, outline, outline_of, said_of
 from hooks.utils.policy.placeholder import handle_in, placeholder, with_outline
 from tests.policy.scenario import Scenario
@@ -77,7 +77,7 @@ def test_a_key_is_left_out_however_it_stands_in_the_text(start: str, before: str
     kept = outline(f"{FILLER}{before}{key}\nsrc/auth/session.ts {before}{key}")
     assert kept.endswith("src/auth/session.ts")
     assert key not in kept
-    assert shapes.spans(kept) == []
+    assert secret_shapes.spans(kept) == []
 
 
 @pytest.mark.parametrize("start", KEY_STARTS)
@@ -104,7 +104,7 @@ def test_it_is_one_line_of_names_that_were_in_the_text_each_once(text: str):
     assert all(name in text for name in found)
     assert set(kept) <= {*_NAME_CHARS, " "}
     assert all(12 <= len(name) <= 192 for name in found)
-    assert shapes.spans(kept) == []
+    assert secret_shapes.spans(kept) == []
 
 
 @given(texts)

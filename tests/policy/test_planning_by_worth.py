@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import planning, worth
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import gain
@@ -64,7 +65,7 @@ def test_by_the_shipped_model_what_was_long_unused_goes_and_what_was_used_lately
     session.read("b.py", text=LARGE + "b")
     model = shipped.need_model()
     assert session.going(model) == ["T1", "T2", "T3"]
-    long_ago, lately = (model.probability(session.result(id), session.state) for id in ("T2", "T64"))
+    long_ago, lately = (model.probability(session.result(id), session.state, TOOLS) for id in ("T2", "T64"))
     assert lately > 1.5 * long_ago
 
 

@@ -19,6 +19,7 @@ except ImportError:  # before Python 3.11
     import sre_constants as _constants
     import sre_parse as _parser
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.masking import MASK, NAMES, dialogue, mask, named, programs, words
@@ -160,7 +161,9 @@ def test_a_line_that_shows_a_secret_is_looked_at(line: str):
 
 
 def _classified(tool: str, tool_input: dict):
-    return classify(Call("toolu_1", tool, tool_input, Outcome(chars=10, content_hash="x")), "/work", Ruleset.from_config({}))
+    return classify(
+        Call("toolu_1", TOOLS.of(tool), tool_input, Outcome(chars=10, content_hash="x")), "/work", Ruleset.from_config({}, TOOLS)
+    )
 
 
 @pytest.mark.parametrize(

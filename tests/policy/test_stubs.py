@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.policy.placeholder import placeholder, with_outline
 from hooks.utils.policy.stubs import (
     LEAST_CHARS,
-    LONG_FIELDS,
     folded,
     handle_of_fold,
     handle_of_stub,
@@ -35,6 +35,7 @@ ASKED = {
     "Edit": ("file_path", "old_string", "new_string"),
     "NotebookEdit": ("notebook_path", "new_source"),
 }
+LONG_FIELDS = {tool: TOOLS.of(tool).on_disk for tool in CALLS}
 CALL = pytest.mark.parametrize("tool", sorted(CALLS))
 TEXTS = st.text(max_size=60) | st.sampled_from([LONG, OTHER, "", "語" * 500, "\x00\x1b[31m" * 200, "]" * 600])
 HOSTILE = st.one_of(
@@ -49,7 +50,7 @@ def plain(messages: list[Message]) -> list[dict]:
 
 
 def call(id: str = "T1", tool: str = "Bash", given: dict | None = None, text: str = "ok") -> list[Message]:
-    return [Message(ASSISTANT, "", [Use(id, tool, given or {"command": id})]), Message(USER, "", (), [Shown(id, text)])]
+    return [Message(ASSISTANT, "", [Use(id, TOOLS.of(tool), given or {"command": id})]), Message(USER, "", (), [Shown(id, text)])]
 
 
 # --- of a call ----------------------------------------------------------------------------------------------------------------------
@@ -63,7 +64,7 @@ def is_valid(tool: str, given: dict) -> bool:
 
 @CALL
 def test_a_stub_is_an_input_that_its_tool_takes(tool: str):
-    short = stub(Use("T1", tool, CALLS[tool]), "abcd2345")
+    short = stub(Use("T1", TOOLS.of(tool), CALLS[tool]), "abcd2345")
     assert is_valid(tool, short)
     assert set(short) == set(CALLS[tool])
     assert {name: value for name, value in short.items() if name not in LONG_FIELDS[tool]} == {
@@ -74,7 +75,7 @@ def test_a_stub_is_an_input_that_its_tool_takes(tool: str):
 
 @CALL
 def test_it_says_in_the_field_what_is_left_out_and_how_it_comes_back(tool: str):
-    said = stub(Use("T1", tool, CALLS[tool]), "abcd2345")[LONG_FIELDS[tool][0]]
+    said = stub(Use("T1", TOOLS.of(tool), CALLS[tool]), "abcd2345")[LONG_FIELDS[tool][0]]
     assert LONG_FIELDS[tool][0] in said
     assert "disk" in said
     assert "popkit restore abcd2345" in said
@@ -83,13 +84,13 @@ def test_it_says_in_the_field_what_is_left_out_and_how_it_comes_back(tool: str):
 @given(st.sampled_from(sorted(CALLS)), TEXTS, TEXTS, HANDLES)
 def test_whatever_its_fields_hold_a_stub_is_valid_shorter_and_names_its_handle(tool: str, one: str, other: str, handle: str):
     fields = dict(zip(LONG_FIELDS[tool], (one, other)))
-    made = Use("T1", tool, {**CALLS[tool], **fields})
+    made = Use("T1", TOOLS.of(tool), {**CALLS[tool], **fields})
     if long_fields(made):
         short = stub(made, handle)
         assert is_valid(tool, short)
-        assert handle_of_stub(Use("T1", tool, short)) == handle
+        assert handle_of_stub(Use("T1", TOOLS.of(tool), short)) == handle
         assert sum(len(short[name]) for name in fields) < sum(map(len, fields.values()))
-        assert long_fields(Use("T1", tool, short)) == [], "a stub is not left out once more"
+        assert long_fields(Use("T1", TOOLS.of(tool), short)) == [], "a stub is not left out once more"
     else:
         assert sum(map(len, fields.values())) < LEAST_CHARS
 
@@ -108,18 +109,20 @@ def test_whatever_its_fields_hold_a_stub_is_valid_shorter_and_names_its_handle(t
     ],
 )
 def test_what_has_no_effect_on_disk_is_short_or_is_no_text_stays(tool: str, given: dict):
-    assert long_fields(Use("T1", tool, given)) == []
+    assert long_fields(Use("T1", TOOLS.of(tool), given)) == []
 
 
 @CALL
 def test_an_input_that_is_whole_names_no_handle(tool: str):
-    assert handle_of_stub(Use("T1", tool, CALLS[tool])) == ""
-    assert handle_of_stub(Use("T1", "Bash", stub(Use("T1", tool, CALLS[tool]), "abcd2345"))) == "", "nor does one of another tool"
+    assert handle_of_stub(Use("T1", TOOLS.of(tool), CALLS[tool])) == ""
+    assert handle_of_stub(Use("T1", TOOLS.of("Bash"), stub(Use("T1", TOOLS.of(tool), CALLS[tool]), "abcd2345"))) == "", (
+        "nor does one of another tool"
+    )
 
 
 def test_a_stub_leaves_the_call_as_it_was():
     before = json.dumps(CALLS["Edit"])
-    stub(Use("T1", "Edit", CALLS["Edit"]), "abcd2345")
+    stub(Use("T1", TOOLS.of("Edit"), CALLS["Edit"]), "abcd2345")
     assert json.dumps(CALLS["Edit"]) == before
 
 
@@ -171,9 +174,9 @@ def test_a_text_that_quotes_one_is_none(text: str):
 def test_a_call_comes_back_as_it_was(tool: str, text: str, handle: str):
     given = {**CALLS[tool], LONG_FIELDS[tool][0]: LONG + text}
     whole = call("T1", tool, given)
-    short = [Message(ASSISTANT, "", [Use("T1", tool, stub(whole[0].uses[0], handle))]), whole[1]]
-    assert plain(put_back(short, {handle: given}.get)) == plain(whole)
-    assert plain(put_back(short, {}.get)) == plain(short)
+    short = [Message(ASSISTANT, "", [Use("T1", TOOLS.of(tool), stub(whole[0].uses[0], handle))]), whole[1]]
+    assert plain(put_back(short, {handle: given}.get, TOOLS)) == plain(whole)
+    assert plain(put_back(short, {}.get, TOOLS)) == plain(short)
 
 
 @given(TEXTS, HANDLES, st.sampled_from(["", "src/auth/session.ts handleCheckout7"]), st.booleans())
@@ -182,8 +185,8 @@ def test_a_result_comes_back_as_it_was(text: str, handle: str, outline: str, err
     short[1].results[0].error = error
     whole = call(text=text)
     whole[1].results[0].error = error
-    assert plain(put_back(short, {handle: text}.get)) == plain(whole)
-    assert plain(put_back(short, {}.get)) == plain(short)
+    assert plain(put_back(short, {handle: text}.get, TOOLS)) == plain(whole)
+    assert plain(put_back(short, {}.get, TOOLS)) == plain(short)
 
 
 def test_whole_calls_come_back_where_they_stood_and_what_had_left_of_them_before_too():
@@ -193,19 +196,19 @@ def test_whole_calls_come_back_where_they_stood_and_what_had_left_of_them_before
     ]  # fmt: skip
     away = [
         *call("T1", text=placeholder("Bash T1", "old", "bbbb2345")),
-        *call("T2", "Write", stub(Use("T2", "Write", write), "cccc2345"), placeholder("Write a.ts", "old", "dddd2345")),
+        *call("T2", "Write", stub(Use("T2", TOOLS.of("Write"), write), "cccc2345"), placeholder("Write a.ts", "old", "dddd2345")),
     ]
     standing = [whole[0], folded(["Bash T1", "Write a.ts"], "aaaa2345"), *whole[5:]]
     archive = {"aaaa2345": plain(away), "bbbb2345": LONG, "cccc2345": write, "dddd2345": LONG}
-    assert plain(put_back(standing, archive.get)) == plain(whole)
-    only_the_calls = put_back(standing, {"aaaa2345": plain(away)}.get)
+    assert plain(put_back(standing, archive.get, TOOLS)) == plain(whole)
+    only_the_calls = put_back(standing, {"aaaa2345": plain(away)}.get, TOOLS)
     assert plain(only_the_calls) == plain([whole[0], *away, *whole[5:]]), "what left of them before stays out until it is asked for"
-    assert plain(put_back(only_the_calls, archive.get)) == plain(whole)
+    assert plain(put_back(only_the_calls, archive.get, TOOLS)) == plain(whole)
 
 
 def test_words_and_everything_else_stay_letter_for_letter():
     said = [Message(USER, " a\n"), Message(ASSISTANT, "\x1b[1m語"), *call(given={"command": "ls", "n": [1, None]}, text="")]
-    assert plain(put_back(said, lambda handle: "never asked for")) == plain(said)
+    assert plain(put_back(said, lambda handle: "never asked for", TOOLS)) == plain(said)
 
 
 LOOKS_LIKE_ONE = placeholder("Read a.ts", "old", "abcd2345")
@@ -218,7 +221,7 @@ def test_what_merely_looks_like_one_stays_when_its_handle_is_not_asked_for():
         *call("T2", "Write", {"file_path": "/p/a", "content": LOOKS_LIKE_ONE}),
     ]
     asked: list[str] = []
-    assert plain(put_back(said, asked.append)) == plain(said)
+    assert plain(put_back(said, asked.append, TOOLS)) == plain(said)
     assert set(asked) == {"abcd2345"}
 
 
@@ -230,7 +233,7 @@ def test_only_what_can_stand_in_a_place_comes_back_there(content: object):
         *call("T2", "Write", {"file_path": "/p/a", "content": LOOKS_LIKE_ONE}),
         Message(USER, folded(["Read a.ts"], "abcd2345").text),
     ]
-    back = put_back(said, {"abcd2345": content}.get)
+    back = put_back(said, {"abcd2345": content}.get, TOOLS)
     assert isinstance(back[1].results[0].text, str)
     assert isinstance(back[2].uses[0].input, dict)
     came = [plain(back)[at] != plain(said)[at] for at in (1, 2, 4)]
@@ -240,12 +243,12 @@ def test_only_what_can_stand_in_a_place_comes_back_there(content: object):
 def test_a_user_who_quotes_the_line_brings_no_call_back_twice():
     line = folded(["Bash T1"], "abcd2345").text
     said = [Message(USER, line), Message(ASSISTANT, line), Message(USER, line)]
-    back = put_back(said, {"abcd2345": plain(call())}.get)
+    back = put_back(said, {"abcd2345": plain(call())}.get, TOOLS)
     assert plain(back) == plain([*call(), *said[1:]])
     assert plain(paired(back)) == plain(back)
 
 
 def test_what_is_put_back_into_is_left_as_it_was():
     short = call(text=LOOKS_LIKE_ONE)
-    put_back(short, {"abcd2345": "x"}.get)
+    put_back(short, {"abcd2345": "x"}.get, TOOLS)
     assert short[1].results[0].text == LOOKS_LIKE_ONE

@@ -7,14 +7,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from hooks.utils import archive
-from hooks.utils.host.projects import folder_name
+from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.planning import Asked
 from hooks.utils.reclaim import access, clearing, restoring, undoing
 from hooks.utils.state import live, store
 from tests.hooks.processes import ROOT
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 from tests.kit.forks import Command, Done, Forks, Hook
 
 SESSION = "5e551019-0000-4000-8000-000000000001"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hooks.utils import archive
 from hooks.utils.handlers import pre_tool_use
-from hooks.utils.host.payload import call_of
+from hooks.utils.hosts.claude_code.calls import call_of
 from tests.examples import examples
 from tests.hooks import payloads, processes
 from tests.kit.forks import Hook

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, NotUnderstood, Shown, Use, paired
 from hooks.utils.reclaim.carried import Pictures, pictures, readable, without_commands
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 IMAGE, DOCUMENT = {"type": "image", "source": PIXEL}, {"type": "document", "source": {**PIXEL, "media_type": "application/pdf"}}
@@ -62,7 +63,7 @@ def found_in(told: Told, tmp_path: Path, rows: list | None = None) -> Pictures:
 
 
 def carried(told: Told, tmp_path: Path) -> list[Message]:
-    return readable(told.rows(), found_in(told, tmp_path))
+    return readable(told.rows(), found_in(told, tmp_path), TOOLS)
 
 
 # --- what the user showed -----------------------------------------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ def test_a_caveat_of_another_command_stands_with_it():
 
 def test_what_the_assistant_says_and_results_stand_whatever_they_quote():
     said = [
-        Message(ASSISTANT, COMPACT), Message(ASSISTANT, COMPACTED), Message(ASSISTANT, "", [Use("t1", "Bash", {})]),
+        Message(ASSISTANT, COMPACT), Message(ASSISTANT, COMPACTED), Message(ASSISTANT, "", [Use("t1", TOOLS.of("Bash"), {})]),
         Message(USER, COMPACT, (), [Shown("t1", COMPACTED)]), Message(ASSISTANT, CAVEAT), Message(USER, COMPACT),
     ]  # fmt: skip
     assert without_commands(said) == said[:-1]
@@ -226,7 +227,7 @@ def test_whatever_a_host_hands_over_is_understood_or_not_and_nobody_fails(tmp_pa
         told.write(path)
     found = pictures(str(path), rows)
     try:
-        said = readable(rows, found)
+        said = readable(rows, found, TOOLS)
     except NotUnderstood:
         return
     assert len(said) == len(rows)
@@ -237,7 +238,7 @@ def test_whatever_a_host_hands_over_is_understood_or_not_and_nobody_fails(tmp_pa
 def test_a_row_whose_handle_names_no_entry_says_what_it_says(told, tmp_path, handle):
     told.shown(TEXT, IMAGE)
     rows = [{"role": "user", "text": "look at this", "handle": handle}]
-    assert [each.text for each in readable(rows, found_in(told, tmp_path, rows))] == ["look at this"]
+    assert [each.text for each in readable(rows, found_in(told, tmp_path, rows), TOOLS)] == ["look at this"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from hooks.utils import flag_parser
+from hooks.utils.context_table import CONTEXT
 from tests.reclaim.shops import SESSION, Shop, Talk, code
 
 BAD = "\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x00 \u202e back"
@@ -83,6 +84,6 @@ def test_a_restored_content_is_the_same_but_for_escapes_and_raw_all_the_same(sho
 
 
 def test_raw_is_a_flag_of_the_shell_alone(shop: Shop, handle: str):
-    assert flag_parser.parse(["restore", handle, "--raw"], cli=True).flags == {"raw": True}
+    assert flag_parser.parse(["restore", handle, "--raw"], CONTEXT).flags == {"raw": True}
     with pytest.raises(flag_parser.UsageError):
-        flag_parser.parse(["restore", handle, "--raw"])
+        flag_parser.parse(["restore", handle, "--raw"], CONTEXT, shell=False)

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from hooks.utils.host import branch, entries, responses
+from hooks.utils.hosts.claude_code import entries, transcript
+from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.reclaim import places, thinking
 from hooks.utils.reclaim.access import Opened, Refused
 from hooks.utils.text import laid_out
@@ -110,7 +111,7 @@ def test_what_was_thought_behind_the_first_change_leaves_and_all_comes_back(thou
 
 
 def test_what_a_clear_would_take_is_told_before(thoughtful: Shop):
-    index = branch.index(str(thoughtful.transcript))
+    index = transcript.index(str(thoughtful.transcript))
     first, _ = next(places.contents(str(thoughtful.transcript), index, EXPIRED.__contains__, index.since))
     behind = thinking.thinking_behind(str(thoughtful.transcript), index, first.start)
     assert not behind.running
@@ -347,12 +348,12 @@ def test_real_sessions_come_back_as_they_were(transcripts: Path, memory: Path, c
 
 def test_a_signature_tells_how_much_was_thought_whatever_text_is_shown():
     signature = "x" * (235 + 3_600)
-    assert responses.thinking_tokens({"type": "thinking", "thinking": "", "signature": signature}) == 1_000
-    assert responses.thinking_tokens({"type": "thinking", "thinking": "A summary.", "signature": signature}) == 1_000
-    assert responses.thinking_tokens({"type": "redacted_thinking", "data": signature}) == 1_000
+    assert thinking_tokens({"type": "thinking", "thinking": "", "signature": signature}) == 1_000
+    assert thinking_tokens({"type": "thinking", "thinking": "A summary.", "signature": signature}) == 1_000
+    assert thinking_tokens({"type": "redacted_thinking", "data": signature}) == 1_000
 
 
 def test_where_it_tells_less_than_the_text_the_text_counts():
-    assert responses.thinking_tokens(thought("so much " * 500)) > 1_000
-    assert responses.thinking_tokens({"type": "thinking", "thinking": "so " * 100, "signature": None}) > 50
-    assert responses.thinking_tokens({"type": "redacted_thinking"}) == 0
+    assert thinking_tokens(thought("so much " * 500)) > 1_000
+    assert thinking_tokens({"type": "thinking", "thinking": "so " * 100, "signature": None}) > 50
+    assert thinking_tokens({"type": "redacted_thinking"}) == 0

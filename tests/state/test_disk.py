@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.handlers import context_monitor, post_tool_use
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
@@ -42,7 +43,7 @@ def test_it_holds_what_a_table_would(steps: list):
 def _with_reads(folder: Path, count: int) -> tuple:
     """A context in which so many files were read, each by a call of its own."""
     paths = store.ContextFiles(str(folder / "popkit"), "session")
-    stored, rules = store.Stored(ContextState("session")), Ruleset.from_config({})
+    stored, rules = store.Stored(ContextState("session")), Ruleset.from_config({}, TOOLS)
     files = [folder / f"{n}.py" for n in range(count)]
     with paths.locked():
         for n, file in enumerate(files):
@@ -52,7 +53,7 @@ def _with_reads(folder: Path, count: int) -> tuple:
 
 
 def _call(n: int, tool: str, tool_input: dict) -> Call:
-    return Call(f"toolu_{n}", tool, tool_input, Outcome(10, content_hash=f"{n:x}"), float(n), "/p")
+    return Call(f"toolu_{n}", TOOLS.of(tool), tool_input, Outcome(10, content_hash=f"{n:x}"), float(n), "/p")
 
 
 def _expired(stored: store.Stored) -> int:

@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from hooks.utils.host import transcript
+from hooks.utils.hosts.claude_code import transcript
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import journal
 from hooks.utils.state.rebuild import rebuild
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 
 HANDLE = "abcd2345"
 TEXT = "src/auth.ts:3: the same text\n" * 40
@@ -35,7 +36,7 @@ def refetched(tmp_path, tool: str, tool_input: dict, *, placeholders: bool = Tru
     lines.say("again", usage=USAGE)
     path = lines.write(tmp_path / "session.jsonl")
     known = [entry(["T1"], 300, {} if entry is journal.cleared else "by the provider", at=between(path))]
-    made = rebuild(path, known, lambda profile: Ruleset.from_config({}, profile), original=lambda handle: json.dumps(TEXT))
+    made = rebuild(path, known, lambda profile: Ruleset.from_config({}, TOOLS, profile), original=lambda handle: json.dumps(TEXT))
     return made.state.counts.ledger["refetched"]
 
 

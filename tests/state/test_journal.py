@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import ledger
 from hooks.utils.policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 from hooks.utils.policy.context import OUTSIDE
@@ -19,7 +20,7 @@ from tests.policy.scenario import SHIPPED
 from tests.state.test_places import Measured
 
 CLEAR = journal.cleared(["t1", "t2"], 8_000, {}, 10.0)
-RULES = Ruleset.from_config(SHIPPED)
+RULES = Ruleset.from_config(SHIPPED, TOOLS)
 
 # What is written -> (name of the event, its fields, the booking), None where it means none.
 ENTRIES = {

@@ -11,7 +11,7 @@ import pytest
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.state import live, store
 from hooks.utils.state.outside import editing_of
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 
 TEXT = "a line of what was printed, like no other\n" * 120
 TOKENS = 2_950  # of it, or so

@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.placeholder import gain, placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
-from tests.host.lines import START, Lines
+from tests.hosts.lines import START, Lines
 
 AT = seconds_of(START + "00.000Z")
 
@@ -57,7 +58,7 @@ def handle_of(id: str) -> str:
 def rebuilt(lines: Lines, tmp_path, *journal: dict) -> rebuild.Rebuilt:
     texts = {handle_of(name): json.dumps(text_of(name)) for name in "abcdefgh"}
     return rebuild.rebuild(
-        lines.write(tmp_path / "s.jsonl"), list(journal), lambda profile: Ruleset.from_config({}, profile), original=texts.get
+        lines.write(tmp_path / "s.jsonl"), list(journal), lambda profile: Ruleset.from_config({}, TOOLS, profile), original=texts.get
     )
 
 
@@ -76,7 +77,7 @@ def lines() -> Measured:
 def left(made: rebuild.Rebuilt, *ids: str) -> int:
     """Tokens that left the context with these results."""
     results = {**made.state.live, **made.state.expired}
-    return sum(gain(results[id], made.state.calibration, Ruleset.from_config({})) for id in ids)
+    return sum(gain(results[id], made.state.calibration, Ruleset.from_config({}, TOOLS)) for id in ids)
 
 
 def test_a_result_stands_behind_the_prompt_of_the_request_that_called_it(lines, tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import store
@@ -88,7 +89,7 @@ INPUTS = {
 
 def _call(kind: str, n: int) -> events.Call:
     tool, tool_input = INPUTS[kind](n)
-    return events.Call(f"T{n}", tool, tool_input, events.Outcome(100, content_hash=f"{n:08x}", error=kind == "error"), n, "/p")
+    return events.Call(f"T{n}", TOOLS.of(tool), tool_input, events.Outcome(100, content_hash=f"{n:08x}", error=kind == "error"), n, "/p")
 
 
 def _with(folder: Path, count: int, kind: str) -> Kept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.conversation import Conversation, Place, Usage
 from hooks.utils.policy.planning import Asked, Plan
 from hooks.utils.policy.ruleset import Ruleset
@@ -18,7 +19,7 @@ SITE = Unwritten("", "/p", "session")
 
 def conversation_of(session: Scenario, prompt: int = PROMPT, since_s: float = 5.0, model: str = "claude-opus-4-8") -> Conversation:
     """A conversation whose last request, `since_s` seconds ago, had all of it in a prompt of so many tokens."""
-    told = Conversation(session.state, lambda profile: Ruleset.from_config(session.config, profile or session.rules.profile))
+    told = Conversation(session.state, lambda profile: Ruleset.from_config(session.config, TOOLS, profile or session.rules.profile))
     told.places = {result.id: Place(prompt // 5, 0) for result in told.results()}
     if prompt:
         told.requests, told.count = [(Usage(prompt, session.at - since_s, model), 0)], 1

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.operations import arguments
 from hooks.utils.policy import events
 from hooks.utils.policy.planning import Asked
@@ -215,7 +216,7 @@ def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that
     planned = _planned(session)
     (row,) = [row for row in planned["results"] if row["label"] == "Read long.ts:1-900"]
     assert (row["state"], planned["profile"]) == ("live", "auto")
-    assert row["need"] == round(shipped.need_model().probability(session.result("T13"), session.state), 4)
+    assert row["need"] == round(shipped.need_model().probability(session.result("T13"), session.state, TOOLS), 4)
     assert all(0 <= row["need"] <= 1 for row in planned["results"])
     assert {row["need"] for row in _planned(session, tier="medium")["results"]} == {None}, "what is forced was not weighed"
 

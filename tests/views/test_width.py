@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import flag_parser, text
+from hooks.utils.context_table import CONTEXT
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.operations import arguments
 from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures
@@ -22,7 +24,7 @@ from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
 from hooks.utils.views import clear, ledgers, memory, phrases, putback, report, results
-from hooks.utils.views.help import of_word, overview
+from hooks.utils.views.help import lines_of
 from hooks.utils.views.panel import panel
 from hooks.utils.views.stats import stats_lines
 from hooks.utils.views.timeline import timeline
@@ -103,7 +105,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
 
 def _clears(session: Scenario, profile: str, asked: Asked, found: dict, tokens: int) -> list:
     """What a clear answers under a profile: as a dry run, where it does not pay, where it was done."""
-    rules, session.rules = session.rules, Ruleset.from_config(session.config, profile)
+    rules, session.rules = session.rules, Ruleset.from_config(session.config, TOOLS, profile)
     model = ("claude-opus-4-8", "claude-fable-5-2")[tokens % 2]
     plan = planned(session, asked, prompt=tokens, model=model)
     cold = planned(session, asked, cold=True, prompt=tokens, model=model)
@@ -140,18 +142,17 @@ def _error_of(found: dict, word: str) -> list:
 
 
 @given(st.lists(HOSTILE, max_size=4), st.booleans())
-def test_no_error_is_wide(words, cli):
+def test_no_error_is_wide(words, shell):
     try:
-        flag_parser.parse(words, cli)
+        flag_parser.parse(words, CONTEXT, shell=shell)
     except flag_parser.UsageError as error:
         _lawful(_mistake(str(error), "/popkit:context").lines)
 
 
 def test_no_help_is_wide():
-    for cli in (False, True):
-        _lawful(overview("popkit context", cli))
-        for word in flag_parser.WORDS:
-            _lawful(of_word(word.name, "popkit context", cli))
+    for shell in (False, True):
+        for name in ("", *CONTEXT.by_name):
+            _lawful(lines_of(name, "popkit context", CONTEXT, shell))
 
 
 @given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.system import now as time_of_day
-from ..host import usage
-from ..host.payload import text
+from ..hosts.claude_code import usage
+from ..hosts.claude_code.calls import text
 from ..policy import engine, events
 from ..state import disk, live
 

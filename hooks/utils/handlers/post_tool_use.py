@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.system import now as time_of_day
-from ..host.payload import call_of, commits, committed, text
+from ..hosts.claude_code.calls import call_of, commits, committed, text
 from ..state import live
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Feeds the call to its context: the main thread, or the subagent that the payload names."""
     site = live.site_of(payload, environ)
-    call = call_of(payload, time_of_day(environ))
+    call = call_of(payload, time_of_day(environ)) if site else None
     if site is None or call is None:
         return None
     agent_id = text(payload, "agent_id")

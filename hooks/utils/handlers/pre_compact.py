@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..edges.system import now as time_of_day
-from ..host import usage
-from ..host.payload import text
+from ..hosts.claude_code import usage
+from ..hosts.claude_code.calls import text
 from ..state import live, memory
 
 TYPE_CHECKING = False

@@ -6,8 +6,10 @@ that it continues, has itself cleared; of anything else nothing is said, and the
 
 from __future__ import annotations
 
-from ..host.payload import run_as_ours, text
+from ..hosts.claude_code.calls import run_as_ours, text
+from ..hosts.claude_code.tools import TOOLS
 from ..policy.placeholder import is_handle
+from ..policy.tools import SHELL
 from ..state import live
 
 TYPE_CHECKING = False
@@ -15,18 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# Of a Bash call these alone may be set: what they do not change is the command and where it runs.
+# Of a shell's input these alone may be set: what they do not change is the command and where it runs.
 _HARMLESS = frozenset(("command", "description", "timeout"))
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Allows exactly `popkit restore HANDLE`, and hands the host the command under which a project's own `popkit` cannot be meant."""
-    tool_input = payload.get("tool_input")
-    if payload.get("tool_name") != "Bash" or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
+    tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
+    if tool.operation != SHELL or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
         return None
-    command = tool_input.get("command")
-    if not isinstance(command, str):
-        return None
+    command = text(tool_input, tool.line)
     words = command.split(" ")
     if len(words) != 3 or words[:2] != ["popkit", "restore"] or not is_handle(words[2]):
         return None

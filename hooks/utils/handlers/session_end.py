@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..edges import files
 from ..edges.system import now as time_of_day
 from ..edges.system import os
-from ..host.payload import text
+from ..hosts.claude_code.calls import text
 from ..policy import engine, events
 from ..state import collecting, journal, live, memory, settling, store, sweeping
 

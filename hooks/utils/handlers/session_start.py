@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..config import remembered
 from ..edges import files
 from ..edges.system import now as time_of_day
-from ..host.payload import text
+from ..hosts.claude_code.calls import text
 from ..policy import engine, events
 from ..state import live, memory, store, sweeping
 

@@ -5,7 +5,7 @@ the host asks what the compaction is to be.
 from __future__ import annotations
 
 from .. import text
-from ..host.usage import newest_usage
+from ..hosts.claude_code.usage import newest_usage
 from ..policy.outline import findings
 from ..policy.ruleset import COMPACT_TARGET
 from ..reclaim import in_place

@@ -4,10 +4,11 @@ what was said before the door was there.
 
 from __future__ import annotations
 
-from ..host import entries, responses, usage
+from ..hosts.claude_code import calls, entries, usage
 from ..policy import door, outside
 from ..policy.door.packed import Lines
 from ..policy.placeholder import handle_in
+from ..policy.tools import READ
 from ..state import live
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..policy.conversation import Usage
     from ..policy.door.shown import Source
     from ..policy.outside import Editing
+    from ..policy.tools import Tool
     from ..state.site import Site
 
 
@@ -144,7 +146,7 @@ def learnt(
                 elif block.get("type") == "tool_result" and result is not None:
                     context.numbers[result.id] = result.index
                     stands = not result.cleared and result.id not in gone
-                    arrival = _arrival(result, block if stands else {}, called.pop(result.id, None), cwd)
+                    arrival = _arrival(site, result, block if stands else {}, called.pop(result.id, None), cwd)
                     stand(context, arrival, say_once)
                     entered(arrival.text, arrival.kind)
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
@@ -153,14 +155,14 @@ def learnt(
     return context
 
 
-def _arrival(result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
+def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
     """A result as it came (its `block`, {} for one that stands no more: its call is named all the same); `tool_input`: of the call that it
     answers."""
-    given = tool_input if isinstance(tool_input, dict) else {}
-    text = responses.text_of_blocks(block.get("content"))[0]
+    given, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
+    text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
-        result.id, result.tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
-        result.error or not block, path_of(result.tool, result.subjects),
+        result.id, tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
+        result.error or not block, path_of(tool, result.subjects),
     )  # fmt: skip
 
 
@@ -172,6 +174,6 @@ def stand(context: Context, arrival: door.Arrival, say_once: str) -> None:
     context.show(door.source_of(arrival, "" if handle_in(arrival.text) else arrival.text))  # a placeholder shows nothing
 
 
-def path_of(tool: str, subjects: list[str]) -> str:
-    """The file that a Read shows; "" for any other tool."""
-    return subjects[0] if tool == "Read" and subjects else ""
+def path_of(tool: Tool, subjects: list[str]) -> str:
+    """The file whose lines a result shows; "" for what is no read of a file."""
+    return subjects[0] if tool.operation == READ and subjects else ""

@@ -8,8 +8,8 @@ import time
 
 from .. import archive
 from ..edges import failures, files, home
+from ..hosts import protocol
 from ..policy import door
-from ..policy.calls import Call, Outcome
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..reclaim.places import stamp_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from ..policy.calls import Call
     from ..policy.classify import Classification
     from .rows import Arrived
 
@@ -46,6 +47,7 @@ class Door:
         entered: Callable[[str, str], None] = lambda text, kind: None,
     ) -> None:  # fmt: skip
         self.environ = environ
+        self.host = protocol.of(environ)
         self.session_id = session_id
         self.transcript_path = transcript_path
         self.cwd = cwd
@@ -145,11 +147,7 @@ class Door:
             if not isinstance(call, dict):
                 self._again(context, arrived, agent_id)
                 continue
-            tool, tool_input = call.get("tool"), call.get("input")
-            made = Call(
-                arrived.id, tool if isinstance(tool, str) else "", tool_input if isinstance(tool_input, dict) else {},
-                Outcome(error=arrived.error), time.time(), cwd,
-            )  # fmt: skip
+            made = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
             text = self._enter(context, arrived, made, agent_id, began)
             if text is not None:
                 blocks = list(rows.blocks_of(row)) if blocks is None else blocks
@@ -163,11 +161,11 @@ class Door:
         tool, tool_input = self.returning.get(agent_id, {}).pop(arrived.id, ("", {}))
         if not tool:
             return
-        found = classify(Call(arrived.id, tool, tool_input, Outcome(error=arrived.error), time.time(), self.cwd), self.cwd, self.rules)
-        name, path = door.name_of(tool, tool_input, self.cwd), path_of(tool, found.subjects)
-        stand(
-            context, door.Arrival(arrived.id, tool, tool_input, found.kind, name, arrived.text, arrived.error, path), self.settings.say_once
-        )
+        call = self.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
+        found = classify(call, self.cwd, self.rules)
+        name, path = door.name_of(tool, tool_input, self.cwd), path_of(call.traits, found.subjects)
+        arrival = door.Arrival(arrived.id, call.traits, tool_input, found.kind, name, arrived.text, arrived.error, path)
+        stand(context, arrival, self.settings.say_once)
 
     def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
         """What enters of a result, None for all of it; the context knows it from then on."""
@@ -179,9 +177,9 @@ class Door:
         )
         asked = (call.tool, call.tool_input)
         name = door.name_of(*asked, self.cwd)
-        path, handle = path_of(call.tool, found.subjects), archive.handle_of(chain, arrived.id, content)
+        path, handle = path_of(call.traits, found.subjects), archive.handle_of(chain, arrived.id, content)
         arrival = door.Arrival(
-            arrived.id, *asked, found.kind, name, arrived.text, arrived.error, path, asked == context.before, handle
+            arrived.id, call.traits, call.tool_input, found.kind, name, arrived.text, arrived.error, path, asked == context.before, handle
         )  # fmt: skip
         entry = door.enter(arrival, context.shown, self.settings) if arrived.whole else door.Entry(arrived.text, (), ())
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, found, content)):

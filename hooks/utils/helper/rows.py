@@ -5,7 +5,7 @@ Rows come from outside: whatever is not understood is left as it came.
 
 from __future__ import annotations
 
-from ..host import responses
+from ..hosts.claude_code import calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Arrived:
         self.id = id
         self.content = content
         self.error = error
-        self.text = responses.text_of_blocks(content)[0]
+        self.text = calls.text_of_blocks(content)[0]
         self.whole = isinstance(content, str) or len(_texts(content)) == 1
 
     def saying(self, text: str) -> Any:

@@ -9,7 +9,7 @@ import threading
 from ..edges import files
 from ..edges.system import elapsed
 from ..edges.system import now as time_of_day
-from ..host.usage import prompt_tokens
+from ..hosts.claude_code.usage import prompt_tokens
 from ..policy import warming
 from ..state import journal, store
 from ..state.warmth import Warmth, ask, locked

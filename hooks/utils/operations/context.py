@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .. import flag_parser, text
+from ..context_table import CONTEXT
 from ..reclaim import access, restoring, rewrite
 from ..state import journal, settling
 from ..views import memory as memory_views
 from ..views import panel as views
 from ..views import receipt, results, timeline
-from ..views.help import of_word, overview
+from ..views.help import lines_of
 from . import arguments, memory, receipts, reclaiming
 from .request import COMMAND, Answer, Request
 
@@ -26,7 +27,7 @@ def answer(words: str, site: Site, transcript_path: str, now: float, in_place: I
     """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation;
     without it the transcript is changed. `width`: columns of a line."""
     try:
-        parsed = flag_parser.parse(split(words))
+        parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
     except flag_parser.UsageError as error:
         return "\n".join(text.laid_out(_mistake(str(error), COMMAND).lines, width))
     given = respond(parsed, site, transcript_path, now, COMMAND, in_place)
@@ -97,13 +98,7 @@ def _profile_of(flags: dict[str, str]) -> str:
 
 
 def _timeline(request: Request) -> Answer:
-    last: int | None = timeline.LAST
-    if "last" in request.flags:
-        last = arguments.number_of(request.flags["last"]) or 0
-        if last < 1:
-            raise flag_parser.UsageError(f"--last needs a number from 1, not {text.quote(request.flags['last'])}")
-    if "all" in request.flags:
-        last = None
+    last: int | None = None if "all" in request.flags else request.flags["last"]
     found = request.report()
     rows = found["results"]
     data = {"session": found["session"], "calls": found["calls"], "results": rows if last is None else rows[-last:]}
@@ -180,8 +175,6 @@ def _warm(request: Request) -> Answer:
     from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
-    if act not in ("on", "off", "show"):
-        raise flag_parser.UsageError(f"warm takes on, off or show, not {text.quote(act)}")
     if act != "off":
         cache.learn(request.site, request.now)
     found = cache.kept_warm(request.site, request.transcript_path, request.now)
@@ -202,8 +195,6 @@ def _cold(request: Request) -> Answer:
     from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
-    if act not in ("on", "off", "show"):
-        raise flag_parser.UsageError(f"cold takes on, off or show, not {text.quote(act)}")
     if act != "show":
         deciding.choose(request.site, act == "on")
     found = cache.compacts_cold(request.site, request.look())
@@ -225,10 +216,8 @@ def _memory(request: Request) -> Answer:
 
 
 def _help(request: Request) -> Answer:
-    cli = request.command != COMMAND
-    if request.arguments:
-        return Answer(of_word(request.arguments[0], request.command, cli))
-    return Answer(overview(request.command, cli))
+    name = request.arguments[0] if request.arguments else ""
+    return Answer(lines_of(name, request.command, CONTEXT, request.command != COMMAND))
 
 
 _ANSWERS = {

@@ -6,6 +6,7 @@ A deed's id is the words that do it, as after `/popkit:context`; of these only t
 from __future__ import annotations
 
 from .. import text
+from ..context_table import CONTEXT
 from ..views import cache, phrases
 
 TYPE_CHECKING = False
@@ -29,7 +30,7 @@ else:
     Offer = namedtuple("Offer", "id label sum key")
 
 # What the words of a deed begin with.
-WORDS = ("clear", "undo", "pin", "unpin", "restore", "show", "native", "warm", "cold")
+WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native")
 _SAID = "Clear now: "
 
 

@@ -6,11 +6,10 @@ import os
 
 from .. import flag_parser, text
 from ..policy import planning
-from ..policy.tiers import TIERS
 from ..reclaim import access, outlook, restoring
 from ..views import clear as views
 from ..views import phrases, putback, report
-from . import arguments, receipts, times
+from . import arguments, receipts
 from .request import COMMAND, Answer
 
 TYPE_CHECKING = False
@@ -28,9 +27,7 @@ if TYPE_CHECKING:
 
 def clear(request: Request) -> Answer:
     flags = request.flags
-    tier, pattern = flags.get("tier", "").lower(), request.arguments[0] if request.arguments else ""
-    if tier and tier not in TIERS:
-        raise flag_parser.UsageError(f"unknown tier {text.quote(flags['tier'])}. Known: {', '.join(TIERS)}")
+    tier, pattern = flags.get("tier", ""), request.arguments[0] if request.arguments else ""
     if bool(tier) + ("id" in flags) + bool(pattern) > 1:
         raise flag_parser.UsageError("give clear one of a path, --tier and --id")
     if not os.path.isfile(request.transcript_path):
@@ -98,10 +95,10 @@ def restore(request: Request) -> Answer:
     site = request.site
     with access.Opened(site.home) as db:
         if "since" in request.flags:
-            since = times.since(request.flags["since"], request.now)
-            records = restoring.cleared_since(db, site.session_id, since)
+            since = request.flags["since"]
+            records = restoring.cleared_since(db, site.session_id, since.ago(request.now))
             if not records:
-                raise arguments.NotFound(f"nothing of this session was cleared since {text.quote(request.flags['since'])}")
+                raise arguments.NotFound(f"nothing of this session was cleared since {text.quote(since.word)}")
         else:
             shown = request.report()
             records = [record for word in request.arguments for record in _records(db, shown, word, site)]

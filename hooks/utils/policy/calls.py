@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from .masking import mask
+from .tools import SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .tools import Tool
 
 VERDICT_CHARS = 120
 _LINE_CHARS = 2_000  # masked before it is cut: half a secret is one too
@@ -23,6 +26,15 @@ def bounded(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return f"{text[:most]}…{int.from_bytes(text.encode('utf-8', 'surrogatepass'), 'big') % _DIGEST_MODULUS:x}"
+
+
+def text_in(tool_input: dict[str, Any], *fields: str) -> str:
+    """Return the first text that one of these fields of an input holds, bounded; "" for none."""
+    for field in fields:
+        value = tool_input.get(field)
+        if isinstance(value, str) and value:
+            return bounded(value, TEXT_CHARS)
+    return ""
 
 
 def verdict_of(tail: str, exit_code: int | None) -> str:
@@ -64,15 +76,15 @@ class Outcome:
 
 
 class Call:
-    """A tool call that completed, in the order of completion."""
+    """A tool call that completed, in the order of completion. `tool`: its name at the host · `traits`: what the tool does."""
 
-    __slots__ = ("at", "committed", "cwd", "id", "outcome", "prompt_id", "tool", "tool_input")
+    __slots__ = ("at", "committed", "cwd", "id", "operation", "outcome", "prompt_id", "tool", "tool_input", "traits")
     name = "call"
 
     def __init__(
         self,
         id: str,
-        tool: str,
+        tool: Tool,
         tool_input: dict[str, Any],
         outcome: Outcome,
         at: float = 0.0,
@@ -81,7 +93,9 @@ class Call:
         committed: list[str] | None = None,
     ):
         self.id = bounded(id, NAME_CHARS)
-        self.tool = bounded(tool, NAME_CHARS)
+        self.tool = bounded(tool.name, NAME_CHARS)
+        self.traits = tool
+        self.operation = tool.operation
         self.tool_input = tool_input
         self.outcome = outcome
         self.at = at
@@ -89,13 +103,13 @@ class Call:
         self.prompt_id = prompt_id and bounded(prompt_id, NAME_CHARS)  # the host's id of the user's turn, None where it gives none
         self.committed = committed  # files in the commit that this call made: absolute paths, None where git cannot say
 
+    @property
+    def path(self) -> str:
+        """The file or folder that it was asked about; "" for none."""
+        return text_in(self.tool_input, *self.traits.paths)
 
-class FilesChanged:
-    """Files changed on disk by other means than the edit tools: path -> "modified" or "deleted"."""
-
-    __slots__ = ("at", "changes")
-    name = "files_changed"
-
-    def __init__(self, changes: dict[str, str], at: float = 0.0):
-        self.changes = changes
-        self.at = at
+    @property
+    def command(self) -> str:
+        """The command line that it ran, however long; "" for none."""
+        command = self.tool_input.get(self.traits.line) if self.operation in SHELLS else None
+        return command if isinstance(command, str) else ""

@@ -1,27 +1,25 @@
 """What a tool call's result is: its kind, its lifetime class, what it shows, what it does to others.
 
 Pure. The tier comes from the first that speaks: a preserved pattern, the result's error state, an override of the configuration,
-the built-in reading of the tool (`bash.py` for command lines).
+the built-in reading of the tool's operation (`bash.py` for command lines).
 """
 
 from __future__ import annotations
 
-from . import kinds, parts
-from .calls import TEXT_CHARS, bounded
+from . import kinds, parts, tools
+from .calls import text_in
 from .estimate import content_of_path
 from .masking import mask, without_numbers
-from .tiers import DEFAULT_TIER, tier_of_tool
+from .tiers import DEFAULT_TIER, tier_of_operation, tier_of_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
-    from typing import Any
 
     from .calls import Call, Outcome
     from .parts import Action, Changes, Part
     from .ruleset import Ruleset
-    from .tiers import Table
 
 LABEL_CHARS = 100
 # The module `bash`, once a command line needed it: it is a third of all that a hook imports.
@@ -29,12 +27,9 @@ _BASH: list[ModuleType] = []
 # A command line of more than this is classified by its beginning: nobody types that, and a hook must not spend its time on it.
 COMMAND_CHARS = 20_000
 
-_EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
-# PowerShell lines parse well enough as shell lines; what they run is mostly the same programs.
-_SHELLS = ("Bash", "PowerShell")
-_TASK_LISTS = ("TodoWrite", "TaskList", "TodoRead")
-_DECISIONS = ("AskUserQuestion", "ExitPlanMode")
-_DIALOGUE = ("Agent", "Task", "WebFetch", "WebSearch", "Skill", "AskUserQuestion", "ExitPlanMode", "TaskOutput")
+_DECISIONS = (tools.ASK, tools.PLAN)
+# What these return is prose; of other tools it is taken for data.
+_DIALOGUE = (tools.DELEGATE, tools.REPORT, tools.FETCH, tools.SKILL, *_DECISIONS)
 
 
 class Classification:
@@ -84,14 +79,6 @@ class Classification:
         self.error = False
 
 
-def _text(tool_input: dict[str, Any], *names: str) -> str:
-    for name in names:
-        value = tool_input.get(name)
-        if isinstance(value, str) and value:
-            return bounded(value, TEXT_CHARS)
-    return ""
-
-
 def _number(value: object, default: int) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default
 
@@ -108,59 +95,60 @@ def _shorten(text: str) -> str:
     return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1] + "…"
 
 
-def _read(call: Call, cwd: str, table: Table) -> Classification:
-    path = mask(parts.normal_path(_text(call.tool_input, "file_path", "notebook_path", "path"), cwd), tell_apart=True)
+def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    path = mask(parts.normal_path(call.path, cwd), tell_apart=True)
     if call.outcome.unchanged:
-        label = "Read " + shown_path(path, cwd) + " (unchanged)"
-        return Classification(kinds.ACK, tier_of_tool("Edit", table), label, [("do:unchanged " + path, [])], [path], action="Read:" + path)
+        label = call.tool + " " + shown_path(path, cwd) + " (unchanged)"
+        return Classification(
+            kinds.ACK, tier_of_operation(tools.EDIT, rules), label, [("do:unchanged " + path, [])], [path], action="Read:" + path
+        )
     lines = call.outcome.interval
     if lines is None:
         first = max(1, _number(call.tool_input.get("offset"), 1))
         limit = _number(call.tool_input.get("limit"), 0)
         lines = [first, first + limit - 1] if limit else [first, 0]
-    label = "Read " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
+    label = call.tool + " " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
     content = content_of_path(path)
     return Classification(
-        kinds.READ, tier_of_tool(call.tool, table), label, [("read:" + path, lines)], [path], content, action="Read:" + path
+        kinds.READ, tier_of_tool(call.tool, rules), label, [("read:" + path, lines)], [path], content, action="Read:" + path
     )
 
 
-def _edit(call: Call, cwd: str, table: Table) -> Classification:
-    path = mask(parts.normal_path(_text(call.tool_input, "file_path", "notebook_path"), cwd), tell_apart=True)
+def _edit(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    path = mask(parts.normal_path(call.path, cwd), tell_apart=True)
     label = call.tool + " " + shown_path(path, cwd)
     return Classification(
-        kinds.ACK, tier_of_tool(call.tool, table), label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path
+        kinds.ACK, tier_of_tool(call.tool, rules), label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path
     )
 
 
-def _grep(call: Call, cwd: str, table: Table) -> Classification:
-    pattern = mask(_text(call.tool_input, "pattern"), tell_apart=True)
-    root = mask(_text(call.tool_input, "path"), tell_apart=True)
+def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    pattern = mask(text_in(call.tool_input, call.traits.line), tell_apart=True)
+    root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
-    narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := _text(call.tool_input, name)))
+    narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := text_in(call.tool_input, name)))
     key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
-    label = 'Grep "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
-    return Classification(kinds.SEARCH, tier_of_tool(call.tool, table), label, [(key, scope)], roots, "matches", action=key)
+    label = call.tool + ' "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
+    return Classification(kinds.SEARCH, tier_of_tool(call.tool, rules), label, [(key, scope)], roots, "matches", action=key)
 
 
-def _glob(call: Call, cwd: str, table: Table) -> Classification:
-    pattern = mask(_text(call.tool_input, "pattern", "path"), tell_apart=True)
-    root = mask(_text(call.tool_input, "path"), tell_apart=True)
+def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    pattern = mask(text_in(call.tool_input, call.traits.line, *call.traits.paths), tell_apart=True)
+    root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
-    return Classification(kinds.SEARCH, tier_of_tool(call.tool, table), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
+    return Classification(kinds.SEARCH, tier_of_tool(call.tool, rules), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
 
 
-def _bash(call: Call, cwd: str, table: Table) -> Classification:
+def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
     if not _BASH:
         from .commandline import bash
 
         _BASH.append(bash)
     bash = _BASH[0]
-    command = call.tool_input.get("command")
-    command = mask(command[:COMMAND_CHARS] if isinstance(command, str) else "", tell_apart=True)
+    command = mask(call.command[:COMMAND_CHARS], tell_apart=True)
     found = bash.actions(command, cwd)
-    leading, tier = bash.longest_lived(found, table)
+    leading, tier = bash.longest_lived(found, rules)
     shown, keys, commits = [], [], False
     for action in found:
         keys.append(parts.deed(action.part))
@@ -208,20 +196,20 @@ def _content_of(leading: Action, command: str) -> str:
     return "diff" if "git diff" in command or "git show" in command else "log"
 
 
-def _other(call: Call, cwd: str, table: Table) -> Classification:
+def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
     tool = call.tool
-    tier = tier_of_tool(tool, table)
-    content = "dialogue" if tool in _DIALOGUE else "markup"
+    tier = tier_of_tool(tool, rules)
+    content = "dialogue" if call.operation in _DIALOGUE else "markup"
     kind = kinds.OTHER
-    if tool in _TASK_LISTS:
+    if call.operation == tools.TASKS:
         kind, key = kinds.TASKS, "call:tasks"
     else:
         key = "call:" + tool + ":" + _identity(call.tool_input)
-        if tool in _DECISIONS:
+        if call.operation in _DECISIONS:
             kind = kinds.DECISION
         elif tier == "ephemeral":
             kind = kinds.ACK
-    said = _text(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
+    said = text_in(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
     label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(said) if said else "")
     return Classification(kind, tier, label, [(key, [])], [mask(said)] if said else [], content, action=key)
 
@@ -245,22 +233,22 @@ def _canonical(value: object, depth: int) -> str:
     return repr(value)
 
 
-_READERS = {"Read": _read, "NotebookRead": _read, "Grep": _grep, "Glob": _glob, "LS": _glob, **dict.fromkeys(_SHELLS, _bash)}
-_READERS.update((tool, _edit) for tool in _EDIT_TOOLS)
+_READERS = {tools.READ: _read, tools.READ_NOTEBOOK: _read, tools.SEARCH: _grep, tools.FIND: _glob, tools.LIST: _glob}
+_READERS.update((*((operation, _edit) for operation in tools.EDITS), *((operation, _bash) for operation in tools.SHELLS)))
 
 
 def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
     """The classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
-    found = _READERS.get(call.tool, _other)(call, cwd, rules.tool_tiers)
+    found = _READERS.get(call.operation, _other)(call, cwd, rules)
     found.label = _shorten(without_numbers(found.label))
-    found.basis = found.family or found.kind if call.tool in _SHELLS else "tool " + call.tool
+    found.basis = found.family or found.kind if call.operation in tools.SHELLS else "tool " + call.tool
     outcome = call.outcome
     found.error = outcome.error and not _found_nothing(found, outcome)
     override = rules.override(call.tool, found.subjects)
     if override is not None and not outcome.unchanged:
         found.tier, found.basis = override
     if found.error:
-        _keep_error(found, call.tool, rules)
+        _keep_error(found, call.operation, rules)
     elif found.kind == kinds.DECISION:
         if rules.preserve_decisions:
             found.tier, found.basis = "preserved", "a decision of the user"
@@ -277,12 +265,12 @@ def _found_nothing(found: Classification, outcome: Outcome) -> bool:
     return found.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
 
 
-def _keep_error(found: Classification, tool: str, rules: Ruleset) -> None:
+def _keep_error(found: Classification, operation: str, rules: Ruleset) -> None:
     """An error is preserved until its action succeeds; a failing command that its next run supersedes waits for that."""
     found.edits = ""
     found.commits = False
     found.changes = []
-    if tool in _SHELLS and "supersede" in rules.tier_rule(found.tier).events:
+    if operation in tools.SHELLS and "supersede" in rules.tier_rule(found.tier).events:
         return
     found.kind = kinds.ERROR
     found.parts = [("error:" + found.action, [])]

@@ -284,7 +284,7 @@ class _Builder:
         if not way.input and stubs.long_fields(use):
             handle = self.handle_of(use.id, use.input)
             left.append(Left(INPUT, use.id, f"{use.tool} {_file_of(use)}".strip(), stubs.WHY, handle, use.input))
-            use = Use(use.id, use.tool, stubs.stub(use, handle))
+            use = Use(use.id, use.traits, stubs.stub(use, handle))
         return use, shown, left
 
 

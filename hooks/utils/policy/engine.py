@@ -15,9 +15,9 @@ from .lifecycle import Decision, drop_parts, end, is_pinned, leave, may_expire, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .calls import Call, FilesChanged
+    from .calls import Call
     from .classify import Classification
-    from .events import Event
+    from .events import Event, FilesChanged
     from .parts import Part
     from .ruleset import Ruleset
 

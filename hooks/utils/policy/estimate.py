@@ -1,7 +1,7 @@
 """How many tokens a text is, by kind of content.
 
 Characters per token of current Claude models. The figures are estimates and are marked as such wherever they are shown; a
-session's own usage calibrates them (`host/usage.py`).
+session's own usage calibrates them (`hosts/claude_code/usage.py`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .calls import Call, FilesChanged, Outcome
+from .calls import Call, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,17 @@ __all__ = [
     "Call", "Cleared", "ClearedOutside", "Compacted", "Entered", "FilesChanged", "ManualClear", "Outcome",
     "Pinned", "ProfileChosen", "Prompted", "Restored", "SessionEnded", "Tick", "Undone", "Unpinned",
 ]  # fmt: skip
+
+
+class FilesChanged:
+    """Files changed on disk by other means than the edit tools: path -> "modified" or "deleted"."""
+
+    __slots__ = ("at", "changes")
+    name = "files_changed"
+
+    def __init__(self, changes: dict[str, str], at: float = 0.0):
+        self.changes = changes
+        self.at = at
 
 
 class Prompted:

@@ -7,6 +7,8 @@ known of it that is not known of any other.
 
 from __future__ import annotations
 
+from . import tools
+
 READ, SEARCH, RUN, ACK, ERROR, DECISION, TASKS, OTHER = "read", "search", "run", "ack", "error", "decision", "tasks", "other"
 RESTORED = "restored"  # printed by `popkit restore`
 
@@ -16,11 +18,11 @@ class Kind:
 
     __slots__ = (
         "budget", "counted", "ended", "ends_in_verdict", "ends_on", "grace", "is_learnt", "is_lookup", "is_noisy", "is_verbatim", "many",
-        "name", "said", "tool",
+        "name", "operation", "said",
     )  # fmt: skip
 
     def __init__(
-        self, name: str, said: str = "", many: str = "", counted: str = "", tool: str = "Bash", grace: int | None = None,
+        self, name: str, said: str = "", many: str = "", counted: str = "", operation: str = tools.SHELL, grace: int | None = None,
         ends_on: str = "repeat", ended: str = "", budget: int | None = None, is_noisy: bool = False, is_lookup: bool = False,
         is_learnt: bool = True, ends_in_verdict: bool = False, is_verbatim: bool = False,
     ) -> None:  # fmt: skip
@@ -29,7 +31,7 @@ class Kind:
         self.said = said or name
         self.many = many or name
         self.counted = counted
-        self.tool = tool  # whose tier a command has that does the same
+        self.operation = operation  # of the tool whose tier a command has that does the same
         self.grace = grace  # calls that an expired result must be left alone before a clear takes it unasked; None: as OTHER
         self.ends_on = ends_on  # what of its like ends it: a word of views/phrases.py
         self.ended = ended  # how that reads once it has ended it; "": the newer result is named
@@ -45,15 +47,15 @@ class Kind:
 
 # In the order in which people and models of need are told of them.
 ALL = (
-    Kind(READ, "file contents", "files read", tool="Read", grace=20, ends_on="reread", ended="read again", is_lookup=True),
-    Kind(SEARCH, "search results", "searches", tool="Grep", grace=5, budget=2_000, is_lookup=True),
+    Kind(READ, "file contents", "files read", operation=tools.READ, grace=20, ends_on="reread", ended="read again", is_lookup=True),
+    Kind(SEARCH, "search results", "searches", operation=tools.SEARCH, grace=5, budget=2_000, is_lookup=True),
     Kind(RUN, "output of a run", "commands", grace=1, ends_on="rerun", budget=1_000, is_noisy=True, ends_in_verdict=True),
-    Kind(ACK, "an acknowledgement", "acknowledgements", tool="Edit", grace=0, is_noisy=True),
+    Kind(ACK, "an acknowledgement", "acknowledgements", operation=tools.EDIT, grace=0, is_noisy=True),
     Kind(ERROR, "an error", "errors", "error", ends_on="success", ended="succeeded", budget=2_000, ends_in_verdict=True, is_verbatim=True),
     Kind(DECISION, "a decision of yours", "decisions", "decision", is_verbatim=True),
     Kind(TASKS, "a task list", "task lists", "task list", ends_on="newer", ended="newer list", is_noisy=True),
     Kind(OTHER, "a tool result", "other", grace=5, budget=2_000, is_noisy=True),
-    Kind(RESTORED, tool="Read", is_learnt=False),
+    Kind(RESTORED, operation=tools.READ, is_learnt=False),
 )
 _BY_NAME = {kind.name: kind for kind in ALL}
 

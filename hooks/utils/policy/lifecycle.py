@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from . import kinds, parts
 from .context import RECENT, ContextState, Result, add
-from .tiers import tier_of_tool
+from .tiers import tier_of_operation
+from .tools import READ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,9 +158,9 @@ _FILE_REASONS = {
 
 def ends_with_files(result: Result, rules: Ruleset, trigger: str = "edited") -> bool:
     """Whether a result that shows files ends when they are edited or change on disk, or (for the trigger `committed`) with a commit: where
-    its tier says so, or that of the tool Read, for what is stale is so in any tier."""
+    its tier says so, or that of reads, for what is stale is so in any tier."""
     event = "commit" if trigger == "committed" else "edit"
-    return any(event in rules.tier_rule(tier).events for tier in (result.tier, tier_of_tool("Read", rules.tool_tiers)))
+    return any(event in rules.tier_rule(tier).events for tier in (result.tier, tier_of_operation(READ, rules)))
 
 
 def file_events(result: Result, rules: Ruleset) -> list[str]:

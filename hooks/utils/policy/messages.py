@@ -13,9 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from .tools import Tool, Tools
+
 ASSISTANT, USER = "assistant", "user"
 NO_RESULT = "[This call was interrupted: it has no result]"
 _CALL_TOKENS, _RESULT_TOKENS = 12, 8  # what holds a call and a result beside what they say
+# Of the signature of a block of thinking: what it has beside the sealed text (characters), and characters of that text to a token.
+_SEAL_CHARS = 235
+_SEALED_CHARS_PER_TOKEN = 2.7
 
 
 class NotUnderstood(ValueError):
@@ -23,13 +28,14 @@ class NotUnderstood(ValueError):
 
 
 class Use:
-    """A tool call as it was made: `input` is the host's object."""
+    """A tool call as it was made: `input` is the host's object, `tool` its name there, `traits` what it does."""
 
-    __slots__ = ("_tokens", "id", "input", "tool")
+    __slots__ = ("_tokens", "id", "input", "tool", "traits")
 
-    def __init__(self, id: str, tool: str, input: dict[str, Any]) -> None:
+    def __init__(self, id: str, tool: Tool, input: dict[str, Any]) -> None:
         self.id = id
-        self.tool = tool
+        self.tool = tool.name
+        self.traits = tool
         self.input = input
         self._tokens: int | None = None
 
@@ -73,21 +79,21 @@ class Message:
         }
 
 
-def message_of(value: object) -> Message:
-    """A message as a host gives it; NotUnderstood for anything else."""
+def message_of(value: object, tools: Tools) -> Message:
+    """A message as a host with these tools gives it; NotUnderstood for anything else."""
     if not isinstance(value, dict) or value.get("role") not in (ASSISTANT, USER) or not isinstance(value.get("text"), str):
         raise NotUnderstood("a message has no role that is known, or no text")
     uses, results = ([] if value.get(name) is None else value[name] for name in ("toolUses", "toolResults"))
     if not isinstance(uses, list) or not isinstance(results, list):
         raise NotUnderstood("the calls or results of a message are no list")
-    return Message(value["role"], value["text"], [_use(each) for each in uses], [_shown(each) for each in results])
+    return Message(value["role"], value["text"], [_use(each, tools) for each in uses], [_shown(each) for each in results])
 
 
-def _use(value: object) -> Use:
+def _use(value: object, tools: Tools) -> Use:
     if isinstance(value, dict):
         id, tool, given = value.get("tool_use_id"), value.get("tool"), value.get("input")
         if isinstance(id, str) and id and isinstance(tool, str) and tool and isinstance(given, dict):
-            return Use(id, tool, given)
+            return Use(id, tools.of(tool), given)
     raise NotUnderstood("a call has no id, no tool or no input")
 
 
@@ -149,6 +155,17 @@ class _Run:
 def result_tokens(text: str, estimated: int | None = None) -> int:
     """Estimated tokens of a result of this text, or of one that the engine has estimated already."""
     return _RESULT_TOKENS + (estimate_tokens(text) if estimated is None else estimated)
+
+
+def thinking_tokens(block: dict[str, Any]) -> int:
+    """Estimated tokens of a block of thinking, 0 for any other. A signature (or the `data` of what is redacted) holds the whole of it,
+    sealed, in base64; the text beside it may be a summary, or empty. So it is the larger of what either tells
+    (`benchmarks/thinking_tokens.py`)."""
+    if block.get("type") not in ("thinking", "redacted_thinking"):
+        return 0
+    sealed, text = block.get("signature") or block.get("data"), block.get("thinking")
+    chars = max(0, len(sealed) - _SEAL_CHARS) * 3 // 4 if isinstance(sealed, str) else 0
+    return max(round(chars / _SEALED_CHARS_PER_TOKEN), estimate_tokens(text) if isinstance(text, str) else 0)
 
 
 def texts_in(value: object) -> list[str]:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from math import exp, log, log1p
 
 from . import kinds
+from .tools import DELEGATE, FETCH, SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from .context import ContextState, Result
+    from .tools import Tools
 
 SCHEMA = 2
 _LEAST_TOKENS = 20
@@ -30,7 +32,7 @@ _ENDINGS = {
     "changed_on_disk": "settled",
     "session_end": "settled",
 }
-_FAR_TOOLS = frozenset(("Agent", "Task", "WebFetch", "WebSearch"))
+_FAR = (DELEGATE, FETCH)
 
 FEATURES = (
     "bias",
@@ -41,8 +43,8 @@ FEATURES = (
 )  # fmt: skip
 
 
-def features(result: Result, state: ContextState) -> list[tuple[str, float]]:
-    """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out. Ages are in calls; ages and sizes as
+def features(result: Result, state: ContextState, tools: Tools) -> list[tuple[str, float]]:
+    """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out; `tools` of its host. Ages are in calls; ages and sizes as
     logarithms."""
     kind = kinds.learnt_as(result.kind)
     quiet = log1p(max(0, state.quiet_age(result)))
@@ -56,9 +58,10 @@ def features(result: Result, state: ContextState) -> list[tuple[str, float]]:
         found.append(("error", 1.0))
     if state.touched(result):
         found.append(("touched", 1.0))
-    if result.tool in _FAR_TOOLS:
+    operation = tools.of(result.tool).operation
+    if operation in _FAR:
         found.append(("far", 1.0))
-    elif kind == kinds.READ and result.tool == "Bash":
+    elif kind == kinds.READ and operation == SHELL:
         found.append(("shell read", 1.0))
     if result.ended:
         ending = _ENDINGS.get(result.ended[0], "settled")
@@ -76,10 +79,10 @@ class NeedModel:
     def __init__(self, weights: dict[str, float]):
         self.weights = weights
 
-    def probability(self, result: Result, state: ContextState) -> float:
+    def probability(self, result: Result, state: ContextState, tools: Tools) -> float:
         """How likely the result is needed again, from 0 to 1."""
         weights = self.weights
-        total = sum([weights.get(name, 0.0) * value for name, value in features(result, state)])
+        total = sum([weights.get(name, 0.0) * value for name, value in features(result, state, tools)])
         return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
 
     def to_json(self) -> dict[str, Any]:

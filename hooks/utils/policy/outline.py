@@ -7,8 +7,8 @@ verdict alone. The verdict of any other stays whatever its size, or an older run
 
 from __future__ import annotations
 
-from . import kinds
-from .masking import mask, shapes
+from . import kinds, secret_shapes
+from .masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def findings(text: str, is_run: bool) -> Findings:
     """What an outline of this text is made of; `is_run`: it is the output of a run."""
     if len(text) < LEAST_CHARS:
         return Findings([])  # there is no room for any
-    bare, told = shapes.without(text), []
+    bare, told = secret_shapes.without(text), []
     if is_run:
         rest = [line for line in bare.splitlines() if not passes(line)]
         told = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]

@@ -252,7 +252,7 @@ def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked, 
 
 
 def _candidate(decision: Decision, conversation: Conversation, model: NeedModel, in_place: bool) -> worth.Candidate:
-    decision.need = model.probability(decision.result, conversation.state)
+    decision.need = model.probability(decision.result, conversation.state, conversation.rules.tools)
     thinking = conversation.thinking if in_place else conversation.thinking_behind(decision.result.id)
     return worth.Candidate(decision.result, decision.tokens, decision.placeholder, decision.need, thinking)
 

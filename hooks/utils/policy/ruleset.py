@@ -7,7 +7,8 @@ the configuration leaves out, or holds in a form that is not understood, comes f
 from __future__ import annotations
 
 from . import globs, kinds
-from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS, TOOL_TIERS, starts_with_words
+from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS, starts_with_words
+from .tools import SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from .models import Models
     from .tiers import Table
+    from .tools import Tools
 
 
 THRESHOLDS = {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
@@ -82,14 +84,15 @@ class TierRule:
 class Ruleset:
     """The rules of one context. `pins` are the path patterns of the configuration; a context has its own besides.
 
-    `tool_tiers` is the table of tools below the configuration.
+    `tools` are those of the host, `tool_tiers` their tiers below the configuration.
     `grace_calls` has the keys of GRACE_CALLS; `restore_hold_calls` is how many calls a restored result is held.
     """
 
     __slots__ = (
         "_config", "_glob_tools", "_overrides", "_pin_globs", "_preserved_globs", "_tiers", "_tiers_configured", "clear_at_exit",
         "compaction_advise", "compaction_index", "enabled", "grace_calls", "pins", "preserve_decisions", "preserve_errors", "profile",
-        "restore_hold_calls", "say_once", "shape", "thresholds", "tool_tiers", "window_tokens",
+        "restore_hold_calls", "say_once", "shape", "thresholds", "tool_tiers", "tools",
+        "window_tokens",
     )  # fmt: skip
     _config: dict[str, Any]
     _glob_tools: tuple[str, ...]
@@ -112,13 +115,15 @@ class Ruleset:
     shape: str
     thresholds: dict[str, float]
     tool_tiers: Table
+    tools: Tools
     window_tokens: int | None
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], profile: str | None = None) -> Ruleset:
-        """Compile an effective `retention` object; `profile` is the session's choice and beats the configured one."""
+    def from_config(cls, config: dict[str, Any], tools: Tools, profile: str | None = None) -> Ruleset:
+        """Compile an effective `retention` object for a host's tools; `profile` is the session's choice and beats the configured one."""
         rules = cls()
         rules._config = config
+        rules.tools = tools
         rules.enabled = config.get("enabled") is not False
         rules.profile = _known_profile(profile) or _known_profile(config.get("profile")) or AUTO
         rules.window_tokens = config.get("window_tokens")
@@ -130,7 +135,7 @@ class Ruleset:
         rules.preserve_decisions = DECISION_WORD in patterns
         rules._preserved_globs = _with_needles(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
         rules._tiers_configured = _object(config.get("tiers"))
-        rules.use_tables(TIER_CONFIG, TOOL_TIERS)
+        rules.use_tables(TIER_CONFIG, tools.tiers)
         rules._overrides = _object(config.get("tool_overrides"))
         rules._glob_tools = tuple(name for name in rules._overrides if globs.is_wild(name))
         grace = _object(config.get("grace_calls"))
@@ -169,7 +174,7 @@ class Ruleset:
     def override(self, tool: str, subjects: list[str]) -> tuple[str, str] | None:
         """The configured (tier, reason) of a call, None if the configuration does not speak of it.
 
-        `subjects` are paths or, for Bash, command lines (words joined by one blank each): the whole one and the simple
+        `subjects` are paths or, for a shell, command lines (words joined by one blank each): the whole one and the simple
         commands in it. The tool's exact name beats a name with wildcards; the first pattern that matches any subject
         beats the tool's plain tier.
         """
@@ -178,7 +183,7 @@ class Ruleset:
             return (entry, f"configured for {name}") if entry in TIERS else None
         if not isinstance(entry, dict):
             return None
-        matches = _command_matches if tool == "Bash" else globs.matches
+        matches = _command_matches if self.tools.of(tool).operation == SHELL else globs.matches
         for pattern, tier in _object(entry.get("patterns")).items():
             if tier in TIERS and any(matches(pattern, subject) for subject in subjects):
                 return tier, f"configured for {name} {pattern}"

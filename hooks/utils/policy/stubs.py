@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-# Tools whose effect is on disk -> the fields that hold it.
-LONG_FIELDS = {"Write": ("content",), "Edit": ("old_string", "new_string"), "NotebookEdit": ("new_source",)}
+    from .tools import Tools
+
 # Shorter fields stay: a stub would be hardly shorter.
 LEAST_CHARS = 400
 WHY = "its effect is on disk"
@@ -25,8 +25,8 @@ _LABEL_CHARS, _LISTED = 40, 12
 
 
 def long_fields(use: Use) -> list[str]:
-    """The fields of a call that a stub can take the place of; [] for none."""
-    fields = [name for name in LONG_FIELDS.get(use.tool, ()) if isinstance(use.input.get(name), str)]
+    """The fields of a call that a stub can take the place of, for what they held is on disk; [] for none."""
+    fields = [name for name in use.traits.on_disk if isinstance(use.input.get(name), str)]
     return fields if sum(len(use.input[name]) for name in fields) >= LEAST_CHARS else []
 
 
@@ -38,7 +38,7 @@ def stub(use: Use, handle: str) -> dict[str, Any]:
 
 def handle_of_stub(use: Use) -> str:
     """The handle that a stub names; "" for an input that is none."""
-    return next(filter(None, (handle_in(use.input.get(name)) for name in LONG_FIELDS.get(use.tool, ()))), "")
+    return next(filter(None, (handle_in(use.input.get(name)) for name in use.traits.on_disk)), "")
 
 
 def folded(labels: Sequence[str], handle: str) -> Message:
@@ -60,7 +60,7 @@ def handle_of_fold(text: str) -> str:
     return handle if is_handle(handle) else ""
 
 
-def put_back(messages: Sequence[Message], content_of: Callable[[str], Any]) -> list[Message]:
+def put_back(messages: Sequence[Message], content_of: Callable[[str], Any], tools: Tools) -> list[Message]:
     """The messages with what left them in its place again. `content_of(handle)`: what is archived (the text of a result, the input of a
     call, a list of messages as JSON), None where it is to stay out. What names a handle in the place of something else stays, as does a
     second message that quotes a line for whole calls: no call comes back twice."""
@@ -71,7 +71,7 @@ def put_back(messages: Sequence[Message], content_of: Callable[[str], Any]) -> l
         content = content_of(handle) if handle and handle not in returned else None
         if isinstance(content, list):
             returned.add(handle)
-            back += put_back([message_of(each) for each in content], content_of)
+            back += put_back([message_of(each, tools) for each in content], content_of, tools)
             continue
         uses = [_use_back(use, content_of) for use in message.uses]
         back.append(Message(message.role, message.text, uses, [_shown_back(shown, content_of) for shown in message.results]))
@@ -81,7 +81,7 @@ def put_back(messages: Sequence[Message], content_of: Callable[[str], Any]) -> l
 def _use_back(use: Use, content_of: Callable[[str], Any]) -> Use:
     handle = handle_of_stub(use)
     content = content_of(handle) if handle else None
-    return Use(use.id, use.tool, content) if isinstance(content, dict) else use
+    return Use(use.id, use.traits, content) if isinstance(content, dict) else use
 
 
 def _shown_back(shown: Shown, content_of: Callable[[str], Any]) -> Shown:

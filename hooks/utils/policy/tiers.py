@@ -1,17 +1,20 @@
-"""Tier names in order of lifetime, how each tier ends, and the tier of each tool. Pure: no clock, no disk.
+"""Tier names in order of lifetime, how each tier ends, and which tier a call has by its tool. Pure: no clock, no disk.
 
-`TIER_CONFIG` and `TOOL_TIERS` keep the names and values of the specification; `TOOL_TIERS` knows more tools. They are the only place that
-says so: what is changed here changes what results live by. A configuration lies above them.
+`TIER_CONFIG` keeps the names and values of the specification: what is changed in it changes what results live by. The tiers of tools are
+the host's (`hosts/claude_code/tools.py`). A configuration lies above both.
 """
 
 from __future__ import annotations
 
 from . import kinds
+from .tools import SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from .ruleset import Ruleset
 
     # Of tiers or tools, built-in or as a user writes them: what does not make sense in one is passed over.
     Table = Mapping[str, Any]
@@ -34,62 +37,28 @@ TIER_CONFIG = {
 EVENTS = ("edit", "commit", "supersede", "session_end", "manual")
 EVENT_ALIASES = {"edit_file": "edit"}
 
-TOOL_TIERS = {
-    "Read": "medium",
-    "NotebookRead": "medium",
-    "Grep": "short",
-    "Glob": "short",
-    "LS": "short",
-    "WebSearch": "short",
-    "Edit": "ephemeral",
-    "MultiEdit": "ephemeral",
-    "Write": "ephemeral",
-    "NotebookEdit": "ephemeral",
-    "KillShell": "ephemeral",
-    "TaskStop": "ephemeral",
-    "TaskCreate": "ephemeral",
-    "TaskUpdate": "ephemeral",
-    "TaskList": "preserved",  # of task lists the newest is kept
-    "TaskOutput": "session",
-    "TodoWrite": "preserved",
-    "BashOutput": "session",
-    "WebFetch": "session",
-    "Agent": "session",
-    "Task": "session",
-    "Skill": "session",
-    "ToolSearch": "session",
-    "AskUserQuestion": "preserved",
-    "ExitPlanMode": "preserved",
-    "Bash": {
-        "default": "session",
-        "patterns": {
-            "git commit": "ephemeral",
-            "git push": "ephemeral",
-            "npm test": "session",
-            "npm run build": "session",
-            "mkdir": "ephemeral",
-            "rm": "ephemeral",
-        },
-    },
-}
 
-
-def tier_of_tool(tool: str, table: Table = TOOL_TIERS) -> str:
-    """The tier of a tool by its name alone: `session` for tools that no table names."""
-    entry = table.get(tool, DEFAULT_TIER)
+def tier_of_tool(tool: str, rules: Ruleset) -> str:
+    """Return the tier of a tool by its name alone: `session` for tools that the host's table does not name."""
+    entry = rules.tool_tiers.get(tool, DEFAULT_TIER)
     if isinstance(entry, dict):
         entry = entry.get("default")
     return entry if entry in TIERS else DEFAULT_TIER
 
 
-def tier_of_command(kind: str, name: str, table: Table = TOOL_TIERS) -> str:
-    """The tier of a command in a Bash line: of the first pattern that its name begins with, else by what it does."""
-    entry = table.get("Bash")
+def tier_of_operation(operation: str, rules: Ruleset) -> str:
+    """Return the tier of what does the same as the host's tool for an operation."""
+    return tier_of_tool(rules.tools.first(operation), rules)
+
+
+def tier_of_command(kind: str, name: str, rules: Ruleset) -> str:
+    """Return the tier of a command in a shell's line: of the first pattern that its name begins with, else by what it does."""
+    entry = rules.tool_tiers.get(rules.tools.first(SHELL))
     patterns = entry.get("patterns") if isinstance(entry, dict) else None
     for pattern, tier in patterns.items() if isinstance(patterns, dict) else ():
         if starts_with_words(name, pattern) and tier in TIERS:
             return tier
-    return tier_of_tool(kinds.of(kind).tool, table)
+    return tier_of_operation(kinds.of(kind).operation, rules)
 
 
 def starts_with_words(command: str, words: str) -> bool:

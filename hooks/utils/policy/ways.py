@@ -134,7 +134,7 @@ def _all_ways(pair: Pair) -> list[Way]:
     whole = pair.use.tokens
     inputs = [(whole, _worth_of_input(pair, whole), True)]
     if stubs.long_fields(pair.use):
-        short = Use(pair.use.id, pair.use.tool, stubs.stub(pair.use, _HANDLE)).tokens
+        short = Use(pair.use.id, pair.use.traits, stubs.stub(pair.use, _HANDLE)).tokens
         inputs.append((short, _NOTICED * inputs[0][1], False))
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, is_whole, names=names)

@@ -7,7 +7,7 @@ import time
 from .. import archive
 from ..edges import files, home
 from ..edges.system import join
-from ..host.usage import newest_usage
+from ..hosts.claude_code.usage import newest_usage
 from ..state.archived import errors, task_id
 from . import rewrite
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import TypeVar
 
-    from ..host.branch import Index
+    from ..hosts.claude_code.transcript import Index
     from ..state.site import Site
 
     T = TypeVar("T")

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
 
-from ..host import entries
-from ..host.spans import NotUnderstood as NoSpans
-from ..host.spans import content_spans
+from ..hosts.claude_code import entries
+from ..hosts.claude_code.spans import NotUnderstood as NoSpans
+from ..hosts.claude_code.spans import content_spans
 from ..policy.messages import USER, Message, NotUnderstood, message_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from ..policy.tools import Tools
 
 _OURS = ("<command-name>/compact</command-name>", "<command-name>/popkit")
 _CAVEAT, _STDOUT, _COMPACTED = "<local-command-caveat>", "<local-command-stdout>", "Compacted"
@@ -77,11 +79,11 @@ def _lines(path: str) -> Iterator[bytes]:
                 yield line
 
 
-def readable(rows: Iterable[object], found: Pictures) -> list[Message]:
-    """The messages of a host's rows; where one showed more than text, it says so. NotUnderstood for anything else."""
+def readable(rows: Iterable[object], found: Pictures, tools: Tools) -> list[Message]:
+    """The messages of the rows of a host with these tools; where one showed more than text, it says so. NotUnderstood for anything else."""
     made = []
     for row in rows:
-        message = message_of(row)
+        message = message_of(row, tools)
         handle = row.get("handle") if isinstance(row, dict) else None
         for kind in found.said.get(handle, ()) if isinstance(handle, str) else ():
             message.text = "\n".join(filter(None, (message.text, _NOT_HERE.format("An image" if kind == "image" else "A document"))))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json  # noqa: TID253  see places.py
 
 from .. import archive
-from ..host import responses
+from ..hosts.claude_code import calls
 from ..policy import events, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.occasions import CLEARED_BY_USER
@@ -157,7 +157,7 @@ def _records(
 
 def _beside(result: Result, content: str, rules: Ruleset) -> str:
     """What stays of a content, given as JSON text, beside the notice."""
-    return beside(result, responses.text_of_blocks(json.loads(content))[0], rules)
+    return beside(result, calls.text_of_blocks(json.loads(content))[0], rules)
 
 
 def _as_json(text: str) -> str:

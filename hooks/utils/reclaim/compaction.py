@@ -6,9 +6,11 @@ quotes unless it is one bare word, with secrets masked and without control chara
 
 from __future__ import annotations
 
+from ..hosts import tool as tool_named
 from ..policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from ..policy.masking import mask
 from ..policy.placeholder import is_handle
+from ..policy.tools import LOOKUPS, READS, SHELL
 
 # After /compact the host prints the advice, and repeats it in every later request: there it is short.
 ADVICE_TOKENS, MANUAL_TOKENS, INDEX_TOKENS = 600, 250, 250
@@ -24,11 +26,7 @@ _KEPT = "Keep these word for word:"
 _DEAD = "Outdated: leave out what these said, but keep what was concluded from them. A newer result of the same name still counts."
 _INDEX = "Tool results from before the summary are archived. To see one again, run `popkit restore HANDLE` in Bash:"
 
-_NOUNS = {
-    **dict.fromkeys(("Read", "NotebookRead"), "Reads"),
-    **dict.fromkeys(("Grep", "Glob", "LS"), "Searches"),
-    "Bash": "Commands",
-}
+_NOUNS = {**dict.fromkeys(READS, "Reads"), **dict.fromkeys(LOOKUPS, "Searches"), SHELL: "Commands"}
 _WHYS = {
     "edited": "of since-edited files",
     "changed_on_disk": "of files that changed on disk since",
@@ -113,7 +111,7 @@ def _dead(dead: list) -> tuple:
 def _entry(label: str, why: str) -> tuple:
     """(heading, name) of a dead result: `Reads of since-edited files`, `src/a.ts`. Which lines a Read showed is left out."""
     tool, _, rest = label.strip().partition(" ")
-    noun = _NOUNS.get(tool) if rest.strip() else None
+    noun = _NOUNS.get(tool_named(tool).operation) if rest.strip() else None
     if noun == "Reads":
         path, colon, lines = rest.rpartition(":")
         rest = path if colon and lines and not lines.strip("0123456789-") else rest

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 
 from .. import archive
 from ..edges import files, home
-from ..host import responses, usage
+from ..hosts.claude_code import calls, usage
 from ..policy import compacting, events, messages, outline, planning, stubs
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
@@ -89,7 +89,7 @@ def answer(
     it."""
     try:
         found = carried.pictures(transcript_path, rows)
-        said = messages.paired(carried.without_commands(carried.readable(rows, found)))
+        said = messages.paired(carried.without_commands(carried.readable(rows, found, site.tools)))
     except (messages.NotUnderstood, OSError) as error:
         raise Declined(str(error)) from None
     conversation = _conversation(site, agent_id, transcript_path, said, now)
@@ -180,7 +180,7 @@ def _with_back(
     with Opened(site.home) as db:
         contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, said, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
-    back = stubs.put_back(said, contents.get)
+    back = stubs.put_back(said, contents.get, site.tools)
     if [message.to_json() for message in back] == [message.to_json() for message in said]:
         raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)
@@ -228,7 +228,7 @@ def _content(archived: str | None) -> Any:
     except ValueError:
         return None
     if isinstance(value, list) and not all(isinstance(each, dict) and "role" in each for each in value):
-        return responses.text_of_blocks(value)[0]
+        return calls.text_of_blocks(value)[0]
     return value
 
 

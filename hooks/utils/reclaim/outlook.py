@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from ..host import usage
+from ..hosts.claude_code import usage
 from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of

@@ -7,7 +7,7 @@ from .. import archive
 from ..edges import files
 from ..edges.codec import dumps, loads
 from ..edges.system import os
-from ..host import branch
+from ..hosts.claude_code import transcript
 from ..policy import kinds
 from ..policy.estimate import estimate_tokens
 from ..state import disk, journal, live, store
@@ -135,7 +135,7 @@ def catch_up(site: Site, transcript_path: str) -> list[_Row]:
         todo = {row[0]: row for row in noted.get("records", ())}
         if not todo:
             return []
-        index = branch.index(transcript_path)
+        index = transcript.index(transcript_path)
         records = [
             archive.NewRecord(id, kind, label, content, stamp, subjects, tokens)
             for place, content in places.contents(transcript_path, index, todo.__contains__)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json  # noqa: TID253  whoever rewrites a transcript has parsed it
 
 from ..edges.system import sha256
-from ..host import entries
-from ..host.spans import NotUnderstood, content_spans
+from ..hosts.claude_code import entries
+from ..hosts.claude_code.spans import NotUnderstood, content_spans
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import HEAD, handle_in
 from .access import Refused
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..host.branch import Index
+    from ..hosts.claude_code.transcript import Index
 
 
 class Place:

@@ -11,8 +11,9 @@ import json  # noqa: TID253  see places.py
 
 from .. import archive
 from ..edges.system import sha256
-from ..host import entries, responses
-from ..host.spans import NotUnderstood, content_span
+from ..hosts.claude_code import entries
+from ..hosts.claude_code.spans import NotUnderstood, content_span
+from ..policy.messages import thinking_tokens
 from ..state.archived import THINKING
 from .access import Refused, Running
 from .places import Place
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from typing import Any
 
-    from ..host.branch import Index
+    from ..hosts.claude_code.transcript import Index
     from .rewrite import Edit
 
 _KINDS = frozenset(("thinking", "redacted_thinking"))
@@ -159,5 +160,5 @@ def _thought(begin: int, line: bytes, entry: dict[str, Any], thinking: list[dict
     content, said_at = line[start:end], str(entry.get("timestamp") or "")
     digest = sha256(content).hexdigest()
     thought = Thought(entry["uuid"], begin + start, begin + end, digest, begin, content.decode("utf-8"), said_at)
-    thought.tokens = sum(map(responses.thinking_tokens, thinking))
+    thought.tokens = sum(map(thinking_tokens, thinking))
     return thought

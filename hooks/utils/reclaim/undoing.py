@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import archive
-from ..host import branch
+from ..hosts.claude_code import transcript
 from ..state import journal, live
 from ..state.archived import THINKING, content_of, task_id
 from . import places, rewrite, thinking
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from ..archive.records import Record
-    from ..host.branch import Index
+    from ..hosts.claude_code.transcript import Index
     from ..state.site import Site
 
 _NAMED = 8  # contents that are gone for good, in a message
@@ -130,8 +130,8 @@ def restore_in_place(site: Site, transcript_path: str, now: float, records: list
         return back
 
 
-def _understood(transcript_path: str) -> branch.Index:
-    index = until_whole(lambda: branch.index(transcript_path), lambda index: index)
+def _understood(transcript_path: str) -> transcript.Index:
+    index = until_whole(lambda: transcript.index(transcript_path), lambda index: index)
     check_understood(index)
     return index
 

@@ -67,7 +67,7 @@ def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
 
 def folders_of(db: Connection, project: str) -> set[str]:
     """The folders, as the archive names them, of the sessions of a project (its key)."""
-    from ..host import repository
+    from ..edges import repository
 
     folders = [folder for (folder,) in db.execute("SELECT DISTINCT project FROM chains") if folder and isinstance(folder, str)]
     return {folder for folder in folders if repository.of(folder).key == project}

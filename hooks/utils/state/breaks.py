@@ -9,7 +9,7 @@ import time
 
 from ..edges import codec, files
 from ..edges.storage import Storage
-from ..host import moments, projects
+from ..hosts.claude_code import moments, projects
 from ..policy import warming
 from ..policy.economics import HOUR_S
 from ..policy.warming import Break

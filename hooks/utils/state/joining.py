@@ -3,14 +3,14 @@ that the user let join. What a folder says of itself gives it nothing."""
 
 from __future__ import annotations
 
-from ..host import checkouts
+from ..edges.repository import are_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..host.repository import Repository
+    from ..edges.repository import Repository
 
 # Paths of checkouts that joined, that are kept apart, and for which the user has been asked.
 JOINED, APART, ASKED = "joined", "apart", "asked"
@@ -37,7 +37,7 @@ def owner(settings: Mapping[str, Any]) -> str:
 def is_owner(settings: Mapping[str, Any], repository: Repository) -> bool:
     """Whether memory was switched on in this checkout or in a worktree of the same repository, or in none yet."""
     root = owner(settings)
-    return root in ("", repository.root, repository.claimed_by) or checkouts.same(repository.claimed_by, root)
+    return root in ("", repository.root, repository.claimed_by) or are_one(repository.claimed_by, root)
 
 
 def may_use(settings: Mapping[str, Any], repository: Repository) -> bool:
@@ -53,7 +53,7 @@ def is_apart(settings: Mapping[str, Any], repository: Repository) -> bool:
 def decided(settings: Mapping[str, Any], repository: Repository, joins: bool) -> dict[str, Any]:
     """The settings once this checkout has joined, or is kept apart."""
     mine = repository.claimed_by
-    kept = {name: [root for root in _texts(settings, name) if not checkouts.same(mine, root)] for name in (JOINED, APART)}
+    kept = {name: [root for root in _texts(settings, name) if not are_one(mine, root)] for name in (JOINED, APART)}
     kept[JOINED if joins else APART].append(mine)
     return {**settings, **kept}
 
@@ -69,7 +69,7 @@ def asked(settings: Mapping[str, Any], repository: Repository) -> dict[str, Any]
 
 
 def _is_among(settings: Mapping[str, Any], name: str, repository: Repository) -> bool:
-    return any(checkouts.same(repository.claimed_by, root) for root in _texts(settings, name))
+    return any(are_one(repository.claimed_by, root) for root in _texts(settings, name))
 
 
 def _texts(settings: Mapping[str, Any], name: str) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..host.entries import blocks_of
-from ..host.responses import dumps_or_nothing, text_of_blocks
-from ..host.stamps import seconds_of
+from ..hosts.claude_code.calls import dumps_or_nothing, text_of_blocks
+from ..hosts.claude_code.entries import blocks_of
+from ..hosts.claude_code.stamps import seconds_of
 from ..policy import kinds
 from ..policy.placeholder import handle_in
 from .recall import Recall

@@ -10,11 +10,11 @@ import time
 from ..edges import files
 from ..edges.system import now as time_of_day
 from ..edges.system import os
-from ..host import payload as payloads
+from ..hosts.claude_code import calls
 from ..policy import engine
-from ..policy.calls import Call, FilesChanged
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset
+from ..policy.tools import EDITS
 from . import disk, store
 from .site import Site
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from ..policy.calls import Call
     from ..policy.conversation import Conversation
     from ..policy.events import Event
     from ..policy.lifecycle import Decision
@@ -41,10 +42,10 @@ _TRIES = 3
 
 def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
     """The site of the session that a payload names; None when it names none, or where PopKit is switched off."""
-    session_id = payloads.text(payload, "session_id")
+    session_id = calls.text(payload, "session_id")
     if not session_id:
         return None
-    site = Site(environ, session_id, payloads.text(payload, "cwd"))
+    site = Site(environ, session_id, calls.text(payload, "cwd"))
     return site if site.enabled else None
 
 
@@ -158,7 +159,7 @@ def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, m
             if old is None:
                 store.load(paths)  # sets a corrupt one aside
             stored = store.Stored(made.state, old.watched if old else None)
-            done = missed.settle(paths, stored, found, made.index.result_ids)
+            done = missed.settle(paths, stored, found, made.index.result_ids, made.conversation.rules.tools)
             store.save_rebuilt(paths, stored)
             missed.remove(done)
             return True
@@ -239,10 +240,8 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
 
 def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
     """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
-    edited = call.tool_input.get("file_path") or call.tool_input.get("notebook_path") or ""
-    own = edited if call.tool in ("Edit", "Write", "MultiEdit", "NotebookEdit") and not call.outcome.error else ""
-    if own and isinstance(own, str):
-        stored.watched.drop(own)  # the agent itself edits it
+    if call.operation in EDITS and call.path and not call.outcome.error:
+        stored.watched.drop(call.path)  # the agent itself edits it
     decisions = notice_changes(paths, stored, rules, call.at, call.id, disk.LOOKED_AT)
     if commits:
         from . import journal  # seldom
@@ -269,7 +268,8 @@ def notice_changes(
         return []
     for path in changes:
         stored.watched.drop(path)
-    from . import journal  # seldom
+    from ..policy.events import FilesChanged  # seldom
+    from . import journal
 
     store.journal(paths, journal.files_changed(changes, at, call_id))
     return engine.observe(stored.state, FilesChanged(changes, at), rules)

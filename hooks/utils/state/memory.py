@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..host.repository import Repository
+    from ..edges.repository import Repository
 
 FOLDER = "memory"  # in our folder
 STORE = "memory.sqlite"  # beside it: the items of all projects, unless the user configured another place
@@ -222,7 +222,7 @@ def tokens_of(config: Mapping[str, Any]) -> int:
 
 def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
     """The memory of the repository that a folder lies in, or its own where the user keeps it apart (not with `claimed`)."""
-    from ..host import repository
+    from ..edges import repository
 
     project = Project(popkit_home, repository.of(folder))
     try:

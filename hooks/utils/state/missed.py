@@ -14,6 +14,7 @@ from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, classify
 from ..policy.masking import mask
 from ..policy.ruleset import Ruleset
+from ..policy.tools import Tools
 from . import disk, store
 
 TYPE_CHECKING = False
@@ -51,17 +52,17 @@ def _row_of(call: Call) -> list[Any]:
             kept[name] = mask(given[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
     kept.update({name: given[name] for name in _NUMBERS if isinstance(given.get(name), int)})
     outcome = {name: getattr(call.outcome, name) for name in _KEPT}
-    found = classify(call, call.cwd, Ruleset.from_config({}))
+    found = classify(call, call.cwd, Ruleset.from_config({}, Tools({}, {})))
     if found.error or found.kind == kinds.RUN:
         outcome["tail"] = verdict_of(call.outcome.tail, None)
     return [call.id, call.tool, kept, outcome, call.at, call.cwd, call.prompt_id, call.committed]
 
 
-def _call_of(row: Any) -> Call | None:
-    """The call of a row; None where it has none that is understood."""
+def _call_of(row: Any, tools: Tools) -> Call | None:
+    """The call of a row, by a host with these tools; None where it has none that is understood."""
     try:
         id, tool, given, outcome, at, cwd, prompt_id, committed = row
-        return Call(id, tool, given, Outcome(**outcome), at, cwd, prompt_id, committed)
+        return Call(id, tools.of(tool), given, Outcome(**outcome), at, cwd, prompt_id, committed)
     except (TypeError, ValueError):
         return None
 
@@ -86,12 +87,12 @@ def entries(found: list[Waiting]) -> list[Any]:
     return [entry for _, row in found for entry in row["entries"]]
 
 
-def settle(paths: store.ContextFiles, stored: store.Stored, found: list[Waiting], known: Collection[str]) -> list[str]:
+def settle(paths: store.ContextFiles, stored: store.Stored, found: list[Waiting], known: Collection[str], tools: Tools) -> list[str]:
     """Journals what belongs there of the rows whose call a rebuild knows from the transcript; the files to remove once the state is saved.
     The caller holds the lock."""
     done = []
     for path, row in found:
-        call = _call_of(row.get("call"))
+        call = _call_of(row.get("call"), tools)
         if call is None or call.id in known:
             for entry in row["entries"]:
                 store.journal(paths, entry)
@@ -115,7 +116,7 @@ def take_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, obs
             store.journal(paths, entry)
         if row.get("prompted"):
             engine.observe(stored.state, events.Prompted(row["prompted"]), rules)
-        call = _call_of(row.get("call"))
+        call = _call_of(row.get("call"), rules.tools)
         if call is not None and call.id not in stored.state.live:
             observe(call)
             _note_seen(stored, row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..edges.codec import loads
-from ..host.usage import CLEAR
+from ..hosts.claude_code.usage import CLEAR
 from ..policy import outside
 from . import journal, store
 

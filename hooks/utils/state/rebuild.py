@@ -6,12 +6,13 @@ disk, git's answers, what was cleared and restored. An entry that names a call s
 
 from __future__ import annotations
 
-from ..host import branch, entries, responses, transcript, usage
+from ..hosts.claude_code import entries, transcript, usage
 from ..policy import events, kinds, ledger
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
+from ..policy.messages import thinking_tokens
 from . import journal as journals
 from .again import Again
 from .days import day_of, newest_days
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ..host.branch import Index
+    from ..hosts.claude_code.transcript import Index
     from ..policy.calls import Call
     from ..policy.conversation import Usage
     from ..policy.models import Models
@@ -55,7 +56,7 @@ def rebuild(
     """The conversation of a context, from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
     `original(handle)` gives what a placeholder stands for, `watch(entry, conversation)` is told after each entry of the transcript. OSError
     when the transcript cannot be read."""
-    index = branch.index(path)
+    index = transcript.index(path)
     told = _Telling(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
     for entry in entries.read(path, index.size, None if told.listener is not None else index.telling):
         told.take(entry)
@@ -188,4 +189,4 @@ def _written(entry: dict[str, Any]) -> tuple[int, int]:
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}
     total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
     blocks = entries.blocks_of(entry)
-    return total + sum(map(responses.said_tokens, blocks)), sum(map(responses.thinking_tokens, blocks))
+    return total + sum(map(entries.said_tokens, blocks)), sum(map(thinking_tokens, blocks))

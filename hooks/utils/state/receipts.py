@@ -9,6 +9,7 @@ it was put back}. Of what older versions noted, only ids and reasons are known.
 from __future__ import annotations
 
 from ..policy.messages import Use, result_tokens
+from ..policy.tools import Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _calls_in(one: Left, known: dict[str, Result]) -> Iterator[tuple[str, str, f
     if isinstance(one.content, str):
         yield one.id, one.label, _tokens(one.id, one.content, known)
     elif isinstance(one.content, dict):
-        yield one.id, one.label, Use(one.id, "", one.content).tokens
+        yield one.id, one.label, Use(one.id, Tool(""), one.content).tokens
     else:
         shown = {shown["tool_use_id"]: shown["text"] for message in one.content for shown in message["toolResults"]}
         for use in (use for message in one.content for use in message["toolUses"]):

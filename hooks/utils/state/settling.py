@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..edges import files
 from ..edges.system import os
-from ..host import projects
+from ..hosts.claude_code import projects
 from . import live, peek, session
 from .site import Site
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..config import remembered
 from ..edges import home
+from ..hosts import tools_of
 from ..policy.calls import TEXT_CHARS
 from ..policy.ruleset import Ruleset
 from . import store
@@ -15,14 +16,15 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """Where things are for one hook or command: our folder, the project, the configuration, the session. `in_place`: whether the session
-    runs with a mod, which changes its conversation."""
+    """Where things are for one hook or command: our folder, the project, the configuration, the session. `tools`: of the host · `in_place`:
+    whether the session runs with a mod, which changes its conversation."""
 
-    __slots__ = ("_session", "config", "environ", "home", "in_place", "project", "session_id")
+    __slots__ = ("_session", "config", "environ", "home", "in_place", "project", "session_id", "tools")
 
     def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
         self.environ = environ
         self.home = home.popkit_home(environ)
+        self.tools = tools_of(environ)
         self.project = environ.get("CLAUDE_PROJECT_DIR") or project
         if len(self.project) > TEXT_CHARS:
             self.project = ""  # no folder has such a name
@@ -64,7 +66,7 @@ class Site:
 
     def rules_for(self, profile: object) -> Ruleset:
         """The rules under a profile, or under the configured one for None."""
-        return Ruleset.from_config(self.config, profile if isinstance(profile, str) else None)
+        return Ruleset.from_config(self.config, self.tools, profile if isinstance(profile, str) else None)
 
     def rules(self) -> Ruleset:
         """The rules under the profile that was chosen for the session, if one was."""

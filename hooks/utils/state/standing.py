@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..edges import files, home
-from ..host import entries, projects, responses
+from ..hosts.claude_code import calls, entries, projects
 from ..policy.placeholder import HEAD, handle_in
 
 TYPE_CHECKING = False
@@ -44,6 +44,6 @@ def _of_line(line: bytes) -> Iterator[str]:
     entry = entries.entry_of(line)
     for block in entries.blocks_of(entry or {}):
         if block.get("type") == "tool_result":
-            handle = handle_in(responses.text_of_blocks(block.get("content"))[0])
+            handle = handle_in(calls.text_of_blocks(block.get("content"))[0])
             if handle:
                 yield handle

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 
 from ..edges import files
-from ..host import moments
+from ..hosts.claude_code import moments
 from ..policy import economics, warming
 from ..policy.ruleset import KEEP_WARM_REQUESTS, KEEP_WARM_USD
 from . import breaks, journal, store

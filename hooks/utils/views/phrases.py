@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from .. import text
+from ..hosts import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
+from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
     from .report_shapes import Report, ResultRow
 
 
-_PATH_TOOLS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "LS"))
+# What a label of these names is a path.
+_OF_PATHS = READS | EDITS | {FIND, LIST}
 # Triggers that come from another call's content, as against age or the user.
 CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
 
@@ -94,7 +97,7 @@ def shortened(said: str, columns: int) -> str:
     """A label in so many columns: of a path the end is kept, of a command line what it does."""
     said = text.clean(said).strip()
     tool, _, rest = said.partition(" ")
-    if text.width(said) > columns and tool in _PATH_TOOLS and columns > len(tool) + 8:
+    if text.width(said) > columns > len(tool) + 8 and tool_named(tool).operation in _OF_PATHS:
         return tool + " " + _path(rest, columns - len(tool) - 1)
     while text.width(said) > columns:
         later = _without_preparation(rest)
@@ -201,7 +204,8 @@ def caused_by(row: ResultRow) -> str:
     for reason in row["ended"]["reasons"]:
         head, colon, tail = text.clean(reason).partition(": ")
         if colon and head.startswith(_CAUSES):
-            return text.clean(tail.removeprefix("Bash ")).strip()
+            tool, _, line = tail.partition(" ")
+            return text.clean(line if tool_named(tool).operation == SHELL else tail).strip()
     return ""
 
 

@@ -1,20 +1,21 @@
-"""What commands with a table of words share: answering a line of words, showing answers and mistakes, values of flags."""
+"""What commands share: doing what a line of words asks for, showing answers and mistakes."""
 
 from __future__ import annotations
 
 import sys
 
 from hooks.utils import flag_parser, text
-from hooks.utils.text import quote as shown
-from hooks.utils.views.help import of_word, overview
+from hooks.utils.flag_parser import UsageError
+from hooks.utils.views.help import lines_of
 
 from . import screen
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_DIGITS = 9
+    from hooks.utils.flag_parser import Parsed, Table
 
 
 class Answer:
@@ -29,33 +30,29 @@ class Answer:
         self.code = code
 
 
-class Command:
-    """A command of words: its name and its table, how the reader calls it, and which errors are mistakes, to be told in a line."""
-
-    __slots__ = ("called", "mistakes", "name", "table")
-
-    def __init__(self, name: str, table: flag_parser.Table, mistakes: tuple[type[Exception], ...], called: str = "") -> None:
-        self.name = name
-        self.table = table
-        self.mistakes = mistakes
-        self.called = called or name
-
-    def run(self, words: list[str], environ: Mapping[str, str], answer: Callable[[flag_parser.Parsed], Answer]) -> int:
-        """Answers one line of words, `help` by itself; the exit code."""
-        try:
-            parsed = flag_parser.parse(words, cli=True, table=self.table)
-            if parsed.word == "help":
-                screen.show(self._help(parsed.arguments), sys.stdout, environ)
-                return 0
-            return show(answer(parsed), "json" in parsed.flags, environ)
-        except BrokenPipeError:
-            raise
-        except self.mistakes as error:
-            hint = f"{self.called} help lists all words and flags." if isinstance(error, flag_parser.UsageError) else ""
-            return fail(self.name, said(error), "--json" in words, environ, hint)
-
-    def _help(self, arguments: list[str]) -> list[text.Line]:
-        return of_word(arguments[0], self.name, True, self.table) if arguments else overview(self.name, True, self.table)
+def run(
+    table: Table, does: Callable[[Parsed, Mapping[str, str]], Answer | int], words: list[str], environ: Mapping[str, str],
+    mistakes: tuple[type[Exception], ...] = (), called: str = "", name: str = "",
+) -> int:  # fmt: skip
+    """Do what one line of words asks for, `help` by itself; return the exit code. `mistakes`: errors to be told in a line, like Refused;
+    `called`: how the reader calls the command; `name`: what its mistakes begin with, where that is another one."""
+    told: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
+    try:
+        parsed = flag_parser.parse(words, table)
+        if parsed.operation is flag_parser.HELP:
+            screen.show(lines_of(parsed.argument or "", table.name, table), sys.stdout, environ)
+            return 0
+        answer = does(parsed, environ)
+        return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)
+    except BrokenPipeError:
+        raise
+    except told as error:
+        typed = getattr(error, "command", "")
+        after = ["", "  " + typed] if typed else []  # on a line of its own, so that it can be copied
+        if isinstance(error, UsageError):
+            more = "help lists all words and flags." if "help" in table.by_name else "--help lists all flags."
+            after = [f"{called or table.name} {more}"]
+        return fail(name or table.name, said(error), "--json" in words, environ, after)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
@@ -70,12 +67,12 @@ def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
     return answer.code
 
 
-def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], hint: str = "") -> int:
-    """Tells of a mistake of a command, with what else helps; the exit code."""
+def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], after: list[str]) -> int:
+    """Tells of a mistake of a command; `after`: lines with what else helps. The exit code."""
     if as_json:
         print(text.as_json({"error": text.clean(message)}))
     else:
-        lines = [*text.wrap(f"{name}: {message}", indent="  "), *([hint] if hint else [])]
+        lines = [*text.wrap(f"{name}: {message}", indent="  "), *after]
         screen.show(lines, sys.stderr, environ)
     return 1
 
@@ -85,30 +82,3 @@ def said(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error.strerror or str(error)
     return str(error)
-
-
-# --- values of flags -------------------------------------------------------------------------------------------------------------------
-
-
-def number(flags: dict[str, str], name: str, default: int) -> int:
-    """The whole number from 1 that a flag gives; UsageError for anything else."""
-    word = flags.get(name)
-    if word is None:
-        return default
-    if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS and int(word)):
-        raise flag_parser.UsageError(f"--{name} takes a whole number from 1, of at most {_DIGITS} digits, not {shown(word)}")
-    return int(word)
-
-
-def several(flags: dict[str, str], name: str, known: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The words that a flag gives, split at commas; UsageError for one that is not among the known ones, however it is spelt."""
-    given = tuple(word.strip() for word in flags.get(name, "").split(",") if word.strip())
-    if name in flags and not given:
-        raise flag_parser.UsageError(f"--{name} needs a value")
-    if not known:
-        return given
-    found = {each.lower(): each for each in known}
-    for word in given:
-        if word.lower() not in found:
-            raise flag_parser.UsageError(f"unknown {name} {shown(word)}. Known: {', '.join(found)}")
-    return tuple(found[word.lower()] for word in given)

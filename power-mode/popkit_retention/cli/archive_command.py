@@ -12,85 +12,49 @@ import sys
 
 from hooks.utils import archive, text
 from hooks.utils.archive import holds
-from hooks.utils.edges import home
+from hooks.utils.edges import home, repository
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.flag_parser import UsageError
-from hooks.utils.host import repository
-from hooks.utils.operations import times
 from hooks.utils.state import archived, peek
 from hooks.utils.text import size
 
 from ..views import archive as views
 from . import archive_search, screen, standing
-from .answering import fail
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from sqlite3 import Connection
 
     from hooks.utils.archive.records import Record
+    from hooks.utils.flag_parser import Parsed
 
-LISTED = 50
-
-
-class Refused(Exception):
-    """The user asked for what there is not; the message says what to do."""
+MISTAKES = (archive.RetentionIntegrityError, archive.ArchiveError)
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("archive", help="what was cleared: list, search, show, verify, prune")
-    parser.set_defaults(run=run)
-    acts = parser.add_subparsers(dest="act", metavar="ACT", required=True)
-    stats = acts.add_parser("stats", help="how much it holds")
-    listing = acts.add_parser("list", help="what it holds, newest first")
-    listing.add_argument("pattern", nargs="?", metavar="PATTERN", help="only records whose path or command matches")
-    listing.add_argument("--session", metavar="ID", help="only what left this session (its id, or how it begins) and its subagents")
-    listing.add_argument("--since", metavar="WHEN", help="only what was archived since: 2h, 3d, or a date and time in UTC")
-    listing.add_argument("--limit", metavar="N", type=int, default=LISTED, help=f"list at most N (default: {LISTED})")
-    search = archive_search.add_parser(acts)
-    show = acts.add_parser("show", help="one record and its content, as the model saw it")
-    show.add_argument("id", metavar="ID", help="its handle, or how it begins")
-    show.add_argument("--raw", action="store_true", help="the content alone, byte for byte, control characters too")
-    verify = acts.add_parser("verify", help="check that everything is as it was written; names the first broken record of each context")
-    prune = acts.add_parser("prune", help="delete old contents for good")
-    prune.add_argument("--older-than", metavar="AGE", required=True, help="delete what was archived longer ago than this: 12h, 30d, 8w")
-    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
-    prune.add_argument("--yes", action="store_true", help="do not ask")
-    for act in (stats, listing, search, show, verify, prune):
-        act.add_argument("--json", action="store_true", help="as JSON")
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
-    """Runs one act of `popkit archive`."""
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Do one operation of `popkit archive`; the exit code."""
     path = home.archive_path(home.popkit_home(environ))
     try:
         db = archive.open_archive(path, create=False)
     except FileNotFoundError:
         return _nothing_yet(args, environ)
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
-        return _fail(str(error) if path in str(error) else f"{path}: {error}", args.json, environ)
+        raise Refused(str(error) if path in str(error) else f"{path}: {error}") from None
     try:
-        return _ACTS[args.act](db, args, environ)
-    except (Refused, UsageError, archive.RetentionIntegrityError, archive.ArchiveError) as error:
-        return _fail(str(error), args.json, environ)
+        return _OPERATIONS[args.word](db, args, environ)
     except sqlite3.Error as error:
-        return _fail(f"{path}: {error}", args.json, environ)
+        raise Refused(f"{path}: {error}") from None
     finally:
         db.close()
 
 
-def _fail(message: str, as_json: bool, environ: Mapping[str, str]) -> int:
-    return fail("popkit archive", message, as_json, environ)
-
-
-def _nothing_yet(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def _nothing_yet(args: Parsed, environ: Mapping[str, str]) -> int:
     said = "There is no archive yet: nothing has been cleared."
-    if args.act == "show":
-        return _fail(said, args.json, environ)
+    if args.word == "show":
+        raise Refused(said)
     if args.json:
-        _print({"found": []} if args.act == "search" else {"records": [] if args.act == "list" else 0})
+        _print({"found": []} if args.word == "search" else {"records": [] if args.word == "list" else 0})
     else:
         screen.show([said], sys.stdout, environ)
     return 0
@@ -100,7 +64,7 @@ def _print(value: object) -> None:
     print(json.dumps(value, indent=2))
 
 
-def _stats(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     found = archive.stats(db)
     if args.json:
         _print(found)
@@ -116,12 +80,10 @@ def _stats(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
     return 0
 
 
-def _list(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    since = None if args.since is None else times.since(args.since, time_of_day(environ))
-    if args.limit < 1:
-        raise Refused("--limit takes a number from 1")
+def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+    since = args.since and args.since.ago(time_of_day(environ))
     where = {"session_id": args.session, "since": since, "limit": args.limit + 1}
-    found = archive.find_records(db, **where) if args.pattern is None else archived.matching(db, args.pattern, **where)
+    found = archive.find_records(db, **where) if args.argument is None else archived.matching(db, args.argument, **where)
     more = len(found) > args.limit
     found = found[: args.limit]
     if args.json:
@@ -134,8 +96,8 @@ def _list(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) 
     return 0
 
 
-def _show(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    record = _meant(db, args.id)
+def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+    record = _meant(db, args.argument)
     content = archive.recover(db, record.id)
     if args.json:
         _print({**record.to_json(), "content": None if content is None else archive.value_of(content)})
@@ -168,7 +130,7 @@ def _meant(db: Connection, word: str) -> Record:
     raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; give at least 4 letters of a handle")
 
 
-def _verify(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     found = archive.verify(db)
     well = not (found.broken or found.lost or found.problems)
     if args.json:
@@ -193,9 +155,9 @@ def _verify(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]
     return int(not well)
 
 
-def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     now = time_of_day(environ)
-    older_than = max(0.0, now - times.age(args.older_than))
+    older_than = args.older_than.ago(now)
     popkit_home = home.popkit_home(environ)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
     held = standing.placeholders(db, environ, set(archive.prunable(db, older_than, now)))
@@ -215,7 +177,7 @@ def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
         lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
     if not found.records:
         said = "No other content" if found.on_hold else "Nothing: no content"
-        lines += [*views.on_hold(found), f"{said} was archived more than {text.clean(args.older_than)} ago."]
+        lines += [*views.on_hold(found), f"{said} was archived more than {args.older_than.word} ago."]
         screen.show(lines, sys.stdout, environ)
         return 0
     lines += views.would_delete(found) if args.dry_run else text.wrap(f"Deleted {views.records(found)} for good.")
@@ -230,7 +192,7 @@ def _prune(db: Connection, args: argparse.Namespace, environ: Mapping[str, str])
     return 0
 
 
-def _pruned(db: Connection, older_than: float, now: float, args: argparse.Namespace, environ: Mapping[str, str]) -> archive.Pruned:
+def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ: Mapping[str, str]) -> archive.Pruned:
     """Prunes, which the log of retention tells of."""
     if args.dry_run:
         return archive.prune(db, older_than, True, now)
@@ -248,7 +210,7 @@ def _pruned(db: Connection, older_than: float, now: float, args: argparse.Namesp
         raise Refused(str(error)) from None
 
 
-def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, args: argparse.Namespace, environ: Mapping[str, str]) -> None:
+def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
     """Says what would go and which placeholders would stand for nothing, and asks. Refused without a yes."""
     if args.json:
         many = text.counted(standing.count(held), "placeholder")
@@ -274,4 +236,4 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     return gone
 
 
-_ACTS = {"stats": _stats, "list": _list, "search": archive_search.run, "show": _show, "verify": _verify, "prune": _prune}
+_OPERATIONS = {"stats": _stats, "list": _list, "search": archive_search.run, "show": _show, "verify": _verify, "prune": _prune}

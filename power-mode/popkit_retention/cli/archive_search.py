@@ -7,8 +7,7 @@ import sys
 
 from hooks.utils import text
 from hooks.utils.archive import chain, index, searching
-from hooks.utils.flag_parser import UsageError
-from hooks.utils.host import repository
+from hooks.utils.edges import repository
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import archived
 
@@ -18,31 +17,18 @@ from .past_sessions import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from sqlite3 import Connection
 
     from hooks.utils.archive.searching import Found
-
-_FOUND = 10
-
-
-def add_parser(acts: argparse._SubParsersAction) -> argparse.ArgumentParser:
-    parser = acts.add_parser("search", help="find what was cleared in this project by the words in it")
-    parser.add_argument("words", nargs="+", metavar="WORD", help="words, names (getUserName, get_user_name), paths; case does not matter")
-    parser.add_argument("--session", metavar="ID", help="only what left this session (its id, or how it begins) and its subagents")
-    parser.add_argument("--everywhere", action="store_true", help="search all projects")
-    parser.add_argument("--limit", metavar="N", type=int, default=_FOUND, help=f"show at most N (default: {_FOUND})")
-    return parser
+    from hooks.utils.flag_parser import Parsed
 
 
-def run(db: Connection, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     """Shows what was found, or prints it as JSON."""
-    if args.limit < 1:
-        raise UsageError("--limit takes a number from 1")
     waiting = _waiting(db, environ)
     folders = None if args.everywhere else archived.folders_of(db, repository.of(os.getcwd()).key)
-    found = searching.search(db, " ".join(args.words), mask, folders, args.session, args.limit + 1)
+    found = searching.search(db, args.argument, mask, folders, args.session, args.limit + 1)
     more = len(found) > args.limit
     found = found[: args.limit]
     if args.json:

@@ -18,46 +18,23 @@ from .. import extras
 from ..usage.store import DatabaseUnavailable
 from ..views import budget as views
 from . import budget_settings, screen
-from .past_sessions import Bar
-from .statusline_install import Refused
+from .past_sessions import Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from typing import Any
 
+    from hooks.utils.flag_parser import Parsed
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser(
-        "budget",
-        description="The limits of a session and of a month, what is used of them, and how much of a context they let in. There are four, "
-        f"each off until you set it: {', '.join(budget_settings.LIMITS)}.",
-    )
-    parser.add_argument("--session", metavar="ID", default="", help="of this session (default: your newest)")
-    parser.add_argument("--user", metavar="NAME", default="", help="of this user (default: context.user, or your login name)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("--check", action="store_true", help="only check that the database can be used; nothing is changed")
-    parser.set_defaults(run=run, act=None)
-    acts = parser.add_subparsers(dest="act", metavar="ACT")
-    change = acts.add_parser("set", help="set limits in your own configuration: the change is shown first, and made on your word")
-    change.add_argument("settings", metavar="KEY=VALUE", nargs="+", help=f"{', '.join(budget_settings.LIMITS)}; none takes a limit away")
-    change.add_argument("--yes", action="store_true", help="do not ask")
-    change.add_argument("--dry-run", action="store_true", help="only show the change")
+MISTAKES = (DatabaseUnavailable, OSError)
 
 
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Shows how limits stand, or sets some."""
-    try:
-        if args.act == "set":
-            return budget_settings.change(args.settings, args.yes, args.dry_run, environ)
-        found = asked(args, environ)
-    except (Refused, DatabaseUnavailable, OSError) as error:
-        if args.json:
-            print(text.as_json({"error": str(error)}))
-        else:
-            screen.show(text.wrap(f"popkit budget: {text.clean(error)}", indent="  "), sys.stderr, environ)
-        return 1
+    if args.word == "set":
+        return budget_settings.change(args.arguments, args.yes, args.dry_run, environ)
+    found = asked(args, environ)
     if args.json:
         print(json.dumps(found, indent=2))
     elif args.check:
@@ -67,7 +44,7 @@ def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> in
     return 0
 
 
-def asked(args: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any]:
+def asked(args: Parsed, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return what the store answers, brought up to date. Refused, DatabaseUnavailable."""
     from ..usage import database, ingestion, report
 
@@ -83,7 +60,7 @@ def asked(args: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, Any
     return report.report(environ, args.session, args.user)
 
 
-def _get_driver(args: argparse.Namespace, environ: Mapping[str, str]) -> None:
+def _get_driver(args: Parsed, environ: Mapping[str, str]) -> None:
     """Let an interpreter that has the driver take the place of this one, where this one lacks it. Refused where none has it."""
     from ..usage.postgres import DRIVER
 

@@ -14,7 +14,8 @@ from hooks.utils.policy.masking import mask
 from hooks.utils.text import clean
 
 from . import screen, settings_text
-from .statusline_install import Refused, read_settings, replace_settings
+from .past_sessions import Refused
+from .statusline_install import read_settings, replace_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from . import config_checking, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping
+
+    from hooks.utils.flag_parser import Parsed
 
 KEY_WIDTH, VALUE_WIDTH = 41, 21
 
@@ -28,34 +29,19 @@ KEY_WIDTH, VALUE_WIDTH = 41, 21
 BUILT_IN = {key: field["default"] for key, field in FIELDS.items()}
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("config", help="check and show the configuration")
-    parser.set_defaults(run=run)
-    acts = parser.add_subparsers(dest="act", metavar="ACT", required=True)
-    check = acts.add_parser("check", help="report every problem with file, key, value and what is allowed")
-    check.add_argument("files", nargs="*", metavar="FILE", help="these files, instead of those that hold here")
-    show = acts.add_parser("show", help="show each value and where it comes from")
-    path = acts.add_parser("path", help="show the files, lowest first")
-    acts.add_parser("schema", help="print the JSON Schema for editors")
-    for act in (check, show):
-        act.add_argument("--json", action="store_true", help="as JSON")
-    for act in (check, show, path):
-        act.add_argument("--project", metavar="DIR", help="the project (default: $CLAUDE_PROJECT_DIR, else this folder)")
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ, root: str | None = None) -> int:
-    """Run one act of `popkit config`; `root` is the plugin's folder, by default the one that this file lies in."""
+def run(args: Parsed, environ: Mapping[str, str], root: str = "") -> int:
+    """Do one operation of `popkit config`; `root` is the plugin's folder, by default the one that this file lies in."""
     root = root or home.plugin_root()
-    if args.act == "schema":
+    if args.word == "schema":
         print(json.dumps(json_schema(), indent=2))
         return 0
     folders = (root, _state_home(environ), os.path.abspath(_project(args, environ)))
-    problems, lines = {"check": _check, "show": _show, "path": _path}[args.act](args, folders)
+    problems, lines = {"check": _check, "show": _show, "path": _path}[args.word](args, folders)
     screen.show(lines, sys.stdout, environ)
     return int(problems)
 
 
-def _project(args: argparse.Namespace, environ: Mapping[str, str]) -> str:
+def _project(args: Parsed, environ: Mapping[str, str]) -> str:
     return args.project or environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
 
 
@@ -66,9 +52,9 @@ def _state_home(environ: Mapping[str, str]) -> str | None:
         return None
 
 
-def _check(args: argparse.Namespace, folders: tuple) -> tuple[bool, list]:
-    if args.files:
-        files = args.files
+def _check(args: Parsed, folders: tuple) -> tuple[bool, list]:
+    if args.arguments:
+        files = args.arguments
         problems = [problem for path in files for problem in config_checking.check_file(path)]
     else:
         files, problems = config_checking.check_layers(*folders)
@@ -98,7 +84,7 @@ def _files_without(files: list) -> list:
     return [f"No problems in {text.counted(len(files), 'file')}:", *("  " + text.clean(path) for path in files)]
 
 
-def _path(args: argparse.Namespace, folders: tuple) -> tuple[bool, list]:
+def _path(args: Parsed, folders: tuple) -> tuple[bool, list]:
     return False, [text.clean(f"{layer.name:<11} {layer.path}{_state(layer)}") for layer in read_layers(*folders)]
 
 
@@ -110,7 +96,7 @@ def _state(layer: Layer) -> str:
     return "" if os.path.lexists(layer.path) else " (not there)"
 
 
-def _show(args: argparse.Namespace, folders: tuple) -> tuple[bool, list]:
+def _show(args: Parsed, folders: tuple) -> tuple[bool, list]:
     layers = read_layers(*folders)
     refused: list = []
     merge(layers, refused)

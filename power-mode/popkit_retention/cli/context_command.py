@@ -3,55 +3,47 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 
-from hooks.utils import flag_parser, text
+from hooks.utils.context_table import CONTEXT
 from hooks.utils.edges import files
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.flag_parser import UsageError
 from hooks.utils.operations import context as answers
 from hooks.utils.state import live
-from hooks.utils.views.help import of_word, overview
 
 from ..operations import sessions
-from . import screen
+from . import answering
+from .answering import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hooks.utils.flag_parser import Parsed
+
 COMMAND = "popkit context"
 
 
 def run_words(words: list[str], environ: Mapping[str, str]) -> int:
-    """Answers one line of words, which flag_parser reads as in Claude Code."""
-    return answer(words, environ)
+    """Answers one line of words, read as in Claude Code. Its table alone is loaded: that of all commands takes longer."""
+    return answering.run(CONTEXT, run, words, environ)
 
 
-def answer(words: list[str], environ: Mapping[str, str], command: str = COMMAND) -> int:
-    """Answers a line of words, called as `command`."""
+def run(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Do one operation on the session that is meant; UsageError for what there is not."""
     try:
-        parsed = flag_parser.parse(words, cli=True)
-        if parsed.word == "help":
-            shown = of_word(parsed.arguments[0], COMMAND, True) if parsed.arguments else overview(COMMAND, True)
-            screen.show(shown, sys.stdout, environ)
-            return 0
         path = _transcript(parsed.flags, environ)
         began = sessions.check(path)
-    except (flag_parser.UsageError, sessions.NoSession) as error:
-        return fail(str(error), "--json" in words, environ, command)
+    except sessions.NoSession as error:
+        raise UsageError(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # for all that a helper which stands still may hold: then it is told as far as it is known
     site = live.Site(environ, sessions.session_id_of(path), began)
     in_place = _running(site)
     site.in_place = in_place is not None
     given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if given.error:
-        return fail(given.error, "json" in parsed.flags, environ, command)
-    if "json" in parsed.flags:
-        print(text.as_json(given.data))
-    else:
-        screen.show(given.lines, sys.stdout, environ)
-    return 0
+        raise UsageError(given.error)
+    return Answer(given.lines, given.data)
 
 
 def _running(site: live.Site) -> answers.InPlace | None:
@@ -63,13 +55,17 @@ def _running(site: live.Site) -> answers.InPlace | None:
 
 def _called(flags: dict) -> str:
     """How the reader calls us, with the session that the flags name, so that the commands of an answer mean the same one."""
-    named = [f"--{name} {shlex.quote(flags[name])}" for name in ("session", "transcript") if name in flags]
-    return " ".join([COMMAND, *named])
+    named = [name for name in ("session", "transcript") if name in flags]
+    if not named:
+        return COMMAND
+    from shlex import quote  # only to name another session
+
+    return " ".join([COMMAND, *(f"--{name} {quote(flags[name])}" for name in named)])
 
 
 def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
     if "session" in flags and "transcript" in flags:
-        raise flag_parser.UsageError("give either --session or --transcript")
+        raise UsageError("give either --session or --transcript")
     if "transcript" in flags:
         return os.path.abspath(flags["transcript"])
     if "session" in flags:
@@ -79,13 +75,3 @@ def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
         return sessions.by_id(environ, ours) if ours else sessions.newest_of_project(environ, os.getcwd())
     except sessions.NoSession:
         return sessions.newest_of_project(environ, os.getcwd())
-
-
-def fail(message: str, as_json: bool, environ: Mapping[str, str], command: str = COMMAND) -> int:
-    """Tells of a mistake; returns the exit code."""
-    if as_json:
-        print(text.as_json({"error": message}))
-    else:
-        lines = [*text.wrap(f"{command}: {message}", indent="  "), "popkit context help lists all words and flags."]
-        screen.show(lines, sys.stderr, environ)
-    return 1

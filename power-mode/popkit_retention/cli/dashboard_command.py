@@ -9,55 +9,26 @@ import json
 import os
 import sys
 
-from hooks.utils import text
-
 from .. import extras
-from . import screen
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from typing import NoReturn
 
-_PORTS = 65_535
+    from hooks.utils.flag_parser import Parsed
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser(
-        "dashboard",
-        description="One page that shows everything live: sessions, memory, retention, budgets. It is served to this machine alone, at an "
-        "address with a token that is new each time. Press Ctrl-C to stop it. popkit setup dashboard installs what it needs, once.",
-    )
-    parser.add_argument("--port", metavar="N", type=_port, help="serve at this port (default: 7457, or a free one; 0: a free one)")
-    parser.add_argument("--ipv6", action="store_true", help="also serve at ::1")
-    parser.add_argument("--no-open", action="store_true", help="only print the address, open no browser")
-    parser.add_argument("--json", action="store_true", help="print the address as JSON")
-    parser.set_defaults(run=run)
-
-
-def _port(word: str) -> int:
-    import argparse
-
-    if not (word.isascii() and word.isdigit() and len(word) <= 5 and int(word) <= _PORTS):
-        raise argparse.ArgumentTypeError(f"a port is a number from 0 to {_PORTS:,}, not {text.cut(text.clean(word), 20)}")
-    return int(word)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Serves until it is told to end."""
     python = extras.place_of("dashboard", environ)
     if python:
         _become_server(python, args, environ)
-    message = "the dashboard needs packages beyond Python. Install them with: popkit setup dashboard"
-    if args.json:
-        print(text.as_json({"error": message}))
-    else:
-        screen.show(text.wrap("popkit dashboard: " + message, indent="  "), sys.stderr, environ)
-    return 1
+    raise Refused("the dashboard needs packages beyond Python. Install them with: popkit setup dashboard")
 
 
-def _become_server(python: str, args: argparse.Namespace, environ: Mapping[str, str]) -> NoReturn:
+def _become_server(python: str, args: Parsed, environ: Mapping[str, str]) -> NoReturn:
     """The server takes the place of this process, and the signals with it."""
     from .main import version
 

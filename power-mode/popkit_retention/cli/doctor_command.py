@@ -23,22 +23,17 @@ from . import config_checking, doctor_machine, doctor_session, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from typing import Any
+
+    from hooks.utils.flag_parser import Parsed
 
 _INDENT = " " * 9
 MEMORY = "doctor.json"  # what was told of failures
 FREE_BYTES = 16 * 1024 * 1024
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("doctor", help="check interpreter, client, hooks, state folder, failures and state")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Makes every check and prints what it found."""
     checks = all_checks(environ)
     problems = sum(check.level == PROBLEM for check in checks)

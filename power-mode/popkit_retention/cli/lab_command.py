@@ -5,7 +5,6 @@ Reads transcripts only; writes what --html or --decisions names. Exit 0, or 1 wh
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import os
@@ -19,62 +18,39 @@ from .. import extras
 from ..lab import outcomes, survey
 from ..lab.policies import POLICIES
 from . import lab_decisions, screen
-from .past_sessions import TTLS, Bar, Refused, add_model, add_paths, check_writable, paths_of
+from .past_sessions import TTLS, Bar, Refused, check_writable, paths_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from hooks.utils.flag_parser import Parsed
+
 _SAID = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
 
 
-def run_words(words: list, environ: Mapping[str, str] = os.environ) -> int:
-    """Runs `popkit lab`, and `popkit lab --decisions`."""
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Runs `popkit lab`, and `popkit lab --decisions`; Refused."""
     gc.enable()  # a long run, unlike other commands
-    try:
-        if lab_decisions.FLAG in words:
-            return lab_decisions.run_words([word for word in words if word != lab_decisions.FLAG])
-        args = _parser().parse_args(words)
-        return _keep_warm(args, environ) if args.keep_warm else _survey(args, environ)
-    except Refused as error:
-        typed = ["", "  " + error.command] if error.command else []  # on one line, so that it can be copied
-        screen.show([*text.wrap(f"popkit lab: {error}", indent="  "), *typed], sys.stderr, environ)
-        return 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="popkit lab",
-        description="What past sessions would have saved, cost and missed under each policy.",
-        epilog="`popkit lab --decisions FILE` writes what one policy clears in one session, request by request; with --help it says more.",
-    )
-    add_paths(parser)
-    parser.add_argument("--policy", metavar="NAME", nargs="+", action="extend", help="only these (default: all)")
-    parser.add_argument("--ttl", choices=[*TTLS, "both"], default="5m", help="lifetime of the prompt cache (default: 5m)")
-    add_model(parser)
-    parser.add_argument("--keep-warm", action="store_true", help="instead: what keeping the prompt cache warm would have been worth")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("--html", metavar="FILE", help="also write a page with plots")
-    parser.add_argument("--jobs", metavar="N", type=int, help="processes (default: one for each processor)")
-    return parser
+    if args.word == "--decisions":
+        return lab_decisions.run(args)
+    return _keep_warm(args, environ) if args.word == "--keep-warm" else _survey(args, environ)
 
 
 # --- the survey --------------------------------------------------------------------------------------------------------------------
 
 
-def _survey(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     unknown = [name for name in args.policy or () if name not in POLICIES]
     if unknown:
         raise Refused(f"unknown policy {text.cut(text.clean(unknown[0]), 40)}. Known: {', '.join(POLICIES)}")
-    if args.jobs is not None and args.jobs < 1:
-        raise Refused("--jobs takes a number from 1")
     if args.html:
         check_writable(args.html)
         maker = _page_maker(environ)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
     bar = Bar(environ)
-    found = survey.survey(paths_of(args, environ), args.policy, ttls, args.jobs, bar.show, args.model)
+    found = survey.survey(paths_of(args.arguments, environ), args.policy, ttls, args.jobs, bar.show, args.model)
     bar.end()
     if args.json:
         print(json.dumps(found))
@@ -139,11 +115,9 @@ def _plural(count: int, one: str, many: str) -> str:
 # --- keeping warm ------------------------------------------------------------------------------------------------------------------
 
 
-def _keep_warm(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    if args.policy or args.html:
-        raise Refused("--keep-warm goes with --ttl, --model and --json alone")
+def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     skipped: list[str] = []
-    paths = [path for _, path in survey.find(paths_of(args, environ), lambda path, _: skipped.append(path))]
+    paths = [path for _, path in survey.find(paths_of(args.arguments, environ), lambda path, _: skipped.append(path))]
     paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "subagents"]
     found = {}
     for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:

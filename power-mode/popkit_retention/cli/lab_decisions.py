@@ -4,14 +4,12 @@ Reads the transcript, writes the decisions."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
 import sys
 
 from hooks.utils.policy import door
-from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 from hooks.utils.state import shipped
 from hooks.utils.text import clean, counted
 
@@ -19,30 +17,28 @@ from ..lab import outcomes, policies
 from ..lab import sessions as lab_sessions
 from ..lab.door_policy import Door
 from ..operations import sessions
-from .past_sessions import TTLS, Refused, add_model, told
+from .past_sessions import TTLS, Refused, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
+    from hooks.utils.flag_parser import Parsed
     from hooks.utils.policy.economics import Prices
 
     from ..lab import measure
     from ..lab.blocks import Request, Session
 
-FLAG = "--decisions"
 _STDOUT = "-"
-_DEFAULT = "auto"
 _MESSAGE = 60  # characters of an error
 
 
-def run_words(words: list[str]) -> int:
+def run(args: Parsed) -> int:
     """Writes a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to;
     Refused when it cannot."""
-    args = _parser().parse_args(words)
     factory = _factory(args.policy)
-    session = read(args.transcript)
+    session = read(args.argument)
     prices = policies.prices_for(session, TTLS[args.ttl], args.model)
     policy = factory(session, prices)
     if args.say_once or args.shape:
@@ -50,20 +46,6 @@ def run_words(words: list[str]) -> int:
     said = _written(session, policy, prices, args.out)
     print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"popkit lab {FLAG}", description="What one policy would have cleared in a past session, request by request, as JSON lines."
-    )
-    parser.add_argument("transcript", metavar="FILE", help="the transcript of a session, or of a subagent")
-    parser.add_argument("--policy", default=_DEFAULT, metavar="NAME", help=f"the rule to follow (default: {_DEFAULT})")
-    parser.add_argument("--ttl", choices=TTLS, default="5m", help="lifetime of the prompt cache (default: 5m)")
-    parser.add_argument("--say-once", choices=SAY_ONCE, help="what results leave out because the context shows it (default: off)")
-    parser.add_argument("--shape", choices=SHAPES, help="what results leave out because it says nothing (default: off)")
-    add_model(parser)
-    parser.add_argument("--out", default=_STDOUT, metavar="OUT.jsonl", help="where to write them (default: standard output)")
-    return parser
 
 
 def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:

@@ -1,4 +1,4 @@
-"""The command line: one table of commands, each a module that is imported only when it is called."""
+"""The command line: each command is a module that is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -15,27 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# name -> (module, what it does). A module has add_parser(subparsers) and run(args, environ) -> exit code, or reads its words by
-# itself: run_words(words, environ).
-COMMANDS = {
-    "context": ("context_command", "what a session's context holds: status, timeline, reasons"),
-    "restore": ("restore_command", "print what was cleared, or put it back"),
-    "archive": ("archive_command", "look into what was cleared: list, search, show, verify, prune"),
-    "memory": ("memory_command", "what past sessions have taught: list, search, why, learn"),
-    "retention": ("retention_command", "what stored data may be deleted: policies, holds, the log"),
-    "try": ("try_command", "show what PopKit would say about your newest session"),
-    "lab": ("lab_command", "what past sessions would have saved under each policy"),
-    "native": ("native_command", "let the provider clear old tool results by itself"),
-    "budget": ("budget_command", "limits of a session and a month, and what is used"),
-    "config": ("config_command", "check and show the configuration"),
-    "doctor": ("doctor_command", "check that everything is in place and works"),
-    "dashboard": ("dashboard_command", "one page that shows everything live, on this machine"),
-    "setup": ("setup_command", "install what some commands need beyond Python"),
-    "statusline": ("statusline_command", "one line for Claude Code's status line"),
-    "mcp": ("mcp_command", "tools for agents, over MCP (a client starts it)"),
-    "serve": ("serve_command", "answer the code inside the client (it starts this)"),
-    "uninstall": ("uninstall_command", "delete what PopKit has stored, and remove the status line"),
-}
+# Each has its table in `tables`, and a module NAME_command with run(parsed, environ) -> Answer | exit code, and MISTAKES: errors that are
+# told in a line, beside Refused. One that does more with its words has run_words(words, environ) -> exit code.
+COMMANDS = (
+    "context", "restore", "archive", "memory", "retention", "try", "lab", "native", "budget", "config", "doctor", "dashboard", "setup",
+    "statusline", "mcp", "serve", "completion", "uninstall",
+)  # fmt: skip
+_COLUMN = 14  # of the left column of the overview
 
 
 def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
@@ -83,7 +69,14 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         lines = text.wrap(f'popkit: unknown command "{text.cut(text.clean(name), 40)}". Known: {known}')
         screen.show(lines, sys.stderr, environ)
         return 1
-    return _call(name, rest, environ)
+    module = importlib.import_module(f".{name}_command", __package__)
+    if hasattr(module, "run_words"):
+        code: int = module.run_words(rest, environ)
+        return code
+    from ..operations.tables import TABLES
+    from . import answering
+
+    return answering.run(TABLES[name], module.run, rest, environ, getattr(module, "MISTAKES", ()))
 
 
 def _as_decisions(words: list[str]) -> list[str]:
@@ -93,22 +86,13 @@ def _as_decisions(words: list[str]) -> list[str]:
     return [old, *(new + word[len(old) :] if word.partition("=")[0] == old else word for word in words)]
 
 
-def _call(name: str, rest: list[str], environ: Mapping[str, str]) -> int:
-    module = importlib.import_module("." + COMMANDS[name][0], __package__)
-    if hasattr(module, "run_words"):
-        return module.run_words(rest, environ)
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="popkit")
-    module.add_parser(parser.add_subparsers(dest="command"))
-    return module.run(parser.parse_args([name, *rest]), environ)
-
-
 def overview() -> list[text.Line]:
     """The help of all commands."""
+    from ..operations.tables import TABLES
+
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
-    for name, (_, said) in COMMANDS.items():
-        lines += [f"  {name:<12}{said}"]
+    for name in COMMANDS:
+        lines += text.pair("  " + name, TABLES[name].title, _COLUMN)
     return [*lines, "", "popkit help COMMAND says more; popkit --version tells the version."]
 
 

@@ -22,16 +22,16 @@ from hooks.utils.views.memory import turned_lines
 
 from ..governance.data_folder import Folder
 from ..memory.holds import OnHold
-from ..memory.items import TIERS, BadItem
+from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
+from ..operations.memory_table import COMMAND, LISTED, TABLE
 from ..views import memory as memory_reports
 from ..views import memory_items as memory_texts
 from . import memory_files, memory_learning
-from .answering import Answer, Command, number, several
+from .answering import Answer, run
 from .memory_place import Place
-from .memory_words import COMMAND, FOUND, LISTED, TABLE, called
 from .past_sessions import Bar, Refused
 
 TYPE_CHECKING = False
@@ -42,11 +42,16 @@ if TYPE_CHECKING:
 
 # What the user got wrong, or what stands in the way: the message says which, and what to do.
 MISTAKES = (
-    flag_parser.UsageError, Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError,
+    Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError,
 )  # fmt: skip
 HOOK, _COLLECTS = "memory-learn", "retention"  # in the hooks' log
 _CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
 _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
+
+
+def called(environ: Mapping[str, str]) -> str:
+    """How the reader calls us: what an answer tells to type next begins with it."""
+    return environ.get(turns.CALLED_AS) or COMMAND
 
 
 class Asked:
@@ -68,15 +73,14 @@ def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answers one line of words; the exit code."""
     if words[:1] == ["learn"] and "--quiet" in words:
         return _quietly(words, environ)
-    command = Command(COMMAND, TABLE, MISTAKES, called(environ))
-    return command.run(words, environ, lambda parsed: _answer(parsed, environ))
+    return run(TABLE, _answer, words, environ, MISTAKES, called(environ))
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
     """For a hook's child: nobody reads what it prints or how it ends. It collects, too, so that a session's end starts one child."""
     from ..governance import hourly_job
 
-    learns = (HOOK, lambda: _answer(flag_parser.parse(words, cli=True, table=TABLE), environ))
+    learns = (HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ))
     collects = (_COLLECTS, lambda: hourly_job.collect(environ))
     for name, work in (learns, collects):
         try:
@@ -115,7 +119,7 @@ def _status(asked: Asked) -> Answer:
 
 
 def _list(asked: Asked) -> Answer:
-    tiers, kinds = several(asked.flags, "tier", TIERS), several(asked.flags, "kind")
+    tiers, kinds = asked.flags.get("tier", ()), asked.flags.get("kind", ())
     most = None if "all" in asked.flags else LISTED + 1
     found = asked.place.memory.list(tiers, kinds, "marked" in asked.flags, None if "waiting" in asked.flags else most)
     if "waiting" in asked.flags:
@@ -140,8 +144,8 @@ def _nothing(asked: Asked) -> str:
 
 
 def _search(asked: Asked) -> Answer:
-    words = " ".join(asked.arguments)
-    found = asked.place.memory.search(words, number(asked.flags, "most", FOUND))
+    words = asked.arguments[0]
+    found = asked.place.memory.search(words, asked.flags["most"])
     lines = memory_texts.in_order([item for item, _ in found], asked.now)
     lines = lines or text.wrap(f"Nothing found for {shown(words)}.")
     lines += memory_texts.to_accept([item for item, _ in found], asked.command)
@@ -162,13 +166,13 @@ def _why(asked: Asked) -> Answer:
 
 
 def _add(asked: Asked) -> Answer:
-    said = _read_stdin() if asked.arguments == [memory_files.STDIN] else " ".join(asked.arguments)
+    said = _read_stdin() if asked.arguments == [memory_files.STDIN] else asked.arguments[0]
     if not said.strip():
         raise flag_parser.UsageError("there is nothing to remember: the text is empty")
-    kinds = several(asked.flags, "kind")
-    if len(kinds) > 1:
+    kind = asked.flags.get("kind", "").strip()
+    if "," in kind:
         raise flag_parser.UsageError("an item is of one kind")
-    item = asked.place.memory.add(said, *kinds)
+    item = asked.place.memory.add(said, *([kind] if kind else []))
     return _changed(asked, asked.place.memory.mark_key([item.id]) if "key" in asked.flags else [item])
 
 
@@ -241,7 +245,7 @@ def _run(asked: Asked) -> Answer:
 
 
 def _file(asked: Asked) -> Answer:
-    budget = number(asked.flags, "tokens", asked.place.tokens)
+    budget = asked.flags.get("tokens", asked.place.tokens)
     if budget > MOST_TOKENS:
         raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts a longer MEMORY.md without a word")
     document = asked.place.memory.document(budget, asked.flags.get("for", ""))

@@ -9,73 +9,49 @@ import shlex
 import sys
 
 from hooks.utils import text
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.text import clean
 
 from . import native_settings, screen
-from .past_sessions import Bar, Refused, add_model
+from .past_sessions import TTLS, Bar, Refused
 from .statusline_install import read_settings, replace_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from typing import Any
+
+    from hooks.utils.flag_parser import Parsed
 
     from ..lab.outcomes import NativeFit as Fit
     from ..lab.outcomes import NativeSettings as Settings
 
+MISTAKES = (OSError,)
 # Of one's own sessions so many are replayed, the newest: a minute or so.
 _NEWEST = 30
-_TTLS = {"5m": 300, "1h": 3_600}
 _FOR_ALL = 20_000  # --at-least where only a trigger is named
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("native", help="let the provider clear old tool results by itself (context editing)")
-    parser.set_defaults(run=run)
-    acts = parser.add_subparsers(dest="act", metavar="ACT")
-    acts.add_parser("show", help="what this project's settings ask for")
-    on = acts.add_parser("on", help="find what would have paid on your sessions, show the change to the local settings, ask, make it")
-    off = acts.add_parser("off", help="show the change that takes it out again, ask, make it")
-    for act in (on, off):
-        act.add_argument("--yes", action="store_true", help="do not ask")
-        act.add_argument("--dry-run", action="store_true", help="only show the change, and the command that makes it")
-    on.add_argument("--trigger", type=int, metavar="TOKENS", help="clear once a prompt has so many tokens")
-    on.add_argument("--keep", type=int, metavar="N", help="keep the newest N results (default with --trigger: 15)")
-    on.add_argument("--at-least", type=int, metavar="TOKENS", help=f"clear only so many at once (default with --trigger: {_FOR_ALL:,})")
-    on.add_argument("--except", dest="spared", action="append", default=[], metavar="TOOL", help="never clear results of this tool")
-    on.add_argument("--ttl", choices=_TTLS, default="5m", help="lifetime of the prompt cache (default: 5m)")
-    add_model(on)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """0 when the settings are as they were asked to be."""
     path = os.path.join(os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()), ".claude", "settings.local.json")
     try:
         before = read_settings(path)
         held = native_settings.held(before or "{}")
-        if args.act in (None, "show"):
+        if args.word == "show":
             return _show(path, held, environ)
-        if args.act == "off":
+        if args.word == "off":
             if before is None or held is None:
                 print(f"It is not in {clean(path)}, so nothing was changed.")
                 return 0
             return _change(path, before, native_settings.switched_off(before), "off", args, environ)
-        chosen = _named(args) or _found(args, environ)
-        edit = native_settings.edit_of(chosen, args.spared)
-        return _change(path, before, native_settings.switched_on(before or "{}\n", edit), _again(chosen, args.spared), args, environ)
+        chosen, spared = _named(args) or _found(args, environ), getattr(args, "except")
+        edit = native_settings.edit_of(chosen, spared)
+        return _change(path, before, native_settings.switched_on(before or "{}\n", edit), _again(chosen, spared), args, environ)
     except native_settings.NotOurs as error:
-        return _refuse(f"{path} is left alone: {error}. Take it out by hand, and try again")
+        raise Refused(f"{path} is left alone: {error}. Take it out by hand, and try again") from None
     except (ValueError, RecursionError) as error:
-        return _refuse(f"{path} is left alone, because it is not valid: {error}")
-    except (OSError, Refused) as error:
-        return _refuse(str(error))
-
-
-def _refuse(message: str) -> int:
-    print(f"popkit native: {clean(message)}", file=sys.stderr)
-    return 1
+        raise Refused(f"{path} is left alone, because it is not valid: {error}") from None
 
 
 def _show(path: str, held: dict[str, Any] | None, environ: Mapping[str, str]) -> int:
@@ -99,20 +75,17 @@ def _in_words(edit: dict[str, Any]) -> str:
     )
 
 
-def _named(args: argparse.Namespace) -> Settings | None:
+def _named(args: Parsed) -> Settings | None:
     from ..lab.outcomes import NativeSettings as Settings
 
     if args.trigger is None:
         if args.keep is not None or args.at_least is not None:
             raise Refused("name --trigger too")
         return None
-    chosen = Settings(args.trigger, 15 if args.keep is None else args.keep, _FOR_ALL if args.at_least is None else args.at_least)
-    if min(chosen) < 0 or chosen.trigger < 1_000:
-        raise Refused("--trigger takes at least 1,000 tokens; --keep and --at-least nothing below 0")
-    return chosen
+    return Settings(args.trigger, 15 if args.keep is None else args.keep, _FOR_ALL if args.at_least is None else args.at_least)
 
 
-def _found(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
+def _found(args: Parsed, environ: Mapping[str, str]) -> Settings:
     """What would have paid best on the user's newest sessions; Refused where nothing would have."""
     from ..lab import outcomes
 
@@ -120,7 +93,7 @@ def _found(args: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     if not read:
         raise Refused("there are no sessions here to learn from. Name the settings yourself: popkit native on --trigger 100000")
     bar = Bar(environ, "settings")
-    best = outcomes.best_of(outcomes.native_fits(read, _TTLS[args.ttl], args.model, progress=bar.show))
+    best = outcomes.best_of(outcomes.native_fits(read, TTLS[args.ttl], args.model, progress=bar.show))
     bar.end()
     if best is None:
         raise Refused(
@@ -168,7 +141,7 @@ def _again(chosen: Settings, spared: list[str]) -> str:
     return " ".join(words)
 
 
-def _change(path: str, before: str | None, after: str, again: str, args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def _change(path: str, before: str | None, after: str, again: str, args: Parsed, environ: Mapping[str, str]) -> int:
     """Shows the change, asks, makes it if the file is still what it was. `again`: the words that ask for it."""
     if after == before:
         print(f"{clean(path)} asks for just that already.")

@@ -6,11 +6,10 @@ import os
 import sys
 
 from hooks.utils import text
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
     from hooks.utils.policy.economics import Prices
@@ -27,17 +26,6 @@ class Refused(Exception):
         self.command = command
 
 
-def add_paths(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="transcripts, or folders of them (default: all sessions of this user)")
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model", metavar="ID", default="",
-        help="use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)",
-    )  # fmt: skip
-
-
 def told(prices: Prices) -> str:
     """The prices that something was reckoned with, in words."""
     whose = text.clean(prices.model) or "a model that is not told"
@@ -46,12 +34,12 @@ def told(prices: Prices) -> str:
     return f"{whose}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
 
 
-def paths_of(args: argparse.Namespace, environ: Mapping[str, str]) -> list[str]:
+def paths_of(paths: list[str], environ: Mapping[str, str]) -> list[str]:
     """What the user named, else the client's own folder of sessions."""
     folder = projects.folder_of(environ)
-    if not args.paths and not os.path.isdir(folder):
+    if not paths and not os.path.isdir(folder):
         raise Refused(f"there are no sessions of Claude Code here: {text.clean(folder)} does not exist. Name a folder or a file")
-    return args.paths or [folder]
+    return paths or [folder]
 
 
 def check_writable(path: str) -> None:

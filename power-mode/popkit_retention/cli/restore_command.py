@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import flag_parser
+from hooks.utils.context_table import CONTEXT
 from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.flag_parser import UsageError
 from hooks.utils.state import live
+from hooks.utils.text import as_json, clean, laid_out
+
+from . import answering, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,28 +19,23 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
+    from .answering import Answer
+
 COMMAND = "popkit restore"
 
 
-def run_words(words: list, environ: Mapping[str, str]) -> int:
+def run_words(words: list[str], environ: Mapping[str, str]) -> int:
     """Prints the contents that the words name; what asks about a session is answered as `popkit context restore`."""
-    words = ["restore", *words]
-    try:
-        parsed = flag_parser.parse(words, cli=True)
-    except flag_parser.UsageError as error:
-        return _fail(str(error), "--json" in words, environ)
+    return answering.run(CONTEXT, _run, ["restore", *words], environ, name=COMMAND)
+
+
+def _run(parsed: Parsed, environ: Mapping[str, str]) -> Answer | int:
     itself = parsed.arguments and all(map(_names_itself, parsed.arguments))
-    if parsed.word == "help" or {"since", "in-place"} & set(parsed.flags) or not itself:
-        from . import context_command
+    if {"since", "in-place"} & set(parsed.flags) or not itself:
+        from . import context_command  # brings every answer with it
 
-        return context_command.answer(words, environ, COMMAND)
+        return context_command.run(parsed, environ)
     return _print(parsed, environ)
-
-
-def _fail(message: str, as_data: bool, environ: Mapping[str, str]) -> int:
-    from . import context_command  # brings every answer with it
-
-    return context_command.fail(message, as_data, environ, COMMAND)
 
 
 def _names_itself(word: str) -> bool:
@@ -47,23 +46,19 @@ def _names_itself(word: str) -> bool:
 
 def _print(parsed: Parsed, environ: Mapping[str, str]) -> int:
     from hooks.utils.reclaim import access, restoring
-    from hooks.utils.text import as_json, clean, laid_out
     from hooks.utils.views import putback
 
     site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
-    as_data = "json" in parsed.flags
     try:
         with access.Opened(site.home) as db:
             records = [record for word in parsed.arguments for record in restoring.meant(db, word, site.session_id, site.project)]
             printed = restoring.printed(db, records)
             trouble = restoring.book_printed(site, db, records, time_of_day(environ))
     except (access.Refused, restoring.NotFound) as error:
-        return _fail(str(error), as_data, environ)
-    if as_data:
+        raise UsageError(str(error)) from None
+    if "json" in parsed.flags:
         print(as_json(putback.printed_data(printed)))
     else:
-        from . import screen
-
         screen.write_content(laid_out(putback.printed_lines(printed), screen.width(sys.stdout)), sys.stdout, raw="raw" in parsed.flags)
     if trouble:
         print(f"{COMMAND}: {clean(trouble)}", file=sys.stderr)

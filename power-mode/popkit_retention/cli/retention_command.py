@@ -14,27 +14,26 @@ from hooks.utils.edges import failures
 from hooks.utils.edges.home import NoHome
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state.collecting import HOOK
-from hooks.utils.text import quote as shown
 
 from ..governance import hourly_job
 from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.errors import Conflict, Damaged, GovernanceError
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
+from ..operations.retention_table import COMMAND, LISTED, TABLE
 from ..views import retention_activity as retention_deeds
 from ..views import retention_phrases
 from ..views import retention_policies as retention_texts
 from . import retention_holds, retention_values, screen
-from .answering import Answer, Command, number
+from .answering import Answer, run
 from .past_sessions import Bar, Refused
-from .retention_words import ACTIONS, COMMAND, LISTED, LOGGED, TABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-MISTAKES = (flag_parser.UsageError, Refused, GovernanceError, NoHome, OSError)
+MISTAKES = (Refused, GovernanceError, NoHome, OSError)
 
 
 class Asked:
@@ -44,13 +43,13 @@ class Asked:
 
     def __init__(self, parsed: flag_parser.Parsed, controller: Controller, environ: Mapping[str, str]) -> None:
         self.word = parsed.word
-        self.arguments: list[str] = parsed.arguments
+        self.arguments: list[Any] = parsed.arguments
         self.flags: dict[str, Any] = parsed.flags
         self.controller = controller
         self.environ = environ
         self.bar = Bar(environ, "items")
         self.now = controller.now()
-        self.domain: str | None = retention_values.check_domain(self.flags["domain"]) if "domain" in self.flags else None
+        self.domain: str | None = self.flags.get("domain")
         self.domains = DOMAINS if self.domain is None else (self.domain,)
 
     @property
@@ -67,13 +66,13 @@ def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answers one line of words; the exit code."""
     if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
         return _quietly(words, environ)
-    return Command(COMMAND, TABLE, MISTAKES).run(words, environ, lambda parsed: _answer(parsed, environ))
+    return run(TABLE, _answer, words, environ, MISTAKES)
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
     """For a hook's child: nobody reads what it prints or how it ends."""
     try:
-        _answer(flag_parser.parse(words, cli=True, table=TABLE), environ)
+        _answer(flag_parser.parse(words, TABLE), environ)
     except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
         failures.record(environ, HOOK, error)
     return 0
@@ -144,18 +143,14 @@ def _history(asked: Asked) -> Answer:
 
 
 def _rollback(asked: Asked) -> Answer:
-    word = asked.arguments[0]
-    if not (word.isascii() and word.isdigit() and len(word) <= _DIGITS):
-        raise flag_parser.UsageError(f"{shown(word)} is not a revision, such as 3. {COMMAND} history lists those that there are")
+    (revision,) = asked.arguments
     try:
         before = asked.controller.policies()
     except Damaged:
         before = None  # then it is written anew
-    found: dict[str, Any] = asked.controller.rollback(int(word), asked.domain)
-    return Answer(retention_texts.rolled_back(int(word), before, found, COMMAND), found)
+    found: dict[str, Any] = asked.controller.rollback(revision, asked.domain)
+    return Answer(retention_texts.rolled_back(revision, before, found, COMMAND), found)
 
-
-_DIGITS = 15
 
 # --- what they say of things -----------------------------------------------------------------------------------------------------------
 
@@ -267,11 +262,7 @@ def _verify(asked: Asked) -> Answer:
 
 
 def _log(asked: Asked) -> Answer:
-    most = number(asked.flags, "most", LOGGED)
-    action = asked.flags.get("action")
-    if action is not None and action not in ACTIONS:
-        raise flag_parser.UsageError(f"unknown action {shown(action)}. Known: {', '.join(ACTIONS)}")
-    found: dict[str, Any] = asked.controller.log(most, asked.domain, action, asked.flags.get("id"))
+    found: dict[str, Any] = asked.controller.log(asked.flags["most"], asked.domain, asked.flags.get("action"), asked.flags.get("id"))
     return Answer(retention_deeds.logged(found["entries"], asked.now), found)
 
 
@@ -287,7 +278,9 @@ _ANSWERS = {
     "apply": _apply,
     "gc": _gc,
     "undo": _undo,
-    "hold": retention_holds.hold,
+    "hold add": retention_holds.add,
+    "hold list": retention_holds.list_,
+    "hold release": retention_holds.release,
     "archive": _archive,
     "archives": _archives,
     "restore": _restore,

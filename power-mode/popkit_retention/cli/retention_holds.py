@@ -6,16 +6,16 @@ import os
 from contextlib import suppress
 
 from hooks.utils import flag_parser, text
-from hooks.utils.host import projects, repository
-from hooks.utils.operations import times
+from hooks.utils.edges import repository
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.text import quote as shown
 
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable
+from ..operations.retention_table import COMMAND
 from ..usage.database import login_name
 from ..views import retention_activity as retention_deeds
 from .answering import Answer
-from .retention_words import COMMAND, HOLD_FLAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,25 +27,14 @@ if TYPE_CHECKING:
 _NAMED = 5  # sessions that a word can mean
 
 
-def hold(asked: Asked) -> Answer:
-    """What `hold add`, `hold list` and `hold release` answer; UsageError, and what the Controller says."""
-    word, *rest = asked.arguments or ["list"]
-    if word not in HOLD_FLAGS:
-        raise flag_parser.UsageError(f"hold knows add, list and release, not {shown(word)}. {COMMAND} help hold says more")
-    for name in asked.flags:
-        if name not in (*HOLD_FLAGS[word], "json"):
-            raise flag_parser.UsageError(f"--{name} does not belong to hold {word}. {COMMAND} help hold says more")
-    asked.arguments = rest
-    return {"add": _hold_add, "list": _hold_list, "release": _hold_release}[word](asked)
-
-
-def _hold_add(asked: Asked) -> Answer:
-    why = asked.flags.get("why", "")
+def add(asked: Asked) -> Answer:
+    """Hold what the words name; UsageError, and what the Controller says."""
+    why = asked.flags["why"]
     if not why.strip():
         raise flag_parser.UsageError(f"a hold needs a reason: {COMMAND} hold add … --why TEXT")
     targets = _targets(asked)
     who = asked.flags.get("who") or login_name(asked.environ)
-    until = times.until(asked.flags["until"], asked.now) if "until" in asked.flags else None
+    until = asked.flags["until"].ahead(asked.now) if "until" in asked.flags else None
     found = [asked.controller.add_hold(domain, scope, target, who, why, until) for domain, scope, target in targets]
     return Answer(retention_deeds.held(found, asked.now, COMMAND), {"holds": found})
 
@@ -88,20 +77,13 @@ def _session(word: str, ids: set[str]) -> str:
     return found[0] if found else word
 
 
-def _hold_list(asked: Asked) -> Answer:
-    _no_more(asked, "list")
+def list_(asked: Asked) -> Answer:
+    """List the holds in force; with --all, all."""
     found: dict[str, Any] = asked.controller.holds(asked.domain, "all" in asked.flags)
     return Answer(retention_deeds.holds(found["holds"], asked.now, "all" in asked.flags, COMMAND), found)
 
 
-def _hold_release(asked: Asked) -> Answer:
-    if not asked.arguments:
-        raise flag_parser.UsageError(f"hold release needs the id of a hold, as {COMMAND} hold list shows them")
-    _no_more(asked, "release", 1)
+def release(asked: Asked) -> Answer:
+    """Release one hold."""
     found: dict[str, Any] = asked.controller.release_hold(asked.arguments[0])
     return Answer(retention_deeds.released(found, asked.now), found)
-
-
-def _no_more(asked: Asked, word: str, most: int = 0) -> None:
-    if len(asked.arguments) > most:
-        raise flag_parser.UsageError(f"hold {word}: {shown(asked.arguments[most])} is too much")

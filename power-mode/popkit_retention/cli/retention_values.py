@@ -29,13 +29,6 @@ class Assignment(NamedTuple):
     value: object
 
 
-def check_domain(word: str) -> str:
-    """The domain that a flag names; UsageError for another word."""
-    if word not in DOMAINS:
-        raise UsageError(f"unknown domain {shown(word)}. Known: {', '.join(DOMAINS)}")
-    return word
-
-
 def read(word: str, domain: str = "") -> Assignment:
     """One `KEY=VALUE`, whose key names its domain unless one is given; UsageError for what is none."""
     left, equals, value = word.partition("=")
@@ -48,7 +41,8 @@ def read(word: str, domain: str = "") -> Assignment:
     if key not in KEYS:
         raise UsageError(f"unknown key {shown(key)}. Known: {', '.join(KEYS)}")
     if dot:
-        named = check_domain(named)
+        if named not in DOMAINS:
+            raise UsageError(f"unknown domain {shown(named)}. Known: {', '.join(DOMAINS)}")
         if domain and named != domain:
             raise UsageError(f"{shown(word)} is about {named}, and --domain says {domain}")
     elif not domain:

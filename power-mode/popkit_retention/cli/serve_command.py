@@ -4,18 +4,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
-
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("serve", help="answer the code inside the client (started by it)")
-    parser.add_argument("--session", required=True, help="the session's id")
-    parser.add_argument("--transcript", default="", help="its transcript")
-    parser.add_argument("--cwd", default="", help="the folder of its project")
+    from hooks.utils.flag_parser import Parsed
 
 
-def run(args: argparse.Namespace, environ: Mapping[str, str]) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Serves until the client has gone. Where PopKit is switched off it says so and ends."""
     import gc
 

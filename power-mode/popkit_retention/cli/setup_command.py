@@ -15,49 +15,28 @@ from hooks.utils.edges import files
 from ..extras import EXTRAS, folder_of, place_of, works
 from ..extras import run as run_python
 from . import screen
+from .answering import Answer
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
+
+    from hooks.utils.flag_parser import Parsed
 
 _HOW_TO_GET_VENV = "Install Python's venv module (on Debian and Ubuntu: sudo apt install python3-venv), then try again"
 _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Temporary failure in name resolution", "ConnectTimeoutError",
                "ReadTimeoutError", "ProxyError", "Network is unreachable")  # fmt: skip
 
 
-class Refused(Exception):
-    """It could not be set up; the message says why, and what to do."""
-
-
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser(
-        "setup",
-        description="Installs what some commands need beyond Python, in a virtual environment in PopKit's folder. Without NAME: the list.",
-    )
-    parser.add_argument("name", metavar="NAME", nargs="?", choices=EXTRAS, help="one of: " + ", ".join(EXTRAS))
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     """Lists what there is, or sets one of it up."""
-    if not args.name:
+    name: str = args.argument
+    if not name:
         return _list(args.json, environ)
-    try:
-        found = _set_up(args.name, environ, quiet=args.json)
-    except Refused as error:
-        if args.json:
-            print(text.as_json({"error": str(error)}))
-        else:
-            screen.show(text.wrap(f"popkit setup: {error}", indent="  "), sys.stderr, environ)
-        return 1
-    said = f"{args.name} is ready: " + ("installed " + ", ".join(found["installed"]) if found["installed"] else "nothing was missing") + "."
-    if args.json:
-        print(text.as_json(found))
-    else:
-        screen.show(text.wrap(said), sys.stdout, environ)
-    return 0
+    found = _set_up(name, environ, quiet=args.json)
+    said = f"{name} is ready: " + ("installed " + ", ".join(found["installed"]) if found["installed"] else "nothing was missing") + "."
+    return Answer(text.wrap(said), found)
 
 
 def _list(as_data: bool, environ: Mapping[str, str]) -> int:

@@ -11,7 +11,7 @@ import sys
 from hooks.utils.edges import failures, home
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.host import usage
+from hooks.utils.hosts.claude_code import usage
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import live, peek
 
@@ -19,29 +19,19 @@ from . import statusline, statusline_install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
+    from hooks.utils.flag_parser import Parsed
+
+MISTAKES = (OSError,)
 INPUT_BYTES = 1 << 20
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("statusline", help="print the status line, or install it in the settings of Claude Code")
-    parser.set_defaults(run=run)
-    acts = parser.add_subparsers(dest="act", metavar="ACT")
-    install = acts.add_parser("install", help="show the change to settings.json, ask, make it")
-    install.add_argument("--replace", action="store_true", help="replace another status line; uninstall brings it back")
-    uninstall = acts.add_parser("uninstall", help="show the change to settings.json that brings back what was there before, ask, make it")
-    for act in (install, uninstall):
-        act.add_argument("--yes", action="store_true", help="do not ask")
-        act.add_argument("--scope", choices=("user", "project"), default="user", help="whose settings.json (default: user)")
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Prints the line, or changes the settings on the user's word."""
-    if args.act == "install":
+    if args.word == "install":
         return statusline_install.install(args.scope, args.yes, args.replace, environ)
-    if args.act == "uninstall":
+    if args.word == "uninstall":
         return statusline_install.uninstall(args.scope, args.yes, environ)
     if sys.stdin is None or sys.stdin.isatty():
         print("Claude Code runs this command for its status line. To set that up: popkit statusline install")

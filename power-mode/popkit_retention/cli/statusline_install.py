@@ -17,10 +17,11 @@ from hooks.utils.edges.storage import LOGS, Storage
 from hooks.utils.text import clean
 
 from . import screen, settings_text
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 KEY = "statusLine"
 SCRIPT = "statusline.sh"
@@ -34,26 +35,14 @@ COMMAND = f'popkit="{_FOLDER}"; case "$popkit" in "~"|"~/"*) popkit=$HOME${{popk
 VALUE = {"type": "command", "command": COMMAND, "refreshInterval": 30}
 
 
-class Refused(Exception):
-    """The settings are left as they are; the message says why."""
-
-
 def install(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
     """Shows the change, asks, makes it. 0 when the status line is installed afterwards."""
-    return _report(lambda: _install(Settings(scope, environ), yes, replace))
+    return _install(Settings(scope, environ), yes, replace)
 
 
 def uninstall(scope: str, yes: bool, environ: Mapping[str, str]) -> int:
     """Brings back what was there before. 0 when our status line is not in the settings afterwards."""
-    return _report(lambda: _uninstall(Settings(scope, environ), yes))
-
-
-def _report(act: Callable[[], int]) -> int:
-    try:
-        return act()
-    except (Refused, OSError, home.NoHome) as error:
-        print(f"popkit: {clean(error)}", file=sys.stderr)
-        return 1
+    return _uninstall(Settings(scope, environ), yes)
 
 
 class Settings:

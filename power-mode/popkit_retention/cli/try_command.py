@@ -11,6 +11,7 @@ import time
 from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.edges import home
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
@@ -26,36 +27,26 @@ from . import lab_decisions, past_sessions, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
     from typing import Any
 
+    from hooks.utils.flag_parser import Parsed
     from hooks.utils.views.report_shapes import Report
 
+MISTAKES = (sessions.NoSession,)
 _HOUR_S = 3_600
 _CALLS = 20  # lines of the timeline
 _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("try", help="show what PopKit would say about your newest session, or about a sample; writes nothing")
-    parser.add_argument("transcript", nargs="?", metavar="TRANSCRIPT", help="a transcript file (default: the newest of any project)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Shows status, timeline and what could be reclaimed of one session."""
-    path = args.transcript or sessions.newest_with_results(environ) or _SAMPLE
+    path = args.argument or sessions.newest_with_results(environ) or _SAMPLE
     try:
         project = sessions.check(path)
         found, got = _counted(path, project, environ)
-    except sessions.NoSession as error:
-        print(f"popkit try: {error}", file=sys.stderr)
-        return 1
     except OSError as error:
-        print(f"popkit try: {text.clean(path)}: {error.strerror or error}", file=sys.stderr)
-        return 1
+        raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     if args.json:
         print(as_json({**found, "installed": got}))
         return 0
@@ -73,7 +64,7 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> tuple[Repor
         found = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            return found, outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config)).to_json()
+            return found, outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config, TOOLS)).to_json()
         except past_sessions.Refused:
             return found, None
     finally:
@@ -94,7 +85,7 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     popkit_home = _home(environ) or ""
     config = layers.load(home.plugin_root(), popkit_home or None, project)
     journal = _journal(popkit_home, path)
-    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, profile), sessions.session_id_of(path))
+    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, TOOLS, profile), sessions.session_id_of(path))
     site = Unwritten(popkit_home, project, sessions.session_id_of(path))
     found = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
     if found.context:

@@ -21,48 +21,27 @@ from ..governance import data_folder as governance
 from ..operations import holdings, sessions
 from ..views.archive import placeholders
 from . import screen, standing, statusline_install
+from .answering import Answer
+from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Mapping
 
     from hooks.utils.archive.records import Record
+    from hooks.utils.flag_parser import Parsed
 
+MISTAKES = (OSError,)
 PLUGIN = ("claude plugin uninstall popkit@popkit", "claude plugin marketplace remove popkit")
 
 
-class Refused(Exception):
-    """Nothing was deleted; the message says why, and what to do."""
-
-
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    parser = subparsers.add_parser("uninstall", help="delete what PopKit has stored, and remove the status line")
-    parser.add_argument("--undo", action="store_true", help="first put back what was cleared from the sessions that are still there")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would go")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="as JSON; needs --yes or --dry-run")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace, environ: Mapping[str, str] = os.environ) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Says what would go, asks, deletes."""
-    said = io.StringIO() if args.json else sys.stdout
-    try:
-        with contextlib.redirect_stdout(said):
-            found = _uninstall(args, environ)
-    except (Refused, OSError) as error:
-        if args.json:
-            print(text.as_json({"error": str(error)}))
-        else:
-            screen.show(text.wrap(f"popkit uninstall: {error}", indent="  "), sys.stderr, environ)
-        return 1
-    if args.json:
-        print(text.as_json(found))
-    return 0
+    with contextlib.redirect_stdout(io.StringIO() if args.json else sys.stdout):
+        return Answer([], _uninstall(args, environ))
 
 
-def _uninstall(args: argparse.Namespace, environ: Mapping[str, str]) -> dict:
+def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     folder = home.popkit_home(environ)
     held = _held(folder, environ)
     parts = holdings.sizes(folder)
@@ -187,7 +166,7 @@ def _undo_all(path: str, environ: Mapping[str, str]) -> int:
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
     try:
         ours = statusline_install.Settings(scope, environ).ours()
-    except (statusline_install.Refused, OSError, ValueError):
+    except (Refused, OSError, ValueError):
         return  # what cannot be read is left alone
     if ours:
         statusline_install.uninstall(scope, True, environ)

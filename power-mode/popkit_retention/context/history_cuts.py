@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from hooks.utils.policy.masking import shapes
+from hooks.utils.policy import secret_shapes
 from hooks.utils.policy.outline import NAME, PLAIN, outline_of
 from hooks.utils.policy.placeholder import why
 
@@ -184,7 +184,7 @@ def _notice(judged: Judged, names: str) -> str:
 def _harmless(texts: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of several texts as lines, without names that have the shape of a secret."""
     distinct = dict.fromkeys(name for names in texts for name in names)
-    harmless = set(shapes.without("\n".join(distinct)).split("\n"))
+    harmless = set(secret_shapes.without("\n".join(distinct)).split("\n"))
     return [" ".join(name for name in names if name in harmless) for names in texts]
 
 

@@ -10,9 +10,10 @@ import functools
 from collections import OrderedDict
 from typing import NamedTuple
 
-from hooks.utils.host import responses
-from hooks.utils.host.commits import Commits
+from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import worth
+from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.context import ContextState, Result
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.events import Call, Prompted
@@ -84,8 +85,9 @@ class _Fold:
             self.uses.update((use.id, use) for use in parsed.uses)
             for result in parsed.results:
                 use, text = self.uses.pop(result.id), result.text
-                outcome = responses.outcome_of_error(text) if result.error else responses.outcome_of_text(use.tool, use.input, text)
-                call = Call(result.id, use.tool, use.input, outcome)
+                tool = TOOLS.of(use.tool)
+                outcome = calls.outcome_of_error(text) if result.error else calls.outcome_of_text(tool, use.input, text)
+                call = Call(result.id, tool, use.input, outcome)
                 call.committed = self.commits.files_of(call, text)
                 self.conversation.observe(call)
                 self.places[call.id] = number
@@ -116,6 +118,6 @@ def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> Judged | None:
     answer = next((each for each in dialogue.parsed[number].results if each.id == result.id), None)
     if number < 0 or answer is None or answer.more:
         return None
-    quiet, need = fold.state.quiet_age(result), _need_model().probability(result, fold.state)
+    quiet, need = fold.state.quiet_age(result), _need_model().probability(result, fold.state, TOOLS)
     dead = result.ended is not None and need <= worth.MOST_NEED and not worth.is_in_use(result, quiet)
     return Judged(number, answer.id, result, answer.text, dead, need, quiet)

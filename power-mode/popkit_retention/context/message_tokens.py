@@ -8,8 +8,8 @@ import math
 import struct
 from typing import Any
 
-from hooks.utils.host.responses import thinking_tokens
 from hooks.utils.policy.estimate import IMAGE_TOKENS, image_tokens
+from hooks.utils.policy.messages import thinking_tokens
 
 from . import tokens
 from .build_types import Provider

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from hooks.utils.host.responses import thinking_tokens
+from hooks.utils.policy.messages import thinking_tokens
 
 from .build_types import Provider
 from .parsed import (

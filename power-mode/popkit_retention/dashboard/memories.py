@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hooks.utils import text
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import names, read_text
-from hooks.utils.host.repository import Repository
+from hooks.utils.edges.repository import Repository
 from hooks.utils.state import memory as kept
 from hooks.utils.state.site import Site
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.host import entries
+from hooks.utils.hosts.claude_code import entries
 from hooks.utils.policy import kinds
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.tiers import TIERS

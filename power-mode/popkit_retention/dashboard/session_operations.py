@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hooks.utils import flag_parser, text
+from hooks.utils.context_table import CONTEXT
 from hooks.utils.operations import cache, context, offers, running
 from hooks.utils.operations.request import COMMAND
 from hooks.utils.policy import planning, verdict
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from .catalog import Known
     from .context_cache import CachedContext
 
-# What changes a transcript.
-_DANGER = ("clear", "undo", "restore")
 # What a clear means beside its sum, for somebody who has never made one.
 CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
 CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
@@ -58,7 +57,7 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
             id="clear --now",
             label="Clear anyway",
             sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
-            danger=True,
+            danger=_is_asked_twice("clear"),
         )
     ]
 
@@ -70,7 +69,11 @@ def of_result(known: Known, cached: CachedContext, row: ResultRow) -> list[Deed]
 
 
 def _shown(found: Iterable[offers.Offer], cleared: str = CLEARED) -> list[Deed]:
-    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=each.id.startswith(_DANGER)) for each in found]
+    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_is_asked_twice(each.id)) for each in found]
+
+
+def _is_asked_twice(id: str) -> bool:
+    return CONTEXT.by_name[id.partition(" ")[0]].effect == flag_parser.DESTROYS
 
 
 def _sum(deed: offers.Offer, cleared: str) -> str:
@@ -92,7 +95,7 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> DeedDone:
         if id not in {deed.id for deed in offered}:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
         site = app_state.contexts.site(known)
-        parsed = flag_parser.parse(context.split(id))
+        parsed = flag_parser.parse(context.split(id), CONTEXT, shell=False)
         in_place = running.of_session(site.home, known.id)
         given = context.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
         app_state.changes += 1

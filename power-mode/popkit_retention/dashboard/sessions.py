@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import archive, text
-from hooks.utils.host import usage
+from hooks.utils.hosts.claude_code import usage
 from hooks.utils.operations import arguments
 from hooks.utils.operations import cache as caches
 from hooks.utils.policy.masking import mask
@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from .app_state import AppState
     from .catalog import Known
     from .context_cache import CachedContext
-    from .shapes import SessionRow
 
 TAIL_BYTES = 128 * 1024
-# So long a list may take to read contexts; what is left out of it then is read behind it (looking.py).
+# So long a list may take to read contexts; what is left out of it then is read behind it (context_cache.py).
 READING_S = 0.2
 _KEPT = 4_000
 _NAMES_KEPT = 20_000

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import text
 from hooks.utils.edges import files
-from hooks.utils.host import entries
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.policy.masking import mask
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _end(newest_first: Iterator[dict[str, Any]]) -> End | None:
     at = 0.0
     for entry in newest_first:
         at = at or seconds_of(entry.get("timestamp"))
-        if at and entry.get("type") in ("user", "assistant") and not entry.get("isSidechain"):
+        if at and entry.get("type") in ("user", "assistant") and not entries.is_side(entry):
             return End(at, _goes_on(entry))
     return End(at, False) if at else None
 

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy.parts import normal_path
+from hooks.utils.policy.tools import EDITS
 
 from .blocks import Block, Request
 from .measure import Choice, Policy, View
@@ -14,7 +15,6 @@ from .measure import Choice, Policy, View
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
 
-EDIT_TOOLS = frozenset(("Edit", "MultiEdit", "NotebookEdit", "Write"))
 _OLD = "[Old tool result content cleared]"
 _LABEL_CHARS = 80
 
@@ -123,7 +123,7 @@ def signature(block: Block) -> str:
 
 def is_edit(block: Block) -> bool:
     """Return whether a call changed a file."""
-    return block.call.tool in EDIT_TOOLS and not block.call.outcome.error
+    return block.call.operation in EDITS and not block.call.outcome.error
 
 
 def path_of(block: Block) -> str:

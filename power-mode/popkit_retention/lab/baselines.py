@@ -10,8 +10,9 @@ import re
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.calls import verdict_of
+from hooks.utils.policy.tools import DELEGATE, EDIT, EDITS, FETCH, FIND, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, WRITE
 
-from .baseline_rules import EDIT_TOOLS, Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
+from .baseline_rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
 from .blocks import Block
 from .measure import Choice, View
 
@@ -50,7 +51,7 @@ class OpencodePrune(Rule):
         self.due: list[Block] = []
 
     def considers(self, block: Block) -> bool:
-        return block.call.tool != "Skill"
+        return block.call.operation != SKILL
 
     def event(self, event: Event) -> None:
         if event.name == "prompted":
@@ -98,11 +99,11 @@ class Microcompact(Rule):
     """The client's own: after an hour without an answer, all results of its built-in tools but the last five."""
 
     idle_s, keep = 3_600, 5
-    tools = frozenset(("Bash", "Edit", "Glob", "Grep", "Read", "WebFetch", "WebSearch", "Write"))
+    operations = frozenset((SHELL, EDIT, FIND, SEARCH, READ, FETCH, WRITE))
     reason = "an hour had passed"
 
     def considers(self, block: Block) -> bool:
-        return block.call.tool in self.tools
+        return block.call.operation in self.operations
 
     def picks(self, view: View) -> list[Block]:
         return self.all_but_last(self.keep) if view.last_at and view.now - view.last_at > self.idle_s else []
@@ -114,13 +115,13 @@ class Dedupe(Marking):
 
     placeholder = "[Output removed to save context - information superseded or no longer needed]"
     reason = "the same call came again"
-    protected = frozenset(("Agent", "Edit", "ExitPlanMode", "MultiEdit", "NotebookEdit", "Skill", "Task", "TodoRead", "TodoWrite", "Write"))
+    protected = EDITS | {DELEGATE, PLAN, SKILL, TASKS}
 
     def forget(self) -> None:
         self.newest: dict[str, Block] = {}
 
     def considers(self, block: Block) -> bool:
-        return block.call.tool not in self.protected
+        return block.call.operation not in self.protected
 
     def mark(self, block: Block) -> None:
         if self.considers(block):
@@ -145,7 +146,7 @@ class StaleReads(Marking):
         self.reads: dict[str, list[Block]] = {}
 
     def considers(self, block: Block) -> bool:
-        return block.call.tool == "Read" and bytes_of(block) >= self.least
+        return block.call.operation == READ and bytes_of(block) >= self.least
 
     def mark(self, block: Block) -> None:
         if self.considers(block):
@@ -174,7 +175,7 @@ class CozempicAges(Rule):
         return f"[cozempic: {block.call.tool} {label_of(block)} — {lines_of(block)} lines, {bytes_of(block) / 1024:.1f} KB]"
 
 
-_TRIMWIRE_WINDOWS = {"Read": 4, "Agent": 8, "Task": 8}
+_TRIMWIRE_WINDOWS = {READ: 4, DELEGATE: 8}
 
 
 class Trimwire(Marking):
@@ -185,7 +186,7 @@ class Trimwire(Marking):
     reason = "outside its window"
     messages, added = 8, 128 * 1024
     end = 2 * 1024
-    sliding = re.compile("screenshot|navigate|click|browser_act|^Grep$")
+    sliding = re.compile("screenshot|navigate|click|browser_act")
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,17 +199,17 @@ class Trimwire(Marking):
         self.outdated: set[Block] = set()
 
     def considers(self, block: Block) -> bool:
-        return block.call.tool not in EDIT_TOOLS
+        return block.call.operation not in EDITS
 
     def mark(self, block: Block) -> None:
         self.bytes += bytes_of(block)
         path = path_of(block)
         if is_edit(block):
             self.outdated.update(self.reads.get(path, ()))
-        if block.call.tool == "Read":
+        if block.call.operation == READ:
             self.outdated.update(self.reads.get(path, ()))
             self.reads.setdefault(path, []).append(block)
-        if block.call.tool not in ("Agent", "Task") and self.considers(block):
+        if block.call.operation != DELEGATE and self.considers(block):
             key = signature(block)
             if key in self.newest:
                 self.stale.add(self.newest[key])
@@ -225,7 +226,7 @@ class Trimwire(Marking):
             if self._goes(block, age):
                 del self.live[block]
                 choices.append((block, f"[trimwire: {block.call.tool} {label_of(block)} ({bytes_of(block)} B) removed]", [self.reason]))
-            elif block not in self.shortened and age > _TRIMWIRE_WINDOWS.get(block.call.tool, 2) and bytes_of(block) > 2 * self.end:
+            elif block not in self.shortened and age > _TRIMWIRE_WINDOWS.get(block.call.operation, 2) and bytes_of(block) > 2 * self.end:
                 self.shortened.add(block)
                 left_out = f"\n[trimwire: {bytes_of(block) - 2 * self.end} B removed]\n"
                 choices.append((block, block.text[: self.end] + left_out + block.text[-self.end :], ["large"]))
@@ -238,9 +239,10 @@ class Trimwire(Marking):
         size = bytes_of(block)
         if block in self.stale or (age > 16 and size > 2 * self.end):
             return True
-        if age > 4 and block.call.tool == "Read" and size > 16 * 1024 and len(self.reads.get(path_of(block), ())) < 2:
+        if age > 4 and block.call.operation == READ and size > 16 * 1024 and len(self.reads.get(path_of(block), ())) < 2:
             return True
-        return (age > 4 and block in self.outdated) or (age > 2 and bool(self.sliding.search(block.call.tool)))
+        slides = block.call.operation == SEARCH or bool(self.sliding.search(block.call.tool))
+        return (age > 4 and block in self.outdated) or (age > 2 and slides)
 
 
 class Pichay(Rule):
@@ -260,7 +262,7 @@ class Pichay(Rule):
 
     def add(self, block: Block) -> None:
         super().add(block)
-        if block.id and block.call.tool == "Read" and not block.call.outcome.error:
+        if block.id and block.call.operation == READ and not block.call.outcome.error:
             path, content = path_of(block), block.call.outcome.content_hash
             if content and self.paged.get(path) == content:
                 self.pinned[path] = content
@@ -270,12 +272,12 @@ class Pichay(Rule):
     def picks(self, view: View) -> list[Block]:
         picked = [block for block, born in self.live.items() if self.users - born.users > self.turns and not self._is_pinned(block)]
         for block in picked:
-            if block.call.tool == "Read":
+            if block.call.operation == READ:
                 self.paged[path_of(block)] = block.call.outcome.content_hash
         return picked
 
     def _is_pinned(self, block: Block) -> bool:
-        return block.call.tool == "Read" and self.pinned.get(path_of(block), "") == block.call.outcome.content_hash != ""
+        return block.call.operation == READ and self.pinned.get(path_of(block), "") == block.call.outcome.content_hash != ""
 
     def text(self, block: Block) -> str:
         return f"[Paged out: {block.call.tool} {label_of(block)} ({bytes_of(block)} bytes, {lines_of(block)} lines). Re-read if needed.]"
@@ -291,7 +293,7 @@ class Wet(Rule):
 
     def considers(self, block: Block) -> bool:
         outcome = block.call.outcome
-        return block.call.tool == "Bash" and not outcome.error and not outcome.image_tokens and block.tokens >= self.least
+        return block.call.operation == SHELL and not outcome.error and not outcome.image_tokens and block.tokens >= self.least
 
     def picks(self, view: View) -> list[Block]:
         return [block for block, born in self.live.items() if self.requests - born.requests >= self._turns_of(block)]

@@ -137,7 +137,7 @@ def messages_of(view: View) -> list[Message]:
         if block.id and not (block in view.cleared and (not text or stubs.handle_of_fold(text))):
             call = block.call
             stub = view.cleared.get(asking[block.id], "") if block.id in asking else ""  # "": the result came back, called again
-            use = Use(block.id, call.tool, json.loads(stub) if stub else call.tool_input)
+            use = Use(block.id, call.traits, json.loads(stub) if stub else call.tool_input)
             messages += [Message(ASSISTANT, "", [use]), Message(USER, "", (), [Shown(block.id, text, call.outcome.error)])]
         elif block.id and text:
             messages.append(Message(USER, text))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.policy import door
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tools import READ
 
 from .blocks import Block, Request
 from .engine_policies import Tracked
@@ -61,10 +62,10 @@ class Door(Policy):
         if result is None:
             return None
         call = block.call
-        path = result.subjects[0] if call.tool == "Read" and result.subjects else ""
+        path = result.subjects[0] if call.operation == READ and result.subjects else ""
         name = door.name_of(call.tool, call.tool_input, self.cwd)
         return door.Arrival(
-            block.id, call.tool, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
+            block.id, call.traits, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
             (call.tool, call.tool_input) == self.before, block.handle,
         )  # fmt: skip
 

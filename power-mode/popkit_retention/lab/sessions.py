@@ -13,14 +13,15 @@ from typing import Any
 
 from hooks.utils.archive.content import hash_content, plain
 from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
-from hooks.utils.host import branch, entries, responses, transcript
-from hooks.utils.host.moments import ASKING, is_answer
-from hooks.utils.host.spans import NotUnderstood, content_spans
-from hooks.utils.host.stamps import seconds_of
-from hooks.utils.host.usage import compacted_at, prompt_tokens, usage_of
+from hooks.utils.hosts.claude_code import calls, entries, transcript
+from hooks.utils.hosts.claude_code.moments import ASKING, is_answer
+from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code.usage import compacted_at, prompt_tokens, usage_of
 from hooks.utils.policy.calls import Call
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
+from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.state.archived import task_id
 
 from .blocks import LEAST_BASE, Block, Request, Session, strings_of, texts_in, tokens_of
@@ -30,15 +31,15 @@ _SUFFIX, _AGENT = ".jsonl", "agent-"
 
 def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Session:
     """Return the session of a transcript; OSError when it cannot be read. Lines that are not understood are left out."""
-    index = branch.index(path)
+    index = transcript.index(path)
     reading = _Reading(Session(path, size=index.size), with_needs, transcript.Reader(index), with_texts)
     side = None  # a subagent's own file holds nothing but a side chain
     for entry in entries.read(path, index.size):
         if not side and not reading.session.cwd and isinstance(entry.get("cwd"), str):
             reading.session.cwd = entry["cwd"]
         if isinstance(entry.get("uuid"), str):
-            side = bool(entry.get("isSidechain")) if side is None else side
-            if bool(entry.get("isSidechain")) == side:
+            side = entries.is_side(entry) if side is None else side
+            if entries.is_side(entry) == side:
                 reading.take(entry)
     reading.session.bad += index.bad
     return reading.session
@@ -74,9 +75,9 @@ class _Reading:
         """Apply the next entry."""
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
-            if entry.get("subtype") == "compact_boundary":
+            if entries.is_compaction(entry):
                 kept = self.reader.index.kept.get(entry["uuid"], ())
-                self.session.steps.append(("compact", Compacted(at, kept, compacted_at(entry.get("compactMetadata")))))
+                self.session.steps.append(("compact", Compacted(at, kept, compacted_at(entry))))
                 self._empty()
             elif kind == "user":
                 self._user(entry, at)
@@ -87,14 +88,14 @@ class _Reading:
         # An entry that adds nothing to the conversation ends where its parent does.
         there = len(self.blocks)
         adds = kind == "user" or (kind == "assistant" and is_answer(entry))
-        self.ends[entry["uuid"]] = there if adds else self.ends.get(entry.get("parentUuid"), there)
+        self.ends[entry["uuid"]] = there if adds else self.ends.get(entries.parent_of(entry), there)
         self.last_at = max(at, self.last_at)
 
     def _follow(self, entry: dict) -> None:
         """Cut the context back to the parent of an entry, which begins a new branch where that is not the end. Behind the parent only
         results of calls that stay are kept, for those of parallel calls hang off the branch. An entry without a parent that is not written
         a second time begins with an empty context."""
-        parent = entry.get("parentUuid", "")
+        parent = entries.parent_of(entry)
         is_first = parent is None and entry["uuid"] not in self.ends
         kept = 0 if is_first else self.ends.get(parent, len(self.blocks))
         rest = self.blocks[kept:]
@@ -125,12 +126,12 @@ class _Reading:
             if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 self._result(entry, block)
             elif isinstance(block.get("text"), str):
-                self._text(block["text"], responses.said_tokens(block), entry)
+                self._text(block["text"], entries.said_tokens(block), entry)
 
     def _text(self, text: str, estimate: int, entry: dict) -> None:
         block = self._add(tokens_of(len(text)))
         block.estimate = estimate
-        block.is_summary = bool(entry.get("isCompactSummary"))
+        block.is_summary = entries.is_summary(entry)
         if self.with_texts:
             self.session.texts[block] = text
         if self.with_needs:
@@ -141,7 +142,7 @@ class _Reading:
         if id in self.answered:
             return
         self.answered.add(id)
-        text, images = responses.text_of_blocks(block.get("content"))
+        text, images = calls.text_of_blocks(block.get("content"))
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
         result = self._add(tokens_of(len(text)) + images, id if call else "", text if call else "", call)
         result.estimate = 0
@@ -174,8 +175,8 @@ class _Reading:
         for block in entries.blocks_of(entry):
             if isinstance(block.get("text"), str):
                 self._answer(block, block["text"], [block["text"]])
-            elif responses.thinking_tokens(block):
-                self._add(0).thinking = responses.thinking_tokens(block)
+            elif thinking_tokens(block):
+                self._add(0).thinking = thinking_tokens(block)
             elif block.get("type") == "tool_use":
                 self.current.calls = block.get("name") not in ASKING
                 tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
@@ -202,7 +203,7 @@ class _Reading:
     def _answer(self, block: dict, text: str, texts: list[str]) -> Block:
         """Add a block that the assistant wrote. `texts`: those that it needed results for."""
         answer = self._add(tokens_of(len(text)))
-        answer.estimate = responses.said_tokens(block)
+        answer.estimate = entries.said_tokens(block)
         self.current.output += answer.tokens
         if self.with_texts:
             self.session.texts[answer] = "\n".join(texts)

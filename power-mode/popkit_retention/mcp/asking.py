@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hooks.utils.host.repository import Repository
+    from hooks.utils.edges.repository import Repository
 
 ALL = "all"
 

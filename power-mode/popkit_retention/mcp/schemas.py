@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .rpc import shown
 
+if TYPE_CHECKING:
+    from hooks.utils.argument_types import Type
+    from hooks.utils.flag_parser import Operation
+
 Schema = dict[str, Any]
-LONGEST_ID = 200
 
 
 def obj(properties: dict[str, Schema], required: tuple[str, ...] = (), about: str = "") -> Schema:
@@ -61,6 +64,25 @@ def several(of: Schema, most: int | None = None, about: str = "", fewest: int = 
 
 def anything(about: str = "") -> Schema:
     return _said({}, about)
+
+
+def takes(operation: Operation, *needed: str, **more: Schema) -> Schema:
+    """What an agent gives to an operation of the command line: its argument and flags as far as they are for agents, and `more`. The
+    argument has to be given, and the flags that are `needed`."""
+    argument = [operation.agent] if operation.agent else []
+    flags = [flag.agent for flag in operation.flags if flag.agent]
+    return obj({**{name: of(type) for name, type in (*argument, *flags)}, **more}, (*(name for name, _ in argument), *needed))
+
+
+def of(type: Type) -> Schema:
+    """A value of a type of the command line."""
+    if type.kind == "choice":
+        return words(*type.known, about=type.about)
+    if type.kind == "list" and type.of:
+        return several(of(type.of), type.high, type.about, type.low)
+    if type.kind == "switch":
+        return flag(type.about)
+    return whole(type.low, type.high, type.about) if type.kind == "whole" else text(type.about, type.high, type.low)
 
 
 def or_null(of: Schema) -> Schema:

@@ -3,17 +3,16 @@ and bounds do not."""
 
 from __future__ import annotations
 
-from .schemas import LONGEST_ID, anything, flag, number, obj, open_obj, or_null, several, text, whole, words
+from hooks.utils.context_table import CONTEXT as CONTEXT_TABLE
+
+from ..operations import memory_table, retention_table, tables
+from .schemas import anything, flag, number, obj, open_obj, or_null, several, takes, text, whole, words
 
 MOST_RESOURCES = 100_000
-MOST_IDS = 1_000
-LONGEST_QUERY = 1_000
-LONGEST_NOTE = 20_000
 PAGE_CHARS, LARGEST_PAGE = 20_000, 60_000
 SHOWN = 50  # of what is stored, in each list
 _DOMAIN = words("memory", "rag")
 _REASONS = several(text())
-_MANY = whole(1, 100)
 
 NOTHING = obj({})
 
@@ -39,8 +38,8 @@ POLICIES = obj(
     {"version": whole(), "revision": whole(), "updated_at": text(), "memory": POLICY, "rag": POLICY, "deprecated": text()},
     ("version", "updated_at", "memory", "rag"),
 )
-DOMAIN_ONLY = obj({"domain": _DOMAIN}, ("domain",))
-CONFIGURE = obj({"domain": _DOMAIN, "config": obj(_KEYS)}, ("domain", "config"))
+DOMAIN_ONLY = takes(retention_table.SHOW, "domain")
+CONFIGURE = takes(retention_table.SET, "domain", "config", config=obj(_KEYS))
 _ADJUSTED = obj({"key": text(), "given": anything(), "kept": anything(), "why": text()}, ("key", "given", "kept", "why"))
 CONFIGURED = obj(
     {
@@ -51,14 +50,12 @@ CONFIGURED = obj(
     ("success", "status", "domain", "policy", "updated_at"),
 )  # fmt: skip
 _OPTIONS = open_obj("keys of the policy with other values for this call")  # the controller checks them
-APPLY = obj(
-    {
-        "domain": _DOMAIN,
-        "resources": several(anything(), MOST_RESOURCES, "objects with id, created_at, source_type, session_id, context_id"),
-        "options": _OPTIONS,
-        "most": whole(0, MOST_RESOURCES, "entries shown of each list"),
-    },
-    ("domain",),
+APPLY = takes(
+    retention_table.APPLY,
+    "domain",
+    resources=several(anything(), MOST_RESOURCES, "objects with id, created_at, source_type, session_id, context_id"),
+    options=_OPTIONS,
+    most=whole(0, MOST_RESOURCES, "entries shown of each list"),
 )
 _VERDICT = obj({"id": text(), "reasons": _REASONS, "created_at": or_null(text()), "label": text()}, ("id", "reasons"))
 APPLIED = obj(
@@ -72,13 +69,11 @@ APPLIED = obj(
     },
     ("success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts"),
 )  # fmt: skip
-ARCHIVE = obj(
-    {
-        "domain": _DOMAIN,
-        "resources": several(anything(), MOST_RESOURCES, "ids, or objects with an id"),
-        "options": obj({"note": text(longest=LONGEST_QUERY)}),
-    },
-    ("domain",),
+ARCHIVE = takes(
+    retention_table.ARCHIVE,
+    "domain",
+    resources=several(anything(), MOST_RESOURCES, "ids, or objects with an id"),
+    options=obj({"note": text(longest=retention_table.LONGEST_NOTE)}),
 )
 ARCHIVED = obj(
     {"success": flag(), "archive_id": text(), "manifest_path": text(), "resource_count": whole(), "total_size_bytes": whole()},
@@ -87,16 +82,16 @@ ARCHIVED = obj(
 
 # --- memory -----------------------------------------------------------------------------------------------------------------------------
 
-RECALL = obj({"query": text(longest=LONGEST_QUERY, shortest=1), "most": _MANY}, ("query",))
+RECALL = takes(memory_table.SEARCH)
 _WAITS = flag("an agent said it, the user has not accepted it")
 _ITEM = {"id": text(), "text": text(), "kind": text(), "tier": text(), "created_at": text(), "waits": _WAITS}
 RECALLED = obj(
     {"items": several(obj({**_ITEM, "project": text(), "relevance": number()}, ("id", "text", "kind"))), "memory_is_on": flag()},
     ("items",),
 )
-NOTE = obj({"text": text(longest=LONGEST_NOTE, shortest=1), "key": flag("a key decision")}, ("text",))
+NOTE = takes(memory_table.ADD)
 NOTED = obj({**_ITEM, "note": text()}, ("id", "text", "kind"))
-FORGET = obj({"ids": several(text(longest=LONGEST_ID, shortest=1), MOST_IDS, fewest=1)}, ("ids",))
+FORGET = takes(memory_table.FORGET)
 FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to take it back"), "note": text()}, ("marked", "undo"))
 _COUNTS = obj({"items": whole(), "tokens": whole()})
 MEMORY = obj(
@@ -110,7 +105,7 @@ MEMORY = obj(
 
 # --- context ----------------------------------------------------------------------------------------------------------------------------
 
-SEARCH = obj({"query": text(longest=LONGEST_QUERY, shortest=1), "most": _MANY}, ("query",))
+SEARCH = takes(tables.ARCHIVE_SEARCH)
 _HIT = {"handle": text(), "label": text(), "archived_at": text(), "session": text(), "project": text(), "lines": several(text())}
 SEARCHED = obj(
     {
@@ -120,13 +115,10 @@ SEARCHED = obj(
     },
     ("results",),
 )
-RESTORE = obj(
-    {
-        "handle": text(longest=LONGEST_ID, shortest=1),
-        "offset": whole(0, about="characters"),
-        "limit": whole(1, LARGEST_PAGE, f"characters; {PAGE_CHARS} if left out"),
-    },
-    ("handle",),
+RESTORE = takes(
+    CONTEXT_TABLE.by_name["restore"],
+    offset=whole(0, about="characters"),
+    limit=whole(1, LARGEST_PAGE, f"characters; {PAGE_CHARS} if left out"),
 )
 RESTORED = obj(
     {

@@ -40,7 +40,7 @@ def context_status(asked: Asked) -> dict[str, Any]:
 
 
 def _transcript(asked: Asked) -> str:
-    from hooks.utils.host import projects
+    from hooks.utils.hosts.claude_code import projects
 
     id = asked.environ.get("CLAUDE_CODE_SESSION_ID")
     ours = projects.of_session(asked.environ, id) if id else []
@@ -108,7 +108,7 @@ def _record(db: Connection, asked: Asked) -> Record:
 
 def _is_ours(db: Connection, record: Record, asked: Asked) -> bool:
     from hooks.utils import archive
-    from hooks.utils.host import repository
+    from hooks.utils.edges import repository
 
     if asked.wide:
         return True

@@ -7,6 +7,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hooks.utils.flag_parser import DESTROYS, READS
+
+from ..operations import memory_table, retention_table
 from . import schemas, shapes
 from .asking import ALL, Asked, Mistake
 from .running import Cancelled
@@ -24,7 +27,7 @@ _PROJECT = schemas.words("here", ALL, about="all: every project, not only this o
 
 
 class Tool(NamedTuple):
-    """One tool. `module` has a function of its name. `reads`: it changes nothing · `destroys`: it takes something away · `again`: the same
+    """One tool. `module` has a function of its name. `effect`: that of the operation that it does · `again`: the same
     call twice does no more than once · `wide`: it can be asked about all projects, where the user allows that."""
 
     name: str
@@ -33,8 +36,7 @@ class Tool(NamedTuple):
     module: str
     takes: Schema
     gives: Schema
-    reads: bool = True
-    destroys: bool = False
+    effect: str = READS
     again: bool = True
     wide: bool = False
 
@@ -47,7 +49,8 @@ class Tool(NamedTuple):
         if dialect.structured:
             made |= {"title": self.title, "outputSchema": self.gives}
         if dialect.annotations:
-            hints = {"readOnlyHint": self.reads, "destructiveHint": self.destroys, "idempotentHint": self.again, "openWorldHint": False}
+            reads, destroys = self.effect == READS, self.effect == DESTROYS
+            hints = {"readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": self.again, "openWorldHint": False}
             made["annotations"] = {"title": self.title, **hints}
         return made
 
@@ -78,12 +81,12 @@ TABLE = {
         Tool(
             "memory_add", "Add to memory",
             "Keeps a note for future sessions of the project, once the user accepts it. Secrets are masked. Memory must be on.",
-            "tool_memory", shapes.NOTE, shapes.NOTED, reads=False, again=False,
+            "tool_memory", shapes.NOTE, shapes.NOTED, memory_table.ADD.effect, again=False,
         ),
         Tool(
             "memory_forget", "Forget",
             "Marks memories of the project for deletion after 24 hours; the user can undo it until then.",
-            "tool_memory", shapes.FORGET, shapes.FORGOTTEN, reads=False, destroys=True,
+            "tool_memory", shapes.FORGET, shapes.FORGOTTEN, memory_table.FORGET.effect,
         ),
         Tool(
             "memory_status", "Memory status",
@@ -99,7 +102,7 @@ TABLE = {
             "retention_configure", "Set retention policy",
             "Changes a retention policy: only the keys given. What keeps more holds at once; all else waits for the user's yes. "
             "Values out of bounds are clamped: see adjusted.",
-            "tool_retention", shapes.CONFIGURE, shapes.CONFIGURED, reads=False, destroys=True,
+            "tool_retention", shapes.CONFIGURE, shapes.CONFIGURED, retention_table.SET.effect,
         ),
         Tool(
             "retention_apply", "Apply retention policy",
@@ -110,7 +113,7 @@ TABLE = {
         Tool(
             "retention_archive", "Archive resources",
             "Copies stored resources into an archive with checksums. Without resources: what is eligible. Deletes nothing.",
-            "tool_retention", shapes.ARCHIVE, shapes.ARCHIVED, reads=False, again=False, wide=True,
+            "tool_retention", shapes.ARCHIVE, shapes.ARCHIVED, retention_table.ARCHIVE.effect, again=False, wide=True,
         ),
         Tool(
             "retention_policies", "Get both policies",

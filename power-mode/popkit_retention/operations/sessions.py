@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from hooks.utils.edges.codec import loads
 from hooks.utils.edges.files import open_regular
-from hooks.utils.host import projects
-from hooks.utils.host.projects import session_id_of
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.text import clean
 
 TYPE_CHECKING = False

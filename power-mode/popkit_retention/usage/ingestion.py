@@ -16,7 +16,7 @@ from hooks.utils.config import remembered
 from hooks.utils.edges import home
 from hooks.utils.edges.files import open_regular
 from hooks.utils.edges.system import now as time_of_day
-from hooks.utils.host import projects
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import peek, session
 from hooks.utils.state.store import ContextFiles

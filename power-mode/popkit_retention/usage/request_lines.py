@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.edges.codec import loads
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.policy.bookings import Warmed
 from hooks.utils.state import journal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
-from hooks.utils.host.projects import session_id_of
+from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.text import size
 
 from ..governance.rules import PLACEHOLDER

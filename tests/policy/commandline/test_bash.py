@@ -4,10 +4,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import parts
 from hooks.utils.policy.commandline import bash, programs
+from hooks.utils.policy.ruleset import Ruleset
 from tests.examples import examples
 from tests.work import steps
+
+RULES = Ruleset.from_config({}, TOOLS)
 
 
 def kinds(line):
@@ -101,7 +105,7 @@ def test_each_command_has_its_kind(line, expected):
 
 def test_kinds_have_the_tiers_of_the_specification():
     found = bash.actions("rg x; cat y; npm test; git commit; git status", "/w")
-    tiers = {action.kind: bash.longest_lived([action])[1] for action in found}
+    tiers = {action.kind: bash.longest_lived([action], RULES)[1] for action in found}
     assert tiers == {"search": "short", "read": "medium", "run": "session", "ack": "ephemeral", "other": "session"}
 
 
@@ -117,7 +121,7 @@ def test_kinds_have_the_tiers_of_the_specification():
     ],
 )
 def test_a_line_lives_as_long_as_its_longest_part(line, tier):
-    assert tier == bash.longest_lived(bash.actions(line, "/w"))[1]
+    assert tier == bash.longest_lived(bash.actions(line, "/w"), RULES)[1]
 
 
 READS = [
@@ -279,7 +283,7 @@ PIECES = st.sampled_from(
 def test_never_raises(line, cwd):
     found = bash.actions(line, cwd)
     assert found
-    assert bash.longest_lived(found)[1] in ("ephemeral", "short", "medium", "session")
+    assert bash.longest_lived(found, RULES)[1] in ("ephemeral", "short", "medium", "session")
     for action in found:
         key, scope = action.part
         assert isinstance(key, str)

@@ -2,8 +2,12 @@
 
 import pytest
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.commandline import bash
 from hooks.utils.policy.parts import covers
+from hooks.utils.policy.ruleset import Ruleset
+
+RULES = Ruleset.from_config({}, TOOLS)
 
 
 def part_of(line):
@@ -119,7 +123,7 @@ FAMILIES = [
 def test_runs_are_known_with_their_family(family, lines):
     for line in lines.split("; "):
         [action] = bash.actions(line, "/w")
-        assert (line, "run", "session", family) == (line, action.kind, bash.longest_lived([action])[1], action.family)
+        assert (line, "run", "session", family) == (line, action.kind, bash.longest_lived([action], RULES)[1], action.family)
 
 
 NO_RUNS = (
@@ -133,7 +137,7 @@ NO_RUNS = (
 @pytest.mark.parametrize("line", NO_RUNS.split("; "))
 def test_what_changes_the_world_is_no_run(line):
     [action] = bash.actions(line, "/w")
-    assert (action.kind, bash.longest_lived([action])[1]) == ("other", "session")
+    assert (action.kind, bash.longest_lived([action], RULES)[1]) == ("other", "session")
 
 
 def test_a_name_says_what_ran():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from .. import kinds
 from ..calls import bounded
 from ..parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interval, has_variable, normal_path, plain, read_part
-from ..tiers import TOOL_TIERS, outlives, tier_of_command
+from ..tiers import outlives, tier_of_command
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
 from .shell import Command, parse
@@ -19,7 +19,7 @@ from .wrappers import Inner, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..tiers import Table
+    from ..ruleset import Ruleset
 
 # Scripts inside scripts (`bash -c "bash -c .."`) are looked into so deep.
 _DEEPEST = 5
@@ -28,11 +28,11 @@ _SAME_SEARCH = frozenset(("head", "sort", "cat", "less", "more", "tail", "uniq",
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
-def longest_lived(found: list[Action], table: Table = TOOL_TIERS) -> tuple[Action, str]:
+def longest_lived(found: list[Action], rules: Ruleset) -> tuple[Action, str]:
     """(the first of the longest-lived actions, which is what the result of the line counts as; its tier)."""
-    leading, longest = found[0], tier_of_command(found[0].kind, found[0].name, table)
+    leading, longest = found[0], tier_of_command(found[0].kind, found[0].name, rules)
     for action in found[1:]:
-        tier = tier_of_command(action.kind, action.name, table)
+        tier = tier_of_command(action.kind, action.name, rules)
         if outlives(tier, longest):
             leading, longest = action, tier
     return leading, longest

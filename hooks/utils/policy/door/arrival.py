@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..tools import EDITS, READ
 from . import once
 from .rules import ANY, OFF
 from .shown import Source
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NamedTuple
 
+    from ..tools import Tool
     from .rules import Settings
 
     class Entry(NamedTuple):
@@ -27,16 +29,16 @@ else:
 
 
 class Arrival:
-    """A result about to enter: `id` of its tool use, `tool` and its `tool_input`, `kind` and `label` as classified, `name` for references,
-    `text`, whether it is an `error`, `path` of the file that a Read has read, `again`: the call before was the same one and its result
-    entered in part. `handle`: of the archived whole."""
+    """A result about to enter: `id` of its tool use, `tool`, what that does (`traits`), its `tool_input`, `kind` as classified, `name` for
+    references, `text`, whether it is an `error`, `path` of the file that a read has shown, `again`: the call before was the same one and
+    its result entered in part. `handle`: of the archived whole."""
 
-    __slots__ = ("again", "error", "handle", "id", "kind", "name", "path", "text", "tool", "tool_input")
+    __slots__ = ("again", "error", "handle", "id", "kind", "name", "path", "text", "tool", "tool_input", "traits")
 
     def __init__(
         self,
         id: str,
-        tool: str,
+        tool: Tool,
         tool_input: dict,
         kind: str,
         name: str,
@@ -47,7 +49,8 @@ class Arrival:
         handle: str = "",
     ) -> None:
         self.id = id
-        self.tool = tool
+        self.tool = tool.name
+        self.traits = tool
         self.tool_input = tool_input
         self.kind = kind
         self.name = name
@@ -58,8 +61,12 @@ class Arrival:
         self.handle = handle
 
     @property
+    def operation(self) -> str:
+        return self.traits.operation
+
+    @property
     def is_read(self) -> bool:
-        return self.tool == "Read"
+        return self.operation == READ
 
 
 def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source]:
@@ -77,13 +84,14 @@ def source_of(arrival: Arrival, entered: str) -> Source:
 
 
 def written(arrival: Arrival) -> Source | None:
-    """What the call itself has written into the conversation and a later result may repeat: the text of a Write or an Edit. One that failed
-    shows nothing, but is the last of its name all the same."""
-    tool_input = arrival.tool_input
-    edits = tool_input.get("edits")
-    texts = [tool_input.get("content"), tool_input.get("new_string")]
-    texts += [edit.get("new_string") for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+    """What the call itself has written into the conversation and a later result may repeat: the text of a file or of an edit. One that
+    failed shows nothing, but is the last of its name all the same."""
+    if arrival.operation not in EDITS:
+        return None
+    edits = arrival.tool_input.get("edits")
+    inputs = [arrival.tool_input, *(edits if isinstance(edits, list) else ())]
+    texts = [given.get(field) for given in inputs if isinstance(given, dict) for field in arrival.traits.written]
     lines = [line for text in texts if isinstance(text, str) for line in text.split("\n")]
-    if arrival.tool not in ("Write", "Edit", "MultiEdit", "NotebookEdit") or not lines:
+    if not lines:
         return None
     return Source("call " + arrival.id, arrival.name, [] if arrival.error else lines, is_input=True)

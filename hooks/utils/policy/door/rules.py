@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .. import kinds
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE, SAY_ONCE, SHAPES
+from ..tools import LOOKUPS, OUTPUT, SHELLS
 from . import failures, informative, noise, once
 
 TYPE_CHECKING = False
@@ -65,9 +66,9 @@ REBUILT_BUT_FOR_NOISE = "rebuilt but for noise"
 CHOSEN = "chosen"
 
 # What runs commands, whose outputs tell of failures.
-_SHELLS = ("Bash", "PowerShell", "BashOutput")
+_RUNNERS = frozenset((*SHELLS, OUTPUT))
 # What prints outputs and lists of matches. Others return what was made for the reader: a report, a page, data.
-_PRINTS = (*_SHELLS, "Grep", "Glob", "LS")
+_PRINTS = _RUNNERS | LOOKUPS
 # A run of a test or a build of so few characters is read at a glance, and its lines belong together.
 _SHORT_RUN = 1_000
 
@@ -82,7 +83,7 @@ def _quieted(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened
 
 
 def _is_printed(arrival: Arrival, value: str) -> bool:
-    return arrival.tool in _PRINTS
+    return arrival.operation in _PRINTS
 
 
 def _within_budget(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
@@ -103,7 +104,7 @@ def _said_once(text: str, arrival: Arrival, shown: Shown, value: str) -> Shorten
 def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
     """Return what says which lines enter though the context shows them: of a command's output those that tell of a failure, for whether it
     has failed again is what was asked for. Of a file, a log or whatever else a command may print, those that do so outright."""
-    if arrival.tool not in _SHELLS:
+    if arrival.operation not in _RUNNERS:
         return None
     kind = kinds.RUN if kinds.is_run(arrival.kind) else kinds.SEARCH
     return lambda lines: failures.told_in(lines, kind)

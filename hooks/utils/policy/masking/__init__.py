@@ -1,14 +1,14 @@
 """Secrets out of everything that is kept of a command line, a pattern, an address or a result's first line. Pure, and its work grows no
 faster than the text: every repetition has a bound, because a line comes from outside and a hook has no time.
 
-Known by their own form (`shapes.py`), by the words before them (`words.py`, tables in `programs.py`), by a name or a header before them
-(`named.py`), or because nobody would think of them (`chance.py`). Where a form is not clear, it is masked: a label that says less is better
-than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secret.
+Known by their own form (`secret_shapes.py`), by the words before them (`words.py`, tables in `programs.py`), by a name or a header before
+them (`named.py`), or because nobody would think of them (`chance.py`). Where a form is not clear, it is masked: a label that says less is
+better than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secret.
 """
 
 from __future__ import annotations
 
-from . import chance, shapes
+from .. import chance, secret_shapes
 
 MASK = "****"
 # What introduces the number that tells one secret from another, and its length.
@@ -66,7 +66,7 @@ def without_numbers(text: str) -> str:
 
 
 def _masked_once(text: str, tell_apart: bool) -> str:
-    found = shapes.spans(text)
+    found = secret_shapes.spans(text)
     lowered = text.lower()
     if _may_hold(text, lowered):
         from . import addresses, named, words  # modules that most texts do not need

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import chance
+from .. import chance
 from .named import is_variable
 
 # Parts of addresses that whoever knows them may use: webhooks, bots, links that stand for a person, services with the key in the path.

@@ -5,7 +5,7 @@ Patterns end with what they mask, and only there is a repetition without a bound
 
 from __future__ import annotations
 
-from . import chance
+from .. import chance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import addresses, chance, programs
+from .. import chance
+from . import addresses, programs
 from .line import QUOTES, Line
 
 # Words that speak of a secret when what follows, or goes before, looks like one.

@@ -4,7 +4,8 @@ messages that name what they refuse. Pure; one walk over the words, each looking
 
 from __future__ import annotations
 
-from . import chance, dialogue, programs, spoken
+from .. import chance
+from . import dialogue, programs, spoken
 from .line import AHEAD, QUOTES, Line
 from .named import is_variable, value_at
 

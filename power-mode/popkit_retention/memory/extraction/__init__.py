@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
@@ -22,13 +23,13 @@ from .reading import Asked, Returned, Wrote, conversation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.host.repository import Repository
+    from hooks.utils.edges.repository import Repository
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     """What the session of a transcript teaches about a repository, `root` being the checkout that it worked in; OSError when it cannot be
     read. `session`: its id, where that is not the name of the file."""
-    names, commands, rules = Names(repository.root), Commands(repository.root), Ruleset.from_config({})
+    names, commands, rules = Names(repository.root), Commands(repository.root), Ruleset.from_config({}, TOOLS)
     notes: dict[str, float] = {}
     began = ended = 0.0
     lookups = tokens = 0

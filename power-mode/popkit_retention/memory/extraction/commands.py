@@ -11,14 +11,15 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 
-from hooks.utils.host import repository
+from hooks.utils.edges import repository
 from hooks.utils.policy.calls import verdict_of
-from hooks.utils.policy.commandline.programs import KINDS, SHELLS
+from hooks.utils.policy.commandline import programs
 from hooks.utils.policy.commandline.runs import run_of
 from hooks.utils.policy.commandline.shell import parse
 from hooks.utils.policy.commandline.wrappers import unwrap
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.parts import PACKAGE, normal_path
+from hooks.utils.policy.tools import EDIT, SHELLS, WRITE
 
 from ..items import COMMAND, ERROR
 from ..lessons import Observed
@@ -31,7 +32,6 @@ FIX_CALLS = 6
 LONGEST = 120  # characters of a command
 _LONGEST_LINE = 4_000
 _ERROR_CHARS = 140
-_SHELL_TOOLS = ("Bash", "PowerShell")
 # What the host says in place of a program: it tells of the protocol, of the user or of the machine's mood.
 _HOST_SAYS = (
     "<tool_use_error>", "The user doesn't want", "Permission to use", "Command timed out", "[Request interrupted", "This command requires",
@@ -86,18 +86,12 @@ class Commands:
     def see(self, call: Call, text: str, cwd: str) -> None:
         """Takes in a completed call, made in a folder."""
         self.calls += 1
-        if call.tool in ("Edit", "Write", "MultiEdit") and not call.outcome.error:
-            path = call.tool_input.get("file_path")
-            inside = repository.within(path, self.root) if isinstance(path, str) else None
+        if call.operation in (EDIT, WRITE) and not call.outcome.error:
+            inside = repository.within(call.path, self.root)
             if inside and "`" not in inside:
                 self.between.append((self.calls, "edit " + inside))
-        line = call.tool_input.get("command")
-        if (
-            call.tool not in _SHELL_TOOLS
-            or not isinstance(line, str)
-            or len(line) > _LONGEST_LINE
-            or call.tool_input.get("run_in_background")
-        ):
+        line = call.command
+        if call.operation not in SHELLS or len(line) > _LONGEST_LINE or call.tool_input.get("run_in_background"):
             return
         found, all_told = runs_of(line, cwd or self.root, self.root)
         if not found:
@@ -146,7 +140,7 @@ def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:
         if command.stage or not command.words:
             continue
         inner = unwrap(command.words, folder)
-        kind = KINDS.get(inner.program)
+        kind = programs.KINDS.get(inner.program)
         if kind == "move":
             target = next((word for word in command.words[1:] if word[:1] != "-"), "~")
             folder = normal_path(target, folder)
@@ -160,7 +154,7 @@ def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:
 
 def _run(words: list[str], assignments: list[str], program: str, kind: str | None, folder: str, root: str) -> Run | None:
     inside = repository.within(folder, root)
-    if inside is None or kind or program in _USELESS or (program in SHELLS and len(words) > 1 and words[1] == "-c"):
+    if inside is None or kind or program in _USELESS or (program in programs.SHELLS and len(words) > 1 and words[1] == "-c"):
         return None
     top = root.rstrip("/") + "/"
     plain = [word.replace(top, "") if top in word else word for word in words]

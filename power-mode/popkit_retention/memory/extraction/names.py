@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from hooks.utils.host import repository
+from hooks.utils.edges import repository
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.outline import PLAIN
+from hooks.utils.policy.tools import EDIT, WRITE
 
 from ..items import NAME, PATH
 from ..lessons import Observed
@@ -53,7 +54,6 @@ _EVERYBODY = re.compile(
     r"|node_modules|package-lock\.json|devDependencies|(?:file|folder|user|error)Names?|errorMessage|Co-Authored-By|.*@anthropic\.com"
     r"|https://claude\.(?:com|ai)/.*|pull_request|ForEach-Object|Select-String|Select-Object|SilentlyContinue|ForegroundColor"
 )
-_EDITS = ("Edit", "Write", "MultiEdit")
 _MASKED = re.compile(r"\S*" + re.escape(MASK) + r"\S*")
 _PATH_INPUTS = ("file_path", "notebook_path", "path")
 
@@ -87,7 +87,7 @@ class Names:
         text = wrote.text[: TEXT_CHARS if self.chars < SESSION_CHARS else LATER_CHARS]
         self.chars += len(text)
         text = _MASKED.sub(" ", mask(text))
-        prose = not wrote.tool or str(wrote.given.get("file_path") or "").endswith(_PROSE)
+        prose = not wrote.operation or str(wrote.given.get("file_path") or "").endswith(_PROSE)
         for kind, name in self._named(text):
             if not (prose and _HYPHENED.match(name)):
                 found[kind, name] += 1
@@ -95,7 +95,7 @@ class Names:
             value = wrote.given.get(name)
             if isinstance(value, str) and (path := self._inside(value, wrote.cwd)):
                 found[PATH, path] = max(found[PATH, path], 1)  # one with blanks in it is no word of the text
-                into = path if wrote.tool in _EDITS else into
+                into = path if wrote.operation in (EDIT, WRITE) else into
         for (kind, name), times in found.items():
             if name not in self.last:
                 self._first(kind, name)

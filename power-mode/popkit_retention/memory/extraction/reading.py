@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hooks.utils.host import branch, entries, responses, transcript
-from hooks.utils.host.moments import is_answer
-from hooks.utils.host.stamps import seconds_of
+from hooks.utils.hosts.claude_code import calls, entries, transcript
+from hooks.utils.hosts.claude_code.moments import is_answer
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code.tools import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.host.entries import Entry
+    from hooks.utils.hosts.claude_code.entries import Entry
     from hooks.utils.policy.calls import Call
 
 
@@ -36,11 +37,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Wrote:
-    """A text of the assistant's, or the input of a call (`tool`, "" for a text), made in the folder `cwd`."""
+    """A text of the assistant's, or the input of a call (`operation`: what it does, "" for a text), made in the folder `cwd`."""
 
     at: float
     cwd: str
-    tool: str
+    operation: str
     given: dict
     text: str
 
@@ -60,8 +61,8 @@ def conversation(path: str) -> Iterator[Asked | Wrote | Returned]:
     reading = _Reading()
     for entry in entries.read(path, Path(path).stat().st_size):
         if isinstance(entry.get("uuid"), str):
-            side = bool(entry.get("isSidechain")) if side is None else side
-            if bool(entry.get("isSidechain")) == side:
+            side = entries.is_side(entry) if side is None else side
+            if entries.is_side(entry) == side:
                 try:
                     yield from reading.see(entry)
                 except RecursionError:  # an input that is nested a thousand deep is nobody's
@@ -70,7 +71,7 @@ def conversation(path: str) -> Iterator[Asked | Wrote | Returned]:
 
 class _Reading:
     def __init__(self) -> None:
-        self.reader = transcript.Reader(branch.Index((0, 0)))
+        self.reader = transcript.Reader(transcript.Index((0, 0)))
         self.pending: dict[str, tuple[str, dict, str]] = {}
         self.answered: set[str] = set()
         self.messages: set[str] = set()
@@ -97,7 +98,7 @@ class _Reading:
                     yield Asked(at, block["text"], by_user)
             elif id in self.pending and id not in self.answered:
                 self.answered.add(id)
-                text, _ = responses.text_of_blocks(block.get("content"))
+                text, _ = calls.text_of_blocks(block.get("content"))
                 tool, given, cwd = self.pending.pop(id)
                 yield Returned(self.reader.call_of(entry, block, (tool, given)), text, cwd)
 
@@ -118,7 +119,7 @@ class _Reading:
                 tool = str(block.get("name") or "")
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (tool, given, cwd)
-                yield Wrote(at, cwd, tool, given, "\n".join(_texts(_said_once(given))))
+                yield Wrote(at, cwd, TOOLS.of(tool).operation, given, "\n".join(_texts(_said_once(given))))
 
 
 def _said_once(given: dict) -> dict:

@@ -6,7 +6,8 @@ import hashlib
 
 import pytest
 
-from hooks.utils.host import responses
+from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code.tools import TOOLS
 
 READ = {"type": "text", "file": {"filePath": "/a.py", "content": "x = 1\ny = 2\n", "numLines": 3, "startLine": 1, "totalLines": 3}}
 
@@ -35,34 +36,34 @@ def facts(outcome):
     ],
 )  # fmt: skip
 def test_structure_and_text_give_the_same_outcome(tool, tool_input, structure, text):
-    assert facts(responses.outcome_of(tool, tool_input, structure)) == facts(responses.outcome_of_text(tool, tool_input, text))
+    assert facts(calls.outcome_of(TOOLS.of(tool), tool_input, structure)) == facts(calls.outcome_of_text(TOOLS.of(tool), tool_input, text))
 
 
 def test_a_whole_read_and_a_partial_one_have_their_intervals():
-    assert responses.outcome_of("Read", {}, READ).interval == [1, 0]
+    assert calls.outcome_of(TOOLS.of("Read"), {}, READ).interval == [1, 0]
     part = {"type": "text", "file": {"content": "b\nc\n", "numLines": 2, "startLine": 2, "totalLines": 9}}
-    assert responses.outcome_of("Read", {}, part).interval == [2, 3]
+    assert calls.outcome_of(TOOLS.of("Read"), {}, part).interval == [2, 3]
 
 
 def test_an_error_has_its_exit_code_and_what_it_said():
-    outcome = responses.outcome_of_error("Exit code 2\n\nboom\n")
+    outcome = calls.outcome_of_error("Exit code 2\n\nboom\n")
     assert (outcome.error, outcome.exit_code, outcome.tail) == (True, 2, "boom")
-    assert responses.outcome_of_error("Exit code 1").chars == 0
-    assert responses.outcome_of_error("<tool_use_error>Error: no such tool</tool_use_error>").tail == "no such tool"
-    assert responses.outcome_of_error("Exit code many\nx").exit_code is None
+    assert calls.outcome_of_error("Exit code 1").chars == 0
+    assert calls.outcome_of_error("<tool_use_error>Error: no such tool</tool_use_error>").tail == "no such tool"
+    assert calls.outcome_of_error("Exit code many\nx").exit_code is None
 
 
 def test_an_output_that_the_host_moved_to_a_file_counts_what_is_left_of_it():
     moved = {"stdout": "x" * 60_000, "stderr": "", "persistedOutputPath": "/p", "persistedOutputSize": 60_000}
-    assert responses.outcome_of("Bash", {}, moved).chars == 2_300
+    assert calls.outcome_of(TOOLS.of("Bash"), {}, moved).chars == 2_300
 
 
 def test_images_count_by_their_size_and_never_by_their_bytes():
     image = {"type": "image", "file": {"base64": "A" * 500_000, "dimensions": {"displayWidth": 750, "displayHeight": 100}}}
-    outcome = responses.outcome_of("Read", {}, image)
+    outcome = calls.outcome_of(TOOLS.of("Read"), {}, image)
     assert (outcome.chars, outcome.image_tokens) == (0, 100)
-    assert responses.outcome_of("mcp__x__shot", {}, [{"type": "image", "source": {"data": "A" * 9_000}}]).image_tokens == 1_600
-    assert responses.outcome_of("Bash", {}, {"isImage": True, "stdout": "A" * 9_000}).chars == 0
+    assert calls.outcome_of(TOOLS.of("mcp__x__shot"), {}, [{"type": "image", "source": {"data": "A" * 9_000}}]).image_tokens == 1_600
+    assert calls.outcome_of(TOOLS.of("Bash"), {}, {"isImage": True, "stdout": "A" * 9_000}).chars == 0
 
 
 @pytest.mark.parametrize(
@@ -70,11 +71,11 @@ def test_images_count_by_their_size_and_never_by_their_bytes():
 )
 @pytest.mark.parametrize("tool", ["Read", "Bash", "Grep", "Glob", "Edit", "mcp__a__b", ""])
 def test_odd_responses_are_outcomes_too(tool, odd):
-    outcome = responses.outcome_of(tool, {}, odd)
+    outcome = calls.outcome_of(TOOLS.of(tool), {}, odd)
     assert outcome.chars >= 0
     assert not outcome.error
 
 
 def test_the_hash_is_sha_256():
-    assert responses.hash_content("ü") == hashlib.sha256("ü".encode()).hexdigest()
-    assert len(responses.hash_content("\ud800")) == 64
+    assert calls.hash_content("ü") == hashlib.sha256("ü".encode()).hexdigest()
+    assert len(calls.hash_content("\ud800")) == 64

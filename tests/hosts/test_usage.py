@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.host import stamps, usage
+from hooks.utils.hosts.claude_code import stamps, usage
 
 from .lines import Lines
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 
-from ..edges import files
+from ...edges import files
+from ...policy.tools import ASK, PLAN
 from . import entries
 from .stamps import seconds_of
+from .tools import TOOLS
 from .usage import TAIL_BYTES, usage_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..policy.conversation import Usage
+    from ...policy.conversation import Usage
     from .entries import Entry
 
 # Tools that wait for the user.
-ASKING = ("AskUserQuestion", "ExitPlanMode")
+ASKING = (TOOLS.first(ASK), TOOLS.first(PLAN))
 
 
 class Moment:
@@ -47,7 +49,7 @@ def moments(found: Iterable[Entry]) -> list[Moment]:
     known: set[str] = set()
     last_at, again = 0.0, False
     for entry in found:
-        if not isinstance(entry.get("uuid"), str) or entry.get("isSidechain"):
+        if not isinstance(entry.get("uuid"), str) or entries.is_side(entry):
             continue
         at = seconds_of(entry.get("timestamp"))
         if entry.get("type") == "assistant" and is_answer(entry):

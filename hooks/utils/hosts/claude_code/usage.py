@@ -9,19 +9,20 @@ from __future__ import annotations
 import os
 from sys import intern
 
-from ..edges import files
-from ..edges.codec import loads
-from ..policy.conversation import Usage
-from ..policy.models import LONG_MARK, WINDOW_TOKENS
+from ...edges import files
+from ...edges.codec import loads
+from ...policy.conversation import Usage
+from ...policy.models import LONG_MARK, WINDOW_TOKENS
 from .stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-    from ..policy.models import Model
-    from ..policy.ruleset import Ruleset
-    from ..policy.shapes import WindowSource
+    from ...policy.models import Model
+    from ...policy.ruleset import Ruleset
+    from ...policy.shapes import WindowSource
 
 TAIL_BYTES = 512 * 1024
 # A request larger than this many times the size at which Claude Code compacted shows that the window has grown since.
@@ -133,8 +134,9 @@ def _window_then(model: Model, at: float) -> int:
     return model.window_before if model.window_before and 0 < at < seconds_of(model.window_since + "T00:00:00Z") else model.window
 
 
-def compacted_at(metadata: object) -> int:
-    """Tokens at which Claude Code compacted a session by itself, from the metadata of the boundary; 0 where a person asked for it."""
+def compacted_at(boundary: Mapping[str, Any]) -> int:
+    """Tokens at which Claude Code compacted a session by itself, from the entry of the boundary; 0 where a person asked for it."""
+    metadata = boundary.get("compactMetadata")
     if not isinstance(metadata, dict) or metadata.get("trigger") != "auto":
         return 0
     return _count(metadata.get("preTokens"))

@@ -6,11 +6,11 @@ changed (a script, a subagent) it may not know: what was read of them stays.
 
 from __future__ import annotations
 
-from ..policy.calls import Call
-from ..policy.masking import mask
-from ..policy.parts import UNKNOWN, normal_path
+from .calls import Call
+from .masking import mask
+from .parts import UNKNOWN, normal_path
+from .tools import EDITS
 
-_EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 # Options of `git commit` that take the next word; of a cluster of letters what follows one of these is its value.
 _VALUES = frozenset(
     "--message --file --author --date --template --fixup --squash --reuse-message --reedit-message --cleanup --trailer".split()
@@ -37,17 +37,15 @@ class Commits:
         cwd, self.cwd = self.cwd or call.cwd, call.cwd or self.cwd
         if call.outcome.error:
             return None
-        if call.tool in _EDIT_TOOLS:
-            path = call.tool_input.get("file_path") or call.tool_input.get("notebook_path")
-            if isinstance(path, str):
-                self.changed[_path(path, cwd)] = None
+        if call.operation in EDITS:
+            if call.path:
+                self.changed[_path(call.path, cwd)] = None
             return None
-        command = call.tool_input.get("command")
-        return self._line(command, cwd, text) if isinstance(command, str) and "git" in command else None
+        return self._line(call.command, cwd, text) if "git" in call.command else None
 
     def _line(self, command: str, cwd: str, text: str) -> list[str] | None:
-        from ..policy.classify import COMMAND_CHARS
-        from ..policy.commandline import bash
+        from .classify import COMMAND_CHARS
+        from .commandline import bash
 
         made: list[str] | None = None
         for action in bash.actions(command[:COMMAND_CHARS], cwd):

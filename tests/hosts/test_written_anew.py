@@ -6,13 +6,14 @@ import json
 
 import pytest
 
-from hooks.utils.host import branch, transcript
+from hooks.utils.hosts.claude_code import transcript
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.messages import NO_RESULT
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.stubs import folded
 from hooks.utils.state import rebuild
-from tests.host.lines import Lines
+from tests.hosts.lines import Lines
 
 GONE = placeholder("Bash npm test", "a newer one follows", "abcd2345")
 OTHER = placeholder("Bash npm test", "old", "bcde3456")
@@ -71,7 +72,7 @@ def path_of(lines: Anew, tmp_path) -> str:
 
 
 def rebuilt(lines: Anew, tmp_path, original=None):
-    return rebuild.rebuild(path_of(lines, tmp_path), [], lambda profile: Ruleset.from_config({}, profile), original=original)
+    return rebuild.rebuild(path_of(lines, tmp_path), [], lambda profile: Ruleset.from_config({}, TOOLS, profile), original=original)
 
 
 def live(lines: Anew, tmp_path) -> list[str]:
@@ -154,14 +155,14 @@ def test_a_call_that_was_interrupted_has_its_result_from_then_on(lines, tmp_path
 
 
 def test_nothing_of_it_is_doubted(once, tmp_path):
-    found = branch.index(path_of(once, tmp_path))
+    found = transcript.index(path_of(once, tmp_path))
     assert (found.doubts, found.doubled, found.abandoned, found.compactions) == ([], set(), 0, 1)
     assert found.calls == {"t1", "t2", "t3"}
 
 
 def test_a_result_that_stands_twice_with_no_compaction_between_is(once, tmp_path):
     once.result("t3", "c2")
-    assert branch.index(path_of(once, tmp_path)).doubled == {"t3"}
+    assert transcript.index(path_of(once, tmp_path)).doubled == {"t3"}
 
 
 def test_requests_are_those_that_were_made(once, tmp_path):
@@ -301,4 +302,4 @@ def test_a_subagents_own_file_is_read_like_any_other(once, tmp_path):
         entry["isSidechain"] = True
     assert live(once, tmp_path) == ["t2", "t3"]
     assert handles(once, tmp_path) == {"t1": "abcd2345"}
-    assert branch.index(path_of(once, tmp_path)).doubled == set()
+    assert transcript.index(path_of(once, tmp_path)).doubled == set()

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.handlers import context_monitor, pre_compact, session_start
-from hooks.utils.host import usage
+from hooks.utils.hosts.claude_code import usage
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import session
@@ -46,12 +47,12 @@ HAIKU, OPUS_46, OPUS = "claude-haiku-4-5-20251001", "claude-opus-4-6", "claude-o
     ],
 )  # fmt: skip
 def test_the_window_is_believed_in_this_order(model, at, configured, facts, compacted, newest, expected):
-    rules = Ruleset.from_config({**SHIPPED, "window_tokens": configured})
+    rules = Ruleset.from_config({**SHIPPED, "window_tokens": configured}, TOOLS)
     assert usage.window_of(rules, facts, Usage(newest, at, model), compacted=compacted) == expected
 
 
 def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
-    rules = Ruleset.from_config(SHIPPED)
+    rules = Ruleset.from_config(SHIPPED, TOOLS)
     assert usage.window_of(rules, {"model": HAIKU}, Usage(50_000, IN_MAY, OPUS)) == (200_000, "model")
 
 
@@ -59,7 +60,7 @@ def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
                                  {"trigger": "manual", "preTokens": 168_000}, {"trigger": ["auto"], "preTokens": 168_000},
                                  {"trigger": "auto", "preTokens": -5}, {"trigger": "auto", "preTokens": True}])  # fmt: skip
 def test_a_boundary_that_does_not_tell_of_a_full_context_tells_nothing(odd):
-    assert usage.compacted_at(odd) == 0
+    assert usage.compacted_at({"compactMetadata": odd}) == 0
 
 
 def _compacted(folder: Path, trigger: str) -> Written:

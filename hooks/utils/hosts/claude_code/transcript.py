@@ -1,20 +1,31 @@
-"""What a transcript holds: which entries, calls and results belong to the active branch, and what of the file is not understood.
+"""The active branch of a transcript: which entries, calls and results belong to it, and its events in the order of completion.
 
 The context is the chain from the last entry to the root (chain.py); parallel calls hang off it, so the results of every tool_use of an
-assistant message on the chain belong to it.
+assistant message on the chain belong to it. A transcript is read twice, a line at a time: `index` learns what belongs to the branch, a
+`Reader` goes through the contents.
 """
 
 from __future__ import annotations
 
+import json
 from array import array
 
-from ..edges import files
-from ..edges.system import os
+from ...edges import files
+from ...edges.system import os
+from ...policy.commits import Commits
+from ...policy.events import Call, Compacted, Prompted
+from ...policy.placeholder import handle_in
+from . import calls, entries, usage
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
+from .stamps import seconds_of
+from .tools import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from .entries import Entry
 
 _DOUBTS = 5  # more tell nothing new
@@ -107,8 +118,8 @@ def index(path: str) -> Index:
                 continue
             cwd = cwd or entry.get("cwd")
             version = entry.get("version") or version
-            _learn(entry, found, results[bool(entry.get("isSidechain"))], carried)
-            if isinstance(entry.get("uuid"), str) and chains[bool(entry.get("isSidechain"))].add(entry, found.size):
+            _learn(entry, found, results[entries.is_side(entry)], carried)
+            if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, found.size):
                 found.doubt(f"line {number}: an entry stands in it twice")
     # A subagent's file holds nothing but a side chain.
     _follow(chains[not chains[0].keys], found)
@@ -143,7 +154,7 @@ def _tells(entry: Entry) -> bool:
 def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> None:
     if entry.get("type") == "user":
         ids = [block["tool_use_id"] for block in blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
-        since = carried.since[bool(entry.get("isSidechain"))]
+        since = carried.since[entries.is_side(entry)]
         for id in ids:
             if id in since:
                 found.doubled.add(id)
@@ -172,3 +183,98 @@ def _follow(chain: Chain, found: Index) -> None:
 def _version(value: object) -> tuple[int, ...]:
     numbers = [part for part in value.split(".") if part.isdigit()] if isinstance(value, str) else []
     return tuple(map(int, numbers[:3])) or (0,)
+
+
+class Reader:
+    """Turns entries into what happened on the active branch. Feed it every entry of `entries.read`, in order.
+
+    `original(handle)` gives the content that a placeholder stands for, as JSON text, or None where it is not known; `cleared` fills
+    with id -> handle of the results that placeholders stand for.
+    """
+
+    __slots__ = ("cleared", "commits", "index", "original", "pending", "seen")
+
+    def __init__(self, index: Index, original: Callable[[str], str | None] | None = None) -> None:
+        self.commits = Commits()
+        self.index = index
+        self.original = original
+        self.pending: dict = {}  # tool_use id -> (name of the tool, input) of calls whose result has not come yet
+        self.seen: set = set()  # ids of calls whose result has come: a repeated one counts once
+        self.cleared: dict = {}
+
+    def events(self, entry: Entry) -> list[Call | Prompted | Compacted]:
+        """What an entry tells of: calls, a prompt, a compaction."""
+        kind = entry.get("type")
+        if kind == "assistant":
+            for block in blocks_of(entry):
+                if block.get("type") == "tool_use" and isinstance(block.get("id"), str) and block["id"] in self.index.calls:
+                    tool_input = block.get("input")
+                    self.pending[block["id"]] = (str(block.get("name") or ""), tool_input if isinstance(tool_input, dict) else {})
+            return []
+        told: list = []
+        if kind == "user":
+            for block in blocks_of(entry):
+                id = block.get("tool_use_id")
+                if block.get("type") != "tool_result" or id is None or id not in self.pending:
+                    continue
+                if id in self.seen:
+                    if entry.get("uuid") in self.index.chain:  # else on a branch that a rewind has left
+                        self._again(id, block.get("content"))
+                    continue
+                self.seen.add(id)
+                told.append(self.call_of(entry, block, self.pending.pop(id)))
+            if entry.get("uuid") in self.index.chain and entries.is_prompt(entry):
+                told.append(Prompted(seconds_of(entry.get("timestamp"))))
+        elif is_compaction(entry) and entry.get("uuid") in self.index.chain:
+            kept, tokens = self.index.kept.get(entry["uuid"], ()), usage.compacted_at(entry)
+            told.append(Compacted(seconds_of(entry.get("timestamp")), kept, tokens))
+        return told
+
+    def _again(self, id: str, content: object) -> None:
+        """A result is written down anew, behind a compaction: as it was, or as a placeholder."""
+        del self.pending[id]
+        handle = handle_in(content)
+        if handle:
+            self.cleared[id] = handle
+        else:
+            self.cleared.pop(id, None)
+
+    def call_of(self, entry: Entry, block: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Call:
+        """The completed call that a result block tells of; `call` is its (tool, input)."""
+        tool, tool_input = TOOLS.of(call[0]), call[1]
+        structure = entry.get("toolUseResult")
+        text, images = calls.text_of_blocks(self._content(block))
+        if block.get("is_error") is True:
+            outcome = calls.outcome_of_error(structure if isinstance(structure, str) and structure.startswith("Error: ") else text)
+        elif isinstance(structure, (dict, list)):
+            outcome = calls.outcome_of(tool, tool_input, structure)
+        else:
+            outcome = calls.outcome_of_text(tool, tool_input, text)
+            outcome.image_tokens += images
+        prompt, cwd = entry.get("promptId"), entry.get("cwd")
+        made = Call(
+            block["tool_use_id"], tool, tool_input, outcome, seconds_of(entry.get("timestamp")), cwd if isinstance(cwd, str) else "",
+            prompt if isinstance(prompt, str) else None,
+        )  # fmt: skip
+        made.committed = self.commits.files_of(made, text)
+        return made
+
+    def _content(self, block: dict[str, Any]) -> object:
+        """The content of a result, or what stood there before a placeholder took its place."""
+        content = block.get("content")
+        handle = handle_in(content)
+        if not handle:
+            return content
+        self.cleared[block["tool_use_id"]] = handle
+        known = self.original(handle) if self.original else None
+        try:
+            return content if known is None else json.loads(known)
+        except ValueError:
+            return content
+
+
+def events_of(path: str, found: Index | None = None) -> list[Call | Prompted | Compacted]:
+    """Everything that happened on the active branch of a transcript, as events in the order of the lines."""
+    found = found or index(path)
+    reader = Reader(found)
+    return [event for entry in entries.read(path, found.size) for event in reader.events(entry)]

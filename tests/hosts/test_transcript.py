@@ -6,7 +6,8 @@ import tracemalloc
 
 import pytest
 
-from hooks.utils.host import branch, entries, stamps, transcript
+from hooks.utils.hosts.claude_code import entries, stamps, transcript
+from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
 
@@ -24,7 +25,9 @@ def ids(lines: Lines, tmp_path) -> list[str]:
 
 def rebuilt(lines: Lines, tmp_path, journal=()):
     config = {"tiers": {"session": {"expiry_events": ["supersede", "session_end"]}}}
-    return rebuild.rebuild(lines.write(tmp_path / "t.jsonl"), list(journal), lambda profile: Ruleset.from_config(config, profile)).state
+    return rebuild.rebuild(
+        lines.write(tmp_path / "t.jsonl"), list(journal), lambda profile: Ruleset.from_config(config, TOOLS, profile)
+    ).state
 
 
 def test_results_of_a_plain_session_come_in_the_order_of_their_lines(lines, tmp_path):
@@ -163,7 +166,7 @@ def test_truncated_foreign_and_broken_lines_are_passed_over_and_counted(lines, t
             b'{"type":"user","message":{"content":[3]}}\n{"ty'
         )
     assert [event.id for event in transcript.events_of(str(path)) if event.name == "call"] == ["t1"]
-    assert branch.index(str(path)).bad == 4
+    assert transcript.index(str(path)).bad == 4
 
 
 def test_a_repeated_result_counts_once(lines, tmp_path):
@@ -230,14 +233,14 @@ def test_journal_entries_stand_where_they_belong(lines, tmp_path):
 # --- what a rewrite must know -----------------------------------------------------------------------------------------------------
 
 
-def index(lines: Lines, tmp_path) -> branch.Index:
-    return branch.index(lines.write(tmp_path / "t.jsonl"))
+def index(lines: Lines, tmp_path) -> transcript.Index:
+    return transcript.index(lines.write(tmp_path / "t.jsonl"))
 
 
 def doubts(path, *more: bytes) -> list[str]:
     with path.open("ab") as file:
         file.write(b"".join(more))
-    return branch.index(str(path)).doubts
+    return transcript.index(str(path)).doubts
 
 
 def test_a_transcript_of_the_host_leaves_no_doubt(lines, tmp_path):
@@ -284,7 +287,7 @@ def test_a_last_line_that_is_whole_but_for_its_newline_is_no_doubt(lines, tmp_pa
     path = tmp_path / "t.jsonl"
     lines.write(path)
     assert doubts(path, line) == []
-    found = branch.index(str(path))
+    found = transcript.index(str(path))
     assert (found.torn, found.bad, found.size) == (False, 0, path.stat().st_size)
 
 
@@ -313,9 +316,9 @@ def test_what_is_odd_on_a_rewound_branch_or_before_a_compaction_is_no_doubt(line
 def test_a_broken_file_does_not_fill_the_memory_with_doubts(lines, tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"nonsense\n" * 1_000)
-    assert 1 <= len(branch.index(str(path)).doubts) <= 10
+    assert 1 <= len(transcript.index(str(path)).doubts) <= 10
     path.write_bytes(b'{"type":"user","uuid":"u1","parentUuid":null}\n' * 1_000)
-    assert 1 <= len(branch.index(str(path)).doubts) <= 10
+    assert 1 <= len(transcript.index(str(path)).doubts) <= 10
 
 
 def test_ids_of_results_in_several_lines_are_doubled(lines, tmp_path):
@@ -398,7 +401,7 @@ def test_a_placeholder_counts_as_what_it_stands_for(lines, tmp_path):
     lines.entries[2]["message"]["content"][0]["content"] = "[PopKit cleared Bash npm test (old). To see it: popkit restore abcd2345]"
     original = {"abcd2345": '"' + "a result of several words\\n" * 20 + '"'}.get
     state = rebuild.rebuild(
-        lines.write(tmp_path / "t.jsonl"), [], lambda profile: Ruleset.from_config({}, profile), original=original
+        lines.write(tmp_path / "t.jsonl"), [], lambda profile: Ruleset.from_config({}, TOOLS, profile), original=original
     ).state
     assert state.expired["t1"].cleared == "abcd2345"
     assert state.expired["t1"].tokens == whole.expired["t1"].tokens
@@ -422,7 +425,7 @@ def test_memory_follows_the_longest_line_and_not_the_file(lines, tmp_path):
     size, longest = (tmp_path / "t.jsonl").stat().st_size, max(map(len, (tmp_path / "t.jsonl").read_bytes().split(b"\n")))
     tracemalloc.start()
     try:
-        found = branch.index(path)
+        found = transcript.index(path)
         for _ in entries.read(path, found.size):
             pass
         _, peak = tracemalloc.get_traced_memory()

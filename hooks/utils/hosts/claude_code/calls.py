@@ -1,4 +1,6 @@
-"""What the engine needs to know of a tool's result, from the host's structured response or from the text that the model got.
+"""Completed calls as the engine takes them, from hook payloads, and their outcomes, from the host's structure or from the model's text.
+
+Payloads come from outside: any field may be missing or of any type.
 
 Both forms of one result give the same Outcome wherever that is possible: hooks see the structure, a subagent's transcript has the
 text alone, and live state must equal replay.
@@ -6,28 +8,90 @@ text alone, and live state must equal replay.
 
 from __future__ import annotations
 
-from ..edges.codec import dumps
-from ..edges.system import sha256
-from ..policy.calls import Outcome
-from ..policy.estimate import estimate_tokens, image_tokens, wide_chars
+from ...edges import home
+from ...edges.codec import dumps
+from ...edges.system import sha256
+from ...policy.calls import Call, Outcome, text_in
+from ...policy.estimate import image_tokens, wide_chars
+from ...policy.tools import EDITS, FIND, READ, SEARCH, Tool
+from .tools import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# What stands before and behind the folder of our command, for which a command of the model's is run.
+_OURS, _THEN = "PATH='", "' && "
 HASH_CHARS = 32
 # How much of an output's end is looked at for its verdict.
 TAIL_CHARS = 4_000
 # What stands in the context of an output that the host has moved to a file: a notice and the first 2 kB.
-# Of the signature of a block of thinking: what it has beside the sealed text (characters), and characters of that text to a token.
-_SEAL_CHARS = 235
-_SEALED_CHARS_PER_TOKEN = 2.7
 _PERSISTED_CHARS = 2_300
 # A Read without a limit returns at most this many lines.
 _READ_LINES = 2_000
 _NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
-_ACKS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+
+
+def text(payload: dict[str, Any], name: str) -> str:
+    """A text field of a payload, "" when it is none."""
+    value = payload.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def call_of(payload: dict[str, Any], now: float) -> Call | None:
+    """The completed call that a PostToolUse or PostToolUseFailure payload tells of; None when it names none."""
+    id, name = text(payload, "tool_use_id"), text(payload, "tool_name")
+    if not id or not name:
+        return None
+    tool = TOOLS.of(name)
+    tool_input = payload.get("tool_input")
+    tool_input = _as_asked(tool_input) if isinstance(tool_input, dict) else {}
+    if payload.get("hook_event_name") == "PostToolUseFailure":
+        outcome = outcome_of_error(text(payload, "error"))
+    else:
+        outcome = outcome_of(tool, tool_input, payload.get("tool_response"))
+    prompt = payload.get("prompt_id")
+    return Call(id, tool, tool_input, outcome, now, text(payload, "cwd"), prompt if isinstance(prompt, str) else None)
+
+
+def run_as_ours(command: str) -> str:
+    """The shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where our folder's name
+    cannot stand there. The words of the model stay in it as they are: the user's own rules against `popkit` look for them."""
+    folder = home.plugin_root() + "/bin"
+    return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
+
+
+def _as_asked(tool_input: dict[str, Any]) -> dict[str, Any]:
+    """The input as the transcript has it: the host tells hooks the command that it ran for it."""
+    command = tool_input.get("command")
+    if isinstance(command, str) and command.startswith(_OURS):
+        begin = run_as_ours("")
+        if begin and command.startswith(begin):
+            return {**tool_input, "command": command[len(begin) :]}
+    return tool_input
+
+
+def commits(call: Call) -> bool:
+    """Whether a call made a git commit."""
+    command = call.command
+    if call.outcome.error or "commit" not in command or "git" not in command:
+        return False
+    from ...policy.commandline import bash
+
+    return any(action.commits for action in bash.actions(command, call.cwd))
+
+
+def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | None:
+    """The files in the commit that a call made, asked of git; None where git cannot say."""
+    from ...edges import git
+
+    response = payload.get("tool_response")
+    output = response.get("stdout") if isinstance(response, dict) else response
+    return git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", now)
+
+
+# --- outcomes -------------------------------------------------------------------------------------------------------------------
 
 
 def hash_content(text: str) -> str:
@@ -35,14 +99,14 @@ def hash_content(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def outcome_of(tool: str, tool_input: dict[str, Any], response: object) -> Outcome:
+def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outcome:
     """The outcome of a successful call from the host's structured response (a string counts as the text itself)."""
     if isinstance(response, str):
         return outcome_of_text(tool, tool_input, response)
-    if tool == "Read" and isinstance(response, dict):
+    if tool.operation == READ and isinstance(response, dict):
         return _read(response)
-    if tool in _ACKS:
-        return _ack(tool_input)
+    if tool.operation in EDITS:
+        return _ack(tool, tool_input)
     text, images = _shown(tool, response)
     return _outcome(text, images)
 
@@ -63,16 +127,16 @@ def outcome_of_error(error: str) -> Outcome:
     return outcome
 
 
-def outcome_of_text(tool: str, tool_input: dict[str, Any], text: str) -> Outcome:
+def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcome:
     """The outcome of a successful call from the text that the model got."""
-    if tool in _ACKS:
-        return _ack(tool_input)
-    if tool == "Read":
+    if tool.operation in EDITS:
+        return _ack(tool, tool_input)
+    if tool.operation == READ:
         return _read_text(tool_input, text)
     text = text.strip("\n")
     if text in _NOTHING:
         text = ""
-    if tool in ("Grep", "Glob") and text.startswith("Found "):
+    if tool.operation in (SEARCH, FIND) and text.startswith("Found "):
         text = text.partition("\n")[2]
     return _outcome(text, 0)
 
@@ -84,9 +148,8 @@ def _outcome(text: str, images: int) -> Outcome:
     return Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
 
 
-def _ack(tool_input: dict[str, Any]) -> Outcome:
-    path = tool_input.get("file_path") or tool_input.get("notebook_path")
-    return Outcome(chars=60 + (len(path) if isinstance(path, str) else 0))
+def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:
+    return Outcome(chars=60 + len(text_in(tool_input, *tool.paths)))
 
 
 def _read(response: dict[str, Any]) -> Outcome:
@@ -146,7 +209,7 @@ def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
     return _read_outcome("\n".join(content), first, len(content), first == 1 and not narrowed and len(content) < _READ_LINES)
 
 
-def _shown(tool: str, response: object) -> tuple:
+def _shown(tool: Tool, response: object) -> tuple:
     """(text, image tokens) that a response puts into the context."""
     if isinstance(response, list):
         return _blocks(response)
@@ -159,7 +222,7 @@ def _shown(tool: str, response: object) -> tuple:
     if isinstance(response.get("stdout"), str):
         err = response.get("stderr")
         return (response["stdout"].strip("\n") + ("\n" + err if isinstance(err, str) and err.strip() else "")), 0
-    if isinstance(response.get("content"), str) and tool == "Grep" and response["content"]:
+    if isinstance(response.get("content"), str) and tool.operation == SEARCH and response["content"]:
         return response["content"], 0
     if isinstance(response.get("content"), list):
         return _blocks(response["content"])
@@ -187,24 +250,6 @@ def _blocks(blocks: list[Any]) -> tuple[str, int]:
 def text_of_blocks(content: object) -> tuple[str, int]:
     """(text, image tokens) of a tool_result's content, a string or a list of blocks."""
     return (content, 0) if isinstance(content, str) else _blocks(content) if isinstance(content, list) else ("", 0)
-
-
-def thinking_tokens(block: dict[str, Any]) -> int:
-    """Estimated tokens of a block of thinking, 0 for any other. A signature (or the `data` of what is redacted) holds the whole of it,
-    sealed, in base64; the text beside it may be a summary, or empty. So it is the larger of what either tells
-    (`benchmarks/thinking_tokens.py`)."""
-    if block.get("type") not in ("thinking", "redacted_thinking"):
-        return 0
-    sealed, text = block.get("signature") or block.get("data"), block.get("thinking")
-    chars = max(0, len(sealed) - _SEAL_CHARS) * 3 // 4 if isinstance(sealed, str) else 0
-    return max(round(chars / _SEALED_CHARS_PER_TOKEN), estimate_tokens(text) if isinstance(text, str) else 0)
-
-
-def said_tokens(block: dict[str, Any]) -> int:
-    """Estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
-    if isinstance(block.get("text"), str):
-        return estimate_tokens(block["text"])
-    return estimate_tokens(dumps_or_nothing(block.get("input")), "markup") if block.get("type") == "tool_use" else 0
 
 
 def dumps_or_nothing(value: object) -> str:

@@ -3,12 +3,15 @@
 git's own layout (gitrepository-layout(5), git-worktree(1)): `.git` is a folder, or a file that leads to one; a worktree's has a `commondir`
 that leads to the repository, where the configuration names its `origin`. A folder that is gone, or was another machine's, is told by its
 path alone, and by how Claude Code and others lay out the worktrees that they make.
+
+What a folder says of itself (its origin, where its `.git` leads) is a claim: anybody can write that into a folder. `are_one` asks for
+proof, which only the repository gives: it lists its linked worktrees (worktrees/<id>/gitdir). Submodules and clones cannot be proved.
 """
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.system import absolute, os, parent_of, sha256
+from . import files
+from .system import absolute, os, parent_of, sha256
 
 # A path has no more folders, a `.git` file and what it leads to are a line, and a configuration ends somewhere.
 _DEEPEST = 64
@@ -19,7 +22,7 @@ _ORIGINS = 4
 _LONGEST_PATH = 4_096
 _NAME_CHARS = 40
 _HASH_CHARS = 12
-_KIND, _FOLDER = 0o170000, 0o040000
+_KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
 # Where worktrees are kept: below the folder that they are of, and apart, by its name.
 _BELOW = ("/.claude/worktrees/", "/.worktrees/")
 _APART = ("/.claude-worktrees/", "/.cursor/worktrees/", "/conductor/workspaces/")
@@ -217,3 +220,60 @@ def _real(path: str) -> str:
         return realpath(path) if isabs(path) else path
     except (OSError, ValueError):
         return path
+
+
+# --- proof ----------------------------------------------------------------------------------------------------------------------
+
+
+def are_one(one: str, other: str) -> bool:
+    """Whether the tops of two checkouts are the same folder, or both provably belong to one repository."""
+    if one == other or _is_same_folder(one, other):
+        return True
+    mine, theirs = _proved_repository(one), _proved_repository(other)
+    return bool(mine and theirs) and _is_same_folder(mine, theirs)
+
+
+def _proved_repository(top: str) -> str:
+    """The folder of the repository that a checkout provably belongs to; "" for none."""
+    from os.path import realpath
+
+    try:
+        top = realpath(top)
+        dot_git = top + "/.git"
+        kind = os.lstat(dot_git).st_mode & _KIND  # a link is no proof
+        if kind == _FOLDER:
+            return dot_git
+        return _listed_in(top, realpath(_target_of(top, _git_line(dot_git, "gitdir:")))) if kind == _REGULAR else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _listed_in(top: str, git_folder: str) -> str:
+    """The repository that lists `top` as a worktree in `git_folder`; "" where none does."""
+    from os.path import realpath
+
+    common = realpath(_target_of(git_folder, _git_line(git_folder + "/commondir")))
+    back = _target_of(git_folder, _git_line(git_folder + "/gitdir"))
+    listed = parent_of(git_folder) == common + "/worktrees" and back.endswith("/.git") and _is_same_folder(parent_of(back), top)
+    return common if listed else ""
+
+
+def _git_line(path: str, begins: str = "") -> str:
+    """What stands in a file of git's behind its beginning; ValueError for another file."""
+    line = (files.read_text(path, _LINE_BYTES) or "").strip("\r\n ")
+    if not line.startswith(begins) or len(line) == len(begins) or "\0" in line:
+        raise ValueError("no file of git's: " + path)
+    return line[len(begins) :].strip(" ")
+
+
+def _target_of(folder: str, path: str) -> str:
+    return path if path.startswith("/") or path[1:3] in (":\\", ":/") else folder + "/" + path
+
+
+def _is_same_folder(one: str, other: str) -> bool:
+    """Whether two paths are one folder, whatever they are called: a link, another case where the disk knows none."""
+    try:
+        mine, theirs = os.stat(one), os.stat(other)
+    except (OSError, ValueError):
+        return False
+    return (mine.st_dev, mine.st_ino) == (theirs.st_dev, theirs.st_ino) and mine.st_mode & _KIND == _FOLDER

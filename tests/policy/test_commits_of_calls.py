@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.host import responses
-from hooks.utils.host.commits import Commits
+from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.events import Call
 
 
@@ -16,8 +17,8 @@ class Told:
         self.commits = Commits()
 
     def call(self, tool: str, tool_input: dict, text: str = "done", failed: bool = False, cwd: str = "/p") -> list | None:
-        outcome = responses.outcome_of_error(text) if failed else responses.outcome_of_text(tool, tool_input, text)
-        return self.commits.files_of(Call("T", tool, tool_input, outcome, cwd=cwd), text)
+        outcome = calls.outcome_of_error(text) if failed else calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+        return self.commits.files_of(Call("T", TOOLS.of(tool), tool_input, outcome, cwd=cwd), text)
 
     def edit(self, *paths: str) -> None:
         for path in paths:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 
-from ..edges import files
+from ...edges import files
+from ...policy.estimate import estimate_tokens
+from .calls import dumps_or_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +101,22 @@ def blocks_of(entry: Entry) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
+def is_side(entry: Entry) -> bool:
+    """Whether an entry is of a subagent."""
+    return bool(entry.get("isSidechain"))
+
+
+def parent_of(entry: Entry) -> str | None:
+    """The uuid of the entry that one follows; None for the first, "" where it does not say."""
+    parent: str | None = entry.get("parentUuid", "")
+    return parent
+
+
+def is_summary(entry: Entry) -> bool:
+    """Whether an entry is what a compaction left of the conversation before it."""
+    return bool(entry.get("isCompactSummary"))
+
+
 def is_compaction(entry: Entry) -> bool:
     """Whether an entry is the boundary of a compaction."""
     return entry.get("subtype") == "compact_boundary"
@@ -113,3 +131,10 @@ def is_prompt(entry: Entry) -> bool:
     if isinstance(content, str):
         return not content.startswith(("<local-command", "<command-name>", "<bash-", "<task-notification>", "Caveat:"))
     return any(block.get("type") in ("text", "image") for block in blocks_of(entry))
+
+
+def said_tokens(block: dict[str, Any]) -> int:
+    """Estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
+    if isinstance(block.get("text"), str):
+        return estimate_tokens(block["text"])
+    return estimate_tokens(dumps_or_nothing(block.get("input")), "markup") if block.get("type") == "tool_use" else 0
