@@ -33,7 +33,7 @@ from popkit_retention.context.build_types import Provider  # noqa: E402
 from popkit_retention.context.service import Caller, Request  # noqa: E402
 from popkit_retention.context.usage_log import DatabaseLog  # noqa: E402
 from popkit_retention.usage import budgets  # noqa: E402
-from popkit_retention.usage.opening import open_store  # noqa: E402
+from popkit_retention.usage.database import open_store  # noqa: E402
 from popkit_retention.usage.records import CLIENT, Snapshot, Tokens, Used, month_of  # noqa: E402
 from tests import debian  # noqa: E402
 from tests.context import postgresql  # noqa: E402

@@ -16,7 +16,7 @@ import pytest
 from hooks.utils import archive
 from hooks.utils.archive.holds import ITEM, Hold, add_hold
 from popkit_retention.cli.main import main
-from popkit_retention.governance.folder import Folder
+from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
 from tests.archive.written import CHAIN, content, fill, new, tamper
 from tests.paths import PYTHONPATH

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from hooks.utils import text
 from popkit_retention import extras
 from popkit_retention.cli import budget_command, budget_settings, main
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.report import report
 from popkit_retention.views import budget as views
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.usage.homes import House, answer, append
-from tests.usage.made import NOW, used
+from tests.usage.records import NOW, used
 
 GOLDENS = Path(__file__).parent / "goldens" / "budget"
 SUM = {

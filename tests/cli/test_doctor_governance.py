@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from hooks.utils.edges import files
-from popkit_retention.governance.folder import Folder
+from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S

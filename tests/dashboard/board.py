@@ -8,9 +8,9 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from popkit_retention.dashboard.app import application
-from popkit_retention.dashboard.desk import Desk
+from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import CLIENT, Tokens, Used
 from tests.reclaim.shops import SESSION, Shop, worked
 
@@ -31,8 +31,8 @@ class Board:
 
     def restart(self) -> None:
         """The same home, served anew."""
-        self.desk = Desk({**self.shop.environ(), **self.environ}, lambda: self.shop.at)
-        self.app = application(self.desk, self.access, "1.2.3", *([str(self.page)] if self.page else []))
+        self.app_state = AppState({**self.shop.environ(), **self.environ}, lambda: self.shop.at)
+        self.app = application(self.app_state, self.access, "1.2.3", *([str(self.page)] if self.page else []))
         self.client = self.visitor(authorization="Bearer a-token")
 
     def visitor(self, **headers: str) -> TestClient:

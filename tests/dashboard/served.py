@@ -7,7 +7,7 @@ import socket
 import threading
 from pathlib import Path
 
-from popkit_retention.dashboard import serving
+from popkit_retention.dashboard import server
 from popkit_retention.dashboard.security import Access
 from tests.dashboard.board import Board
 from tests.patience import HANG_S, until
@@ -18,11 +18,11 @@ class Served(Board):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.sockets, _ = serving.bound(0)
+        self.sockets, _ = server.bound(0)
         self.port = self.sockets[0].getsockname()[1]
         self.access = Access(self.port, "a-token", "a-second-token", "a-secret")
         self.restart()
-        self.server = serving.server_of(self.app)
+        self.server = server.server_of(self.app)
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
         until(lambda: self.server.started, "the server")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.memory_place import Place
-from popkit_retention.dashboard.changes import STATS_S
-from popkit_retention.dashboard.history import MOST_TOLD
+from popkit_retention.dashboard.changes import MOST_TOLD, STATS_S
 from tests.dashboard.board import Board, book
 from tests.dashboard.served import Served
 from tests.patience import until

@@ -47,5 +47,5 @@ def test_schemathesis_finds_nothing(served: Served, count, tmp_path: Path, capsy
     with capsys.disabled():
         print("\nschemathesis:", re.sub(r"\s+", " ", done.stdout.partition(" SUMMARY ")[2].strip("= \n")))
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
-    assert served.desk.failed == 0
+    assert served.app_state.failed == 0
     assert not (served.shop.home / "hooks.log").exists()

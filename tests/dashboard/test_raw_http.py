@@ -21,7 +21,7 @@ def _assert_sound(served: Served, answer: bytes, sent: bytes) -> None:
     assert not [status for status in _statuses(answer) if status >= 500], (sent, answer)
     for trace in (b"Traceback", b'File "', b".py", b"root:x:"):
         assert trace not in answer, (sent, answer)
-    assert served.desk.failed == 0, sent
+    assert served.app_state.failed == 0, sent
     assert _statuses(served.raw(served.request("/api/me", "GET", "Connection: close"), goes_on=True)) == [200], "it goes on serving"
 
 

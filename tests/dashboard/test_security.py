@@ -229,7 +229,7 @@ def test_what_nobody_foresaw_is_told_as_a_failure_and_counted(board: Board) -> N
     answer = board.client.get("/api/sessions")
     assert (answer.status_code, list(answer.json())) == (500, ["error"])
     assert "time" not in answer.text
-    assert board.desk.failed == 1
+    assert board.app_state.failed == 1
     log = board.shop.home / "hooks.log"
     assert "dashboard TypeError" in log.read_text()
     assert "no time" not in log.read_text()

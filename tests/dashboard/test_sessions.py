@@ -14,7 +14,7 @@ from hooks.utils.operations import context
 from hooks.utils.reclaim import outlook
 from popkit_retention.dashboard import sessions
 from popkit_retention.dashboard.catalog import RUNS_S
-from popkit_retention.dashboard.looking import KEPT
+from popkit_retention.dashboard.context_cache import KEPT
 from tests.dashboard.board import Board
 from tests.patience import HANG_S
 from tests.reclaim.shops import LATER_S, SESSION, Talk, spoke, worked
@@ -95,7 +95,7 @@ def test_a_session_that_cannot_be_read_keeps_no_other_from_the_list_or_the_chang
     assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {SESSION, "roots"}
     assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {SESSION, "roots"}
     assert "/api/sessions/roots" in board.get("/api/changes", since=token)["changed"]
-    assert board.desk.failed == 1, "it is noted once"
+    assert board.app_state.failed == 1, "it is noted once"
 
 
 def test_the_lines_are_the_panel(board: Board) -> None:
@@ -332,7 +332,7 @@ def test_halves_of_characters_in_one_session_keep_no_other_from_being_told(board
     assert {row["id"] for row in board.get("/api/sessions")["sessions"]} == {SESSION, "broken"}
     assert board.session("broken")["session"]["context"]["model"] == "cla?ude-opus-5"
     assert board.get("/api/sessions/broken/results/1")["row"]["label"]
-    assert board.desk.failed == 0
+    assert board.app_state.failed == 0
 
 
 def test_a_session_that_vanishes_while_it_is_looked_for_is_passed_over(board: Board) -> None:
@@ -351,7 +351,7 @@ def test_a_session_that_vanishes_while_it_is_looked_for_is_passed_over(board: Bo
     comes_and_goes.start()
     try:
         for _ in range(100):
-            assert board.desk.catalog.sessions().keys() <= {folder.name for folder in folders}
+            assert board.app_state.catalog.sessions().keys() <= {folder.name for folder in folders}
     finally:
         over.set()
         comes_and_goes.join()

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import days, session
-from popkit_retention.dashboard import booking
-from popkit_retention.dashboard.others import AGAIN_S, Others
+from popkit_retention.dashboard import spending
 from popkit_retention.dashboard.problems import Unusable
+from popkit_retention.dashboard.team_sessions import AGAIN_S, TeamSessions
 from popkit_retention.usage import postgres
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import SessionUsed, Snapshot, Sum
 from tests import debian
 from tests.context import postgresql
@@ -114,16 +114,16 @@ def _knows(board: Board) -> None:
 
 def test_what_sessions_use_is_booked_while_the_dashboard_runs(board: Board) -> None:
     board.shop.configure(context={"user": "dana"})
-    assert booking.book(board.desk), "there is nothing"
+    assert spending.ingest(board.app_state), "there is nothing"
     assert not (board.shop.home / "usage.sqlite").exists()
     _knows(board)
     _answer(board, "msg_1", input_tokens=40, cache_read_input_tokens=400, cache_creation_input_tokens=60, output_tokens=7)
     assert _used(board) == []
-    assert booking.book(board.desk)
+    assert spending.ingest(board.app_state)
     (day,) = _used(board)
     assert (day["input_tokens"], day["cache_read_tokens"], day["cache_write_tokens"], day["output_tokens"]) == (40, 400, 60, 7)
     before = (board.shop.home / "usage.sqlite").stat()
-    assert booking.book(board.desk)
+    assert spending.ingest(board.app_state)
     assert (board.shop.home / "usage.sqlite").stat() == before, "nothing is written where nothing has changed"
 
 
@@ -131,24 +131,24 @@ def test_a_server_that_cannot_be_told_is_left_alone_for_a_while(board: Board) ->
     board.shop.configure(context={"user": "dana", "database": "postgresql://127.0.0.1:1/x"})
     _knows(board)
     _answer(board, "msg_1")
-    assert not booking.book(board.desk)
-    assert board.desk.failed == 0, "the page says so where it asks"
+    assert not spending.ingest(board.app_state)
+    assert board.app_state.failed == 0, "the page says so where it asks"
 
 
 def test_what_is_old_is_removed_while_the_dashboard_runs(board: Board) -> None:
-    booking.sweep(board.desk)
+    spending.sweep(board.app_state)
     assert not (board.shop.home / "usage.sqlite").exists(), "nobody has booked anything yet"
     for user, ago_days in (("dana", 0), ("erik", 401)):
         book(board, f"of-{user}", user, ago_days * 86_400 + 10)
-    booking.sweep(board.desk)
+    spending.sweep(board.app_state)
     with open_store(board.shop.environ()) as store:
         assert store.users() == ["dana"]
 
 
 def test_a_fault_while_booking_is_noted_and_harms_nothing(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(booking, "catch_up", lambda environ: 1 / 0)
-    assert not booking.book(board.desk)
-    assert board.desk.failed == 1
+    monkeypatch.setattr(spending, "catch_up", lambda environ: 1 / 0)
+    assert not spending.ingest(board.app_state)
+    assert board.app_state.failed == 1
     assert _used(board) == []
 
 
@@ -261,7 +261,7 @@ def test_while_a_database_is_asked_what_it_said_last_is_told() -> None:
             goes_on.wait(HANG_S)
         return answers.pop(0)
 
-    others = Others(ask, print)
+    others = TeamSessions(ask, print)
     until(lambda: others.known(1, 0.05), "the first answer")
     assert [each.session_id for each in others.known(2, 0.05)] == ["first"]
     assert others.problem == "", "it has yet to answer"
@@ -278,7 +278,7 @@ def test_a_question_that_came_to_nothing_is_asked_again_though_nothing_has_chang
             raise Unusable("it is locked")
         return answers.pop()
 
-    others = Others(ask, print, lambda: now[0])
+    others = TeamSessions(ask, print, lambda: now[0])
     assert others.known("as it was", None) == []
     assert others.problem
     now[0] = AGAIN_S - 0.1
@@ -318,4 +318,4 @@ def test_the_page_stands_on_a_postgresql_that_a_team_shares(
     assert board.get("/api/context/status", sessionId="theirs")["tierBreakdown"] == BREAKDOWN
     assert [day["input_tokens"] for day in _used(board)] == [1_000]
     assert not (board.shop.home / "usage.sqlite").exists()
-    board.desk.spending.close()
+    board.app_state.spending.close()

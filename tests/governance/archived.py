@@ -7,7 +7,7 @@ import json
 import random
 from pathlib import Path
 
-from tests.governance.desk import Desk
+from tests.governance.collectors import Desk
 
 LONG = b"value = 1\n" * 100
 NOISE = random.Random(1).randbytes(300)

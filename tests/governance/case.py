@@ -6,11 +6,11 @@ from collections import Counter
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
-from popkit_retention.governance import archiving, manifests
+from popkit_retention.governance import archives, manifests
 from tests.governance.collecting import at_work
-from tests.governance.desk import Desk
-from tests.governance.kept import DAY, NOW
+from tests.governance.collectors import Desk
 from tests.governance.stocks import SESSIONS, STOCKS
+from tests.governance.stored import DAY, NOW
 from tests.kit.forks import Function
 from tests.kit.kills import lay_down
 
@@ -58,5 +58,5 @@ class Case:
         with closing(STOCKS[self.kind](self.home, lambda: NOW)) as stock:
             assert stock.problems() == []
         with self.desk() as desk:
-            assert all(manifests.is_id(name) for name in archiving.names(desk.folder))
+            assert all(manifests.is_id(name) for name in archives.names(desk.folder))
             assert [path.name for path in self.home.rglob("*") if ".tmp-" in path.name] == []

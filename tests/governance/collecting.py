@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.governance.desk import Desk
+from tests.governance.collectors import Desk
 from tests.governance.stocks import STOCKS
 
 

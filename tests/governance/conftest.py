@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.governance.folder import Folder
+from popkit_retention.governance.data_folder import Folder
 from tests.governance.archived import LONG, NOISE
-from tests.governance.desk import Desk
-from tests.governance.kept import KeptDomain, Thing
+from tests.governance.collectors import Desk
+from tests.governance.stored import KeptDomain, Thing
 
 
 @pytest.fixture

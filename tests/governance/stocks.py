@@ -14,7 +14,7 @@ from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.governance.domains.rag import RagDomain
 from popkit_retention.memory.items import COMMAND, NOTE, PATH, Item
 from popkit_retention.memory.stores.sqlite import SqliteStore
-from tests.governance.kept import KeptDomain, Thing
+from tests.governance.stored import KeptDomain, Thing
 
 PROJECT = "/home/dev/shop"
 SESSIONS = ("session-1", "session-2")

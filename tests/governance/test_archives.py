@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.governance import archiving, restoring
+from popkit_retention.governance import archives, restores
 from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Content, Hold
 from popkit_retention.governance.errors import BadRequest, GovernanceError, NotThere, OnHold
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.archived import LONG, NOISE, path_of
-from tests.governance.desk import Desk
-from tests.governance.kept import NOW, KeptDomain, Thing
+from tests.governance.collectors import Desk
+from tests.governance.stored import NOW, KeptDomain, Thing
 
 
 def test_an_archive_has_a_manifest_that_anybody_can_check(desk: Desk):
@@ -53,7 +53,7 @@ def test_archives_are_private_and_no_leftover_stands_beside_them(desk: Desk):
         made = desk.archive("aaaa")
     finally:
         os.umask(before)
-    assert archiving.names(desk.folder) == [made.archive_id]
+    assert archives.names(desk.folder) == [made.archive_id]
     assert sorted(path.name for path in path_of(desk, made.archive_id).iterdir()) == [CONTENTS, MANIFEST]
     assert stat.S_IMODE(path_of(desk, made.archive_id).stat().st_mode) == 0o700
     assert [stat.S_IMODE(path_of(desk, made.archive_id, name).stat().st_mode) for name in (CONTENTS, MANIFEST)] == [0o600, 0o600]
@@ -88,14 +88,14 @@ def test_ids_that_are_unknown_or_given_twice_are_passed_over(desk: Desk):
     assert [item.id for item in made.items] == ["cccc", "aaaa"]
     with pytest.raises(NotThere, match="nothing to archive"):
         desk.archive("unknown")
-    assert archiving.names(desk.folder) == [made.archive_id]
+    assert archives.names(desk.folder) == [made.archive_id]
 
 
 def test_an_archive_is_in_the_log_and_in_the_list(desk: Desk):
     first = desk.archive("aaaa", "dddd", note="key sk-ant-api03-" + "x" * 90)
     second = desk.archive("bbbb", now=NOW + 1)
-    assert [each["archive_id"] for each in archiving.archives(desk.folder)] == [second.archive_id, first.archive_id]
-    assert archiving.archives(desk.folder)[1] == first.summary()
+    assert [each["archive_id"] for each in archives.summaries(desk.folder)] == [second.archive_id, first.archive_id]
+    assert archives.summaries(desk.folder)[1] == first.summary()
     [_, entry] = desk.log.entries(action="archived")
     assert entry.ids == ["aaaa", "dddd"]
     assert entry.details["sha256"] == first.sha256
@@ -126,7 +126,7 @@ def test_an_archive_that_cannot_be_written_leaves_nothing(tmp_path: Path):
     with closing(desk.log):
         with pytest.raises(GovernanceError, match=r"cannot be written: No space left on device\. Nothing was changed"):
             desk.archive("aaaa")
-        assert (archiving.names(desk.folder), desk.log.count()) == ([], 0)
+        assert (archives.names(desk.folder), desk.log.count()) == ([], 0)
 
 
 def test_an_archive_that_was_never_logged_is_swept_by_the_next_one(desk: Desk):
@@ -136,21 +136,21 @@ def test_an_archive_that_was_never_logged_is_swept_by_the_next_one(desk: Desk):
     Path(desk.folder.archives, ".new-link").symlink_to(desk.folder.state)
     assert desk.verify() == []
     made = desk.archive("aaaa")
-    assert archiving.names(desk.folder) == [made.archive_id]
+    assert archives.names(desk.folder) == [made.archive_id]
     assert Path(desk.folder.state).is_dir()
 
 
 def test_what_cannot_be_logged_leaves_no_archive(desk: Desk):
     with pytest.raises(BadRequest, match="the log takes texts"):
-        archiving.archive(desk.folder, desk.changing, desk.domain, ["aaaa"], desk.policy, NOW, by="\ud800")
-    assert archiving.names(desk.folder) == []
+        archives.archive(desk.folder, desk.changing, desk.domain, ["aaaa"], desk.policy, NOW, by="\ud800")
+    assert archives.names(desk.folder) == []
 
 
 def test_an_archive_that_was_logged_is_not_swept(desk: Desk):
     logged = Path(desk.folder.archives, ".new-rag-20261122T233000Z-aaaaaa")
     logged.mkdir(parents=True)
     desk.log.append("archived", "rag", [], {}, "user", NOW, {"do": "archive", "archive_id": "rag-20261122T233000Z-aaaaaa"})
-    assert archiving.sweep(desk.folder, desk.log) == 0
+    assert archives.sweep(desk.folder, desk.log) == 0
     assert logged.is_dir()
 
 
@@ -159,8 +159,8 @@ def test_a_file_where_the_folder_of_archives_should_be_is_told(desk: Desk):
     shutil.rmtree(desk.folder.archives)
     Path(desk.folder.archives).write_text("")
     works = [
-        lambda: archiving.archives(desk.folder),
-        lambda: archiving.sweep(desk.folder, desk.log),
+        lambda: archives.summaries(desk.folder),
+        lambda: archives.sweep(desk.folder, desk.log),
         desk.verify,
         lambda: desk.archive("aaaa"),
     ]
@@ -177,11 +177,11 @@ def test_a_deed_whose_archive_is_gone_is_given_up_and_logged(desk: Desk):
     todo = {"do": "restore", "archive_id": made.archive_id, "ids": ["aaaa"]}
     entry = desk.log.append("restored", "rag", ["aaaa"], {"archive_id": made.archive_id}, "user", NOW, todo)
     path_of(desk, made.archive_id, MANIFEST).unlink()
-    restoring.finish_restore(desk.folder, desk.domain, desk.log, entry, NOW)
+    restores.finish_restore(desk.folder, desk.domain, desk.log, entry, NOW)
     lost = desk.log.append(
         "archived", "rag", [], {"archive_id": "x"}, "user", NOW, {"do": "archive", "archive_id": "rag-20261122T233000Z-aaaaaa"}
     )
-    archiving.finish_archive(desk.folder, desk.domain, desk.log, lost, NOW)
+    archives.finish_archive(desk.folder, desk.domain, desk.log, lost, NOW)
     assert desk.log.unfinished() == []
     assert [each.details["of"] for each in desk.log.entries(action="abandoned")] == [lost.number, entry.number]
 
@@ -215,7 +215,7 @@ def test_many_small_resources_are_two_files(desk: Desk):
     desk.domain.things = {f"thing{number:04}": Thing(b"%d" % number) for number in range(1000)}
     told: list[tuple[str, int, int]] = []
     everything = list(desk.domain.things)
-    made = archiving.archive(
+    made = archives.archive(
         desk.folder, desk.changing, desk.domain, everything, desk.policy, NOW, "user", progress=lambda *what: told.append(what)
     )  # fmt: skip
     assert len(list(path_of(desk, made.archive_id).iterdir())) == 2

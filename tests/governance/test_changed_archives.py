@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.governance import restoring
+from popkit_retention.governance import restores
 from popkit_retention.governance.errors import Damaged
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.archived import path_of, sealed
-from tests.governance.desk import Desk
+from tests.governance.collectors import Desk
 
 
 def test_a_flipped_byte_anywhere_is_found(desk: Desk, count: Callable[[int, int], int]):
@@ -86,7 +86,7 @@ def test_an_archive_that_was_never_logged_is_told(desk: Desk):
     other = made.archive_id[:-6] + "zzzzzz"
     shutil.copytree(path_of(desk, made.archive_id), path_of(desk, other))
     path_of(desk, other, MANIFEST).write_bytes(sealed({**value, "archive_id": other}))
-    assert desk.verify() == [restoring.Problem(other, "the log does not know it")]
+    assert desk.verify() == [restores.Problem(other, "the log does not know it")]
 
 
 def test_a_damaged_archive_restores_nothing_unless_what_is_sound_is_asked_for(desk: Desk):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.governance.case import KINDS, Case
-from tests.governance.kept import NOW
+from tests.governance.stored import NOW
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
 
@@ -19,7 +19,7 @@ def test_what_many_collect_is_deleted_and_logged_once_and_nothing_after_it_was_h
     # The collections take the oldest first, the holds come from the other end.
     due = [id for id in case.ids if id in case.due]
     collects = Function("tests.governance.collecting:gc", [str(case.home), kind, 5, NOW])
-    holds = Function("tests.governance.deeds:hold", [kind, due[::-1], NOW])
+    holds = Function("tests.governance.operations:hold", [kind, due[::-1], NOW])
     all_do(forks, [collects] * count(3, 12) + [holds], case.world())
     with case.desk() as desk:
         case.check_log(desk)

@@ -12,8 +12,8 @@ from hooks.utils.archive.marks import GRACE_S
 from popkit_retention.governance import collection
 from popkit_retention.governance.domains import ITEM, Hold
 from popkit_retention.governance.rules import Verdict
-from tests.governance.desk import Desk, ids
-from tests.governance.kept import DAY, NOW, KeptDomain, Thing
+from tests.governance.collectors import Desk, ids
+from tests.governance.stored import DAY, NOW, KeptDomain, Thing
 
 LATER = NOW + GRACE_S
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import collecting
-from popkit_retention.governance import consent, hourly
+from popkit_retention.governance import consent, hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
 from popkit_retention.governance.errors import BadRequest, Damaged, NotThere
@@ -198,7 +198,7 @@ def test_the_hourly_job_collects_where_a_policy_has_auto_gc_and_nowhere_else(hou
     assert not collecting.wanted(str(house.path))
     house.accepted(auto_gc=True, older_than_days=7)
     assert collecting.wanted(str(house.path))
-    (found,) = hourly.collect(house.environ, lambda: house.now)["domains"]
+    (found,) = hourly_job.collect(house.environ, lambda: house.now)["domains"]
     assert (found["project"], [row["id"] for row in found["marks"]]) == (SHOP, ["s60", "s10"])
 
 
@@ -206,7 +206,7 @@ def test_where_the_user_collects_a_project_is_left_out_that_has_asked_for_that(h
     with house.user() as controller:
         controller.configure("memory", {"auto_gc": True})
     house.accepted(auto_gc=False, older_than_days=7)
-    (found,) = hourly.collect(house.environ, lambda: house.now)["domains"]
+    (found,) = hourly_job.collect(house.environ, lambda: house.now)["domains"]
     assert ("project" in found, [row["id"] for row in found["marks"]]) == (False, ["o60"])
 
 

@@ -55,7 +55,7 @@ def test_a_write_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one(f
         durable.sweep(str(path.parent))
         assert list(path.parent.iterdir()) == [path], "what killed writers leave is swept"
 
-    kills = kill_at_each_call(forks, Function("tests.governance.deeds:write", [str(path), NEW]), world, check)
+    kills = kill_at_each_call(forks, Function("tests.governance.operations:write", [str(path), NEW]), world, check)
     assert seen == [False] * kills + [True], "it is the old one until it is the new one"
     assert kills == 3, "opened, written, renamed"
     print(f"durable.write: {kills} kills")

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.governance import archiving, manifests
+from popkit_retention.governance import archives, manifests
 from popkit_retention.governance.errors import BadRequest, Damaged, NotThere, TooNew
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.archived import path_of, sealed
-from tests.governance.desk import Desk
+from tests.governance.collectors import Desk
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_later_version_is_not_guessed_at(desk: Desk):
     path.write_bytes(sealed({**json.loads(path.read_text()), "version": 2, "more": 1}))
     with pytest.raises(TooNew, match="Update PopKit"):
         desk.restore(made.archive_id)
-    assert "problem" in archiving.archives(desk.folder)[0]
+    assert "problem" in archives.summaries(desk.folder)[0]
 
 
 def _in_manifest(**keys: object) -> Callable[[dict], dict]:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.governance import archiving
+from popkit_retention.governance import archives
 from tests.governance.case import KINDS, Case
 from tests.governance.collecting import at_work
-from tests.governance.kept import DAY, NOW
+from tests.governance.stored import DAY, NOW
 from tests.kit.forks import Done, Forks, Function
 from tests.kit.kills import Check, calls_of, kill_at_each_call, kill_at_random_moments
 
@@ -72,7 +72,7 @@ def test_an_archive_that_is_killed_is_whole_or_not_there(case: Case, kill: Calla
         with case.desk() as desk:
             with desk.changing():
                 pass
-            found = archiving.archives(desk.folder)
+            found = archives.summaries(desk.folder)
             assert len(found) == len(desk.logged("archived")) == (not done.killed or bool(found))
             assert all(each["resource_count"] == len(case.ids) for each in found)
             seen.add(len(found))

@@ -14,9 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from popkit_retention.governance.domains import ITEM, SESSION, Hold
 from tests.examples import examples
-from tests.governance.desk import Desk
-from tests.governance.kept import DAY, NOW
+from tests.governance.collectors import Desk
 from tests.governance.stocks import SESSIONS, STOCKS
+from tests.governance.stored import DAY, NOW
 
 TYPES = ("context", "action", "thought")
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.edges.hash_chain import FIRST_PREV_HASH, link_hash
 from hooks.utils.edges.sqlite_file import open_store
+from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.errors import BadRequest, Damaged, GovernanceError, TooNew
-from popkit_retention.governance.folder import Folder
 from popkit_retention.governance.log import Entry, Log
 from popkit_retention.governance.log_tables import HASHED, SCHEMA
 from tests.examples import examples
@@ -303,7 +303,7 @@ def test_an_id_is_found_without_reading_the_whole_log(log: Log):
 
 def test_processes_that_log_at_once_lose_no_entry(forks: Forks, log: Log, count):
     each = count(25, 200)
-    all_do(forks, [Function("tests.governance.deeds:append", [log.path, str(n), each]) for n in range(4)], {})
+    all_do(forks, [Function("tests.governance.operations:append", [log.path, str(n), each]) for n in range(4)], {})
     assert log.verify() == []
     assert sorted(id for entry in log.entries() for id in entry.ids) == sorted(f"{n}-{number}" for n in range(4) for number in range(each))
 
@@ -327,14 +327,14 @@ def _world_of(folder: Folder):
 
 
 def test_a_deed_that_is_killed_at_any_call_is_logged_or_not_and_the_next_one_works(forks: Forks, folder: Folder, home: Path, count):
-    work = Function("tests.governance.deeds:note", [str(home), ["a", "b"]])
+    work = Function("tests.governance.operations:note", [str(home), ["a", "b"]])
     kills = kill_at_each_call(forks, work, _world_of(folder), lambda done: _check_noted(folder, done), step=count(2, 1))
     assert kills > 15
     print(f"log.append and done: {kills} kills")
 
 
 def test_a_deed_that_is_killed_at_a_random_moment_is_logged_or_not(forks: Forks, folder: Folder, home: Path, count):
-    work = Function("tests.governance.deeds:note", [str(home), ["a", "b"]])
+    work = Function("tests.governance.operations:note", [str(home), ["a", "b"]])
     kill_at_random_moments(forks, work, _world_of(folder), lambda done: _check_noted(folder, done), count(10, 200))
 
 

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given, settings
 
 from popkit_retention.governance.errors import BadPolicy, BadRequest
-from popkit_retention.governance.params import GcParams, resolve_gc_params_with_policy, validated_gc_args
-from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, RetentionPolicy
+from popkit_retention.governance.policies import (
+    DEFAULT_POLICY,
+    KEYS,
+    GcParams,
+    RetentionPolicy,
+    resolve_gc_params_with_policy,
+    validated_gc_args,
+)
 from popkit_retention.governance.rules import apply_rules
 from tests.examples import examples
 from tests.governance import hostile

@@ -20,7 +20,7 @@ from popkit_retention.governance.errors import DomainUnavailable
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from popkit_retention.governance.rules import apply_rules
 from tests.archive.written import new, tamper
-from tests.governance.kept import DAY, NOW
+from tests.governance.stored import DAY, NOW
 
 KINDS = {
     "read": "context", "search": "context", "run": "action", "ack": "action", "error": "action", "other": "action", "restored": "action",

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hooks.utils.helper.warming import LINE
-from popkit_retention.usage.catching_up import catch_up
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
+from popkit_retention.usage.ingestion import catch_up
 from tests.patience import until
 from tests.views.written import Written
 

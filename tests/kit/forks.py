@@ -2,7 +2,7 @@
 
     forks.run(Command(["context", "clear"]), environ)
     forks.run(Hook("post-tool-use", payload), environ, file_bytes=4096)
-    forks.run_together([Function("tests.governance.deeds:configure", ["rag", {}])] * 4, environ)
+    forks.run_together([Function("tests.governance.operations:configure", ["rag", {}])] * 4, environ)
 
 The fixture `forks` is in tests/conftest.py, the process itself in forking.py.
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 from hooks.utils import archive
 from hooks.utils.edges import failures
 from hooks.utils.state import breaks, consents, sockets
-from popkit_retention.dashboard.running import Running
+from popkit_retention.dashboard.instance import Instance
 from popkit_retention.operations import holdings
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
@@ -61,8 +61,8 @@ def busy(house: Governed) -> None:
     archive.open_archive(str(house.home / "archive.sqlite")).close()
     consents.say(str(house.home), "compact", consents.YES)
     breaks.learn(env, str(house.home), house.now)
-    Running(env).note("http://127.0.0.1:1/")
-    Running(env).door("http://127.0.0.1:1/")
+    Instance(env).record("http://127.0.0.1:1/")
+    Instance(env).browser_file("http://127.0.0.1:1/")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sockets.free_path(env, "5e55"))
     house.hook("session-end", hook_event_name="SessionEnd", reason="exit")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.usage import postgres, sqlite
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.store import UsageStore
 from tests import debian
 from tests.context import postgresql

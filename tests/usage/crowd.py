@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from popkit_retention.usage import catching_up, postgres, sqlite
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage import ingestion, postgres, sqlite
+from popkit_retention.usage.database import open_store
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
 from tests.patience import HANG_S
@@ -22,7 +22,7 @@ def open_it() -> None:
 
 def catch_up() -> None:
     _wait_long()
-    catching_up.catch_up(os.environ)
+    ingestion.catch_up(os.environ)
 
 
 def all_open(forks: Forks, environ: dict[str, str]) -> None:

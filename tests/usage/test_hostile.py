@@ -9,12 +9,12 @@ import pytest
 from popkit_retention.context.clients.wrapping import with_context
 from popkit_retention.context.service import configured_service
 from popkit_retention.context.usage_log import DatabaseLog
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from tests.context.clients.callers import KINDS, QUESTION, Desk, Kind, id_of
 from tests.context.clients.providers import TEXT, Providers
 from tests.context.hostile import HOSTILE
 from tests.patience import HANG_S
-from tests.usage.made import rows
+from tests.usage.records import rows
 
 USAGE = {"anthropic": {}, "openai": {"stream_options": {"include_usage": True}}}
 

@@ -12,15 +12,15 @@ import pytest
 
 from hooks.utils.state.days import day_of
 from popkit_retention.context.usage_log import NoSnapshot, get_context_status
-from popkit_retention.usage import opening, postgres, records
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage import database, postgres, records
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens
 from popkit_retention.usage.store import MOST_OF_A_SESSION, SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, UsageStore
 from tests.context import postgresql
 from tests.kit.forks import Forks
 from tests.patience import HANG_S, until
 from tests.usage.crowd import all_open
-from tests.usage.made import NOW, STRATEGY, book, cut_off, put, rows, snapshot, total, used
+from tests.usage.records import NOW, STRATEGY, book, cut_off, put, rows, snapshot, total, used
 
 SPECIFIED = {"idx_context_snapshots_session", "idx_context_snapshots_user", "idx_context_snapshots_created"}
 MADE = SPECIFIED | {"idx_context_snapshots_newest"}
@@ -134,7 +134,7 @@ def test_a_table_of_that_name_that_is_not_ours_is_refused(server: postgresql.Ser
 
 
 def test_looking_at_a_database_that_nobody_has_made_makes_nothing(unopened: dict[str, str]) -> None:
-    said = opening.look(unopened)
+    said = database.check_usable(unopened)
     with pytest.raises(FileNotFoundError):
         open_store(unopened, create=False)
     assert not (Path(unopened["POPKIT_HOME"]) / "usage.sqlite").exists()
@@ -146,7 +146,7 @@ def test_looking_at_a_database_that_nobody_has_made_makes_nothing(unopened: dict
 def test_a_transaction_that_fails_leaves_nothing(store: UsageStore) -> None:
     def fail() -> None:
         with store.writing() as db:
-            store.book(db, [used("1")])
+            store.record(db, [used("1")])
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -313,7 +313,7 @@ def test_who_has_something_else_to_do_stops_and_goes_on_later(store: UsageStore)
 def test_the_file_is_private_and_others_may_read_while_one_writes(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with open_store({"POPKIT_HOME": str(home)}) as store, store.writing() as db:
-        store.book(db, [used("1")])
+        store.record(db, [used("1")])
         assert {stat.S_IMODE(path.stat().st_mode) for path in home.glob("usage.sqlite*")} == {0o600}
         assert stat.S_IMODE(home.stat().st_mode) == 0o700
         assert total(store).requests == 0

@@ -12,10 +12,10 @@ import pytest
 from popkit_retention.context import ContextBuildOptions, Provider, build_context
 from popkit_retention.context.service import Caller, ContextService, Request, Used
 from popkit_retention.context.usage_log import DatabaseLog, get_context_status, snapshot_of
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from tests.patience import HANG_S, until
 from tests.usage.homes import House, answer, append
-from tests.usage.made import NOW, snapshot
+from tests.usage.records import NOW, snapshot
 
 CALLER = Caller("alice", "s1", agent="reviewer")
 REQUEST = Request(Provider.ANTHROPIC, "claude-opus-5", [{"role": "user", "content": "the question"}])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from popkit_retention.governance import collection, explaining, rules
+from popkit_retention.governance import collection, rules, status
 from popkit_retention.views import retention_activity, retention_policies
 from popkit_retention.views import retention_phrases as phrases
 from tests.cli.remembered import WIDTH
@@ -143,8 +143,8 @@ def test_every_reason_has_words() -> None:
 
 
 def test_every_state_and_everything_that_can_come_next_has_words() -> None:
-    states = (explaining.HELD, explaining.KEPT, explaining.READY, explaining.MARKED)
-    coming = (explaining.TO_BE_ELIGIBLE, explaining.TO_BE_MARKED, explaining.TO_BE_DELETED, explaining.TO_BE_UNMARKED, explaining.HOLD_ENDS)
+    states = (status.HELD, status.KEPT, status.READY, status.MARKED)
+    coming = (status.TO_BE_ELIGIBLE, status.TO_BE_MARKED, status.TO_BE_DELETED, status.TO_BE_UNMARKED, status.HOLD_ENDS)
     for state in states:
         for what in coming:
             for when in (None, at(-2), at(2)):

@@ -196,15 +196,14 @@ def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ
     """Prunes, which the log of retention tells of."""
     if args.dry_run:
         return archive.prune(db, older_than, True, now)
-    from ..governance.by_hand import logged
     from ..governance.errors import GovernanceError
     from ..governance.policies import RAG
-    from ..governance.site import Site
+    from ..governance.workspace import Workspace
 
     try:
         with (
-            Site(environ, now=lambda: now) as site,
-            logged(site, RAG, archive.prunable(db, older_than, now), command="popkit archive prune"),
+            Workspace(environ, now=lambda: now) as workspace,
+            workspace.manual_deletion(RAG, archive.prunable(db, older_than, now), command="popkit archive prune"),
         ):
             return archive.prune(db, older_than, False, now)
     except GovernanceError as error:

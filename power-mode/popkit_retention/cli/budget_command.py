@@ -46,15 +46,15 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 def asked(args: Parsed, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return what the store answers, brought up to date. Refused, DatabaseUnavailable."""
-    from ..usage import catching_up, opening, report
+    from ..usage import database, ingestion, report
 
-    if opening.server_in(environ) is not None:
+    if database.server_in(environ) is not None:
         _get_driver(args, environ)
     if args.check:
-        return {"database": opening.look(environ)}
+        return {"database": database.check_usable(environ)}
     bar = Bar(environ)
     try:
-        catching_up.catch_up(environ, bar.show)
+        ingestion.catch_up(environ, bar.show)
     finally:
         bar.end()
     return report.report(environ, args.session, args.user)

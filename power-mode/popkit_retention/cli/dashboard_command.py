@@ -36,7 +36,7 @@ def _become_server(python: str, args: Parsed, environ: Mapping[str, str]) -> NoR
         "port": args.port, "ipv6": args.ipv6, "json": args.json, "version": version(),
         "open": not (args.no_open or args.json) and has_browser(environ),
     }  # fmt: skip
-    script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "dashboard", "serving.py")
+    script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "dashboard", "server.py")
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     sys.stdout.flush()
     os.execve(python, [python, script, json.dumps(asked)], kept)  # noqa: S606  our own script

@@ -20,7 +20,7 @@ from hooks.utils.state.memory import MOST_TOKENS
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory import turned_lines
 
-from ..governance.folder import Folder
+from ..governance.data_folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
@@ -78,10 +78,10 @@ def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
     """For a hook's child: nobody reads what it prints or how it ends. It collects, too, so that a session's end starts one child."""
-    from ..governance import hourly
+    from ..governance import hourly_job
 
     learns = (HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ))
-    collects = (_COLLECTS, lambda: hourly.collect(environ))
+    collects = (_COLLECTS, lambda: hourly_job.collect(environ))
     for name, work in (learns, collects):
         try:
             work()

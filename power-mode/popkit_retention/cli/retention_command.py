@@ -15,7 +15,7 @@ from hooks.utils.edges.home import NoHome
 from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.state.collecting import HOOK
 
-from ..governance import hourly
+from ..governance import hourly_job
 from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.errors import Conflict, Damaged, GovernanceError
@@ -176,7 +176,7 @@ def _gc(asked: Asked) -> Answer:
     if "auto" in asked.flags:
         if others := [name for name in asked.flags if name not in ("auto", "quiet", "json")]:
             raise flag_parser.UsageError(f"--auto decides by itself, so --{others[0]} does not go with it")
-        found = hourly.collect(asked.environ)
+        found = hourly_job.collect(asked.environ)
         lines = retention_deeds.collected({**found, "dry_run": False}, asked.now, asked.most, COMMAND)
         return Answer(lines or ["Nothing is due."], found)
     if "quiet" in asked.flags:

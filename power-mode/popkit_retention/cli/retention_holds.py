@@ -13,7 +13,7 @@ from hooks.utils.text import quote as shown
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable
 from ..operations.retention_table import COMMAND
-from ..usage.opening import login_name
+from ..usage.database import login_name
 from ..views import retention_activity as retention_deeds
 from .answering import Answer
 

@@ -17,7 +17,7 @@ from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.reclaim import access, rewrite, undoing
 from hooks.utils.state import live, sockets
 
-from ..governance import folder as governance
+from ..governance import data_folder as governance
 from ..operations import holdings, sessions
 from ..views.archive import placeholders
 from . import screen, standing, statusline_install

@@ -1,7 +1,7 @@
 """The types of a build: its options, the sources that it may ask, the strategies of pruning, and the result. Pure.
 
 The specification's fields are in snake case in Python, in its camel case in JSON. Its one `budgetPercent` is two values here: *used*, which
-people see, and *remaining*, which chooses the strategy; `usage/remaining.py` alone converts one into the other. Memories and files come
+people see, and *remaining*, which chooses the strategy; `usage/records.py` alone converts one into the other. Memories and files come
 from sources: the builder itself touches no disk.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Optional, Protocol, Union
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ..usage.remaining import range_of
+from ..usage.records import range_of
 
 # A mapping, or the object that an SDK answered with: callers put those into the list as they are.
 Message = Any

@@ -17,8 +17,8 @@ from hooks.utils.edges import home
 from hooks.utils.policy.models import models_of
 
 from ..usage import budgets, records
-from ..usage.catching_up import catch_up
-from ..usage.opening import open_store
+from ..usage.database import open_store
+from ..usage.ingestion import catch_up
 from ..usage.records import name_of
 from ..usage.store import DatabaseUnavailable, UsageStore
 from ..usage.writer import Writer

@@ -1,4 +1,4 @@
-"""The application: the API, its OpenAPI document, the page. Whatever fails is told as {"error": …}, never with a trace."""
+"""The ASGI application: the API, its OpenAPI document, the page. Every error is answered as {"error": …}, never with a trace."""
 
 from __future__ import annotations
 
@@ -16,58 +16,59 @@ from starlette.staticfiles import StaticFiles
 from hooks.utils.reclaim.access import Refused
 
 from .problems import Problem
-from .routes import about, changes, memory, retention, sessions, spending, worth
-from .routes.common import WITHIN
+from .routes import WITHIN, routers
 from .security import CHANGE_HEADER, UNFORESEEN, Access, Guard
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from .desk import Desk
+    from .app_state import AppState
     from .security import Receive, Scope, Send
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
-_SAID = {404: "there is nothing at this address. GET /api/openapi.json lists what there is", 405: "this address does not take that method"}
+_MESSAGES = {
+    404: "there is nothing at this address. GET /api/openapi.json lists what there is",
+    405: "this address does not take that method",
+}
 
 
-def application(desk: Desk, access: Access, version: str, page: str = PAGE) -> Guard:
-    """The ASGI application, with its guard before it."""
-    api, files = _api(desk, access, version), _files(page)
+def application(app_state: AppState, access: Access, version: str, page: str = PAGE) -> Guard:
+    """Return the ASGI application, with its guard before it."""
+    api, files = _api(app_state, access, version), _files(page)
 
     async def either(scope: Scope, receive: Receive, send: Send) -> None:
         is_api = scope.get("path", "").startswith("/api/")
         await (api({**scope, "path": _in_parts(scope)}, receive, send) if is_api else files(scope, receive, send))
 
-    return Guard(either, access, desk.failure)
+    return Guard(either, access, app_state.failure)
 
 
 def _in_parts(scope: Scope) -> str:
-    """The path of a request, in which only such slashes are left as were written as slashes."""
+    """Return the path of a request, in which only such slashes are left as were written as slashes."""
     return "/".join(unquote(part).replace("/", WITHIN) for part in scope["raw_path"].decode("latin-1").split("/"))
 
 
 def _files(page: str) -> FastAPI:
-    """The page, apart from the API: what it has not is no method that the API does not take."""
+    """Return the page, apart from the API: what it has not is no method that the API does not take."""
     made = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     if os.path.isdir(page):
         made.mount("/", StaticFiles(directory=page, html=True))
-    _tell_failures(made)
+    _handle_errors(made)
     return made
 
 
-def _api(desk: Desk, access: Access, version: str) -> FastAPI:
+def _api(app_state: AppState, access: Access, version: str) -> FastAPI:
     api = FastAPI(
         title="PopKit dashboard", version=version, docs_url=None, redoc_url=None, openapi_url="/api/openapi.json", redirect_slashes=False
     )
-    api.include_router(about.router(desk, access, version))
-    for part in (changes, sessions, memory, retention, spending, worth):
-        api.include_router(part.router(desk))
-    _tell_failures(api)
+    for router in routers(app_state, access, version):
+        api.include_router(router)
+    _handle_errors(api)
     api.openapi = lambda: _document(api)  # type: ignore[method-assign]
     return api
 
 
-def _tell_failures(api: FastAPI) -> None:
+def _handle_errors(api: FastAPI) -> None:
     async def problem(_request: Request, error: Any) -> JSONResponse:
         return _failure(error.status, str(error))
 
@@ -75,10 +76,10 @@ def _tell_failures(api: FastAPI) -> None:
         return _failure(409, str(error))
 
     async def invalid(_request: Request, error: Any) -> JSONResponse:
-        return _failure(400, _in_words(error))
+        return _failure(400, _message_of(error))
 
     async def of_http(_request: Request, error: Any) -> JSONResponse:
-        return _failure(error.status_code, _SAID.get(error.status_code, str(error.detail)), error.headers)
+        return _failure(error.status_code, _MESSAGES.get(error.status_code, str(error.detail)), error.headers)
 
     async def unforeseen(_request: Request, _error: Exception) -> JSONResponse:
         return _failure(500, UNFORESEEN)  # the guard notes it
@@ -94,8 +95,8 @@ def _failure(status: int, message: str, headers: Any = None) -> JSONResponse:
     return JSONResponse({"error": message}, status, headers)
 
 
-def _in_words(error: RequestValidationError) -> str:
-    """The first thing that is wrong with a request: which part of it, and what it should be."""
+def _message_of(error: RequestValidationError) -> str:
+    """Return the first thing that is wrong with a request: which part of it, and what it should be."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:]) or "the body"
     if first["type"] == "missing":
@@ -106,7 +107,7 @@ def _in_words(error: RequestValidationError) -> str:
 
 
 def _document(api: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with who may ask, and without what we never answer."""
+    """Return the OpenAPI document, with who may ask, and without what we never answer."""
     if api.openapi_schema:
         return api.openapi_schema
     made = get_openapi(title=api.title, version=api.version, routes=api.routes, description="What PopKit knows, on this machine alone.")

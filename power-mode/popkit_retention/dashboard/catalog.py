@@ -1,10 +1,9 @@
-"""Which sessions there are, by what lies on the disk: transcripts in Claude Code's folder, and what we keep of sessions. Looks at names and
-stats, and once at the end of each transcript that has changed; follows no link, so nothing outside of these folders is ever opened.
+"""The catalog of sessions on disk: transcripts in Claude Code's folder, and what we keep of sessions. Reads names and stats, and once the
+end of each transcript that has changed; follows no link, so nothing outside these folders is ever opened.
 
 A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
 of a turn, where a tool may work for long without a word, for an hour while its helper is there. Who reads an answer for longer is no more
-than away. When files were written tells nothing of that: a clear writes a transcript, and whoever asks about a session its state.
-"""
+than away. When files were written tells nothing of that: a clear writes a transcript, and whoever asks about a session its state."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from hooks.utils.edges import files, home
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.state import sockets, store
 
-from .ends import End, end_of
+from .transcripts import End, end_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
@@ -26,7 +25,7 @@ RUNS_S = 300.0
 WORKS_S = 3_600.0
 _ENDS = 20_000
 # Events of a journal that need no client.
-_BY_HAND = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
+_MANUAL = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
 
 class Known(NamedTuple):
@@ -40,7 +39,7 @@ class Known(NamedTuple):
     stamp: str
 
 
-class _Seen(NamedTuple):
+class _FileState(NamedTuple):
     path: str
     at: float
     mark: tuple[int, int, int]
@@ -58,12 +57,12 @@ class Catalog:
         self._ends: dict[str, tuple[object, End | None]] = {}
 
     def sessions(self) -> dict[str, Known]:
-        """id -> what is known of it, looked up now."""
+        """Return id -> what is known of it, looked up now."""
         with self._lock:
             return {known.id: known for known in self._look()}
 
     def find(self, id: str) -> Known | None:
-        """The session of exactly this id, among those that there are."""
+        """Return the session of exactly this id, among those that there are."""
         return self.sessions().get(id)
 
     def _look(self) -> Iterator[Known]:
@@ -80,7 +79,7 @@ class Catalog:
             stamp = _stamp(seen, ours, runs)
             yield Known(id, seen.path if seen else "", at, runs, stamp)
 
-    def _end_of(self, seen: _Seen) -> End | None:
+    def _end_of(self, seen: _FileState) -> End | None:
         """Read once for as long as nothing of a transcript changes."""
         known = self._ends.get(seen.path)
         if known is None or known[0] != seen.mark:
@@ -89,21 +88,21 @@ class Catalog:
             known = self._ends[seen.path] = (seen.mark, end_of(seen.path))
         return known[1]
 
-    def _kept(self) -> dict[str, _Seen]:
-        """name -> the folder of what we keep of a session."""
+    def _kept(self) -> dict[str, _FileState]:
+        """Return name -> the folder of what we keep of a session."""
         return {os.path.basename(seen.path): seen for seen in _folders(os.path.join(self._home, "sessions"))}
 
-    def _transcripts(self) -> dict[str, _Seen]:
-        """id -> its transcript, the newest where it stands in two folders."""
-        found: dict[str, _Seen] = {}
+    def _transcripts(self) -> dict[str, _FileState]:
+        """Return id -> its transcript, the newest where it stands in two folders."""
+        found: dict[str, _FileState] = {}
         for path in projects.transcripts(folder.path for folder in _folders(self._root)):
             id, seen = projects.session_id_of(path), _seen(path, stat.S_ISREG)
             if id and seen and (id not in found or found[id].at < seen.at):
                 found[id] = seen
         return found
 
-    def _has_ended(self, id: str, ours: _Seen | None) -> bool:
-        """Whether the last that was noted of a session is its end; what was done with it by hand since does not open it."""
+    def _has_ended(self, id: str, ours: _FileState | None) -> bool:
+        """Return whether the last that was noted of a session is its end; return what was done with it by hand since does not open it."""
         if ours is None:
             return False
         paths = store.ContextFiles(self._home, id)
@@ -111,7 +110,7 @@ class Catalog:
         known = self._ended.get(id)
         if known is None or known[0] != mark:
             noted = [entry.get("event") for entry in store.read_lines(paths.journal) if isinstance(entry, dict)] if mark else []
-            last = next((event for event in reversed(noted) if event not in _BY_HAND), "")
+            last = next((event for event in reversed(noted) if event not in _MANUAL), "")
             known = self._ended[id] = (mark, last == "end")
         return known[1]
 
@@ -121,20 +120,20 @@ def _goes_on(end: End, now: float, id: str, alive: Container[str]) -> bool:
     return age < RUNS_S or (age < WORKS_S and end.in_turn and sockets.stem(id) in alive)
 
 
-def _folders(folder: str) -> list[_Seen]:
-    """The folders in a folder."""
+def _folders(folder: str) -> list[_FileState]:
+    """Return the folders in a folder."""
     return [seen for name in files.names(folder) if (seen := _seen(os.path.join(folder, name), stat.S_ISDIR))]
 
 
-def _seen(path: str, is_kind: Callable[[int], bool]) -> _Seen | None:
-    """What is of this kind and no link; None for what is not, has gone meanwhile, or has a name that is no text: no address can have that,
-    and the client gives none."""
+def _seen(path: str, is_kind: Callable[[int], bool]) -> _FileState | None:
+    """Return what is of this kind and no link; None for what is not, has gone meanwhile, or has a name that is no text: no address can have
+    that, and the client gives none."""
     try:
         os.path.basename(path).encode()
         found = os.lstat(path)
     except (OSError, UnicodeEncodeError):
         return None
-    return _Seen(path, found.st_mtime, (found.st_mtime_ns, found.st_size, found.st_ino)) if is_kind(found.st_mode) else None
+    return _FileState(path, found.st_mtime, (found.st_mtime_ns, found.st_size, found.st_ino)) if is_kind(found.st_mode) else None
 
 
 def _mark_of(path: str) -> tuple[int, int] | None:
@@ -145,5 +144,5 @@ def _mark_of(path: str) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _stamp(transcript: _Seen | None, ours: _Seen | None, runs: bool) -> str:
+def _stamp(transcript: _FileState | None, ours: _FileState | None, runs: bool) -> str:
     return "-".join(["{:x}.{:x}.{:x}".format(*seen.mark) if seen else "" for seen in (transcript, ours)] + ["r" if runs else ""])

@@ -22,7 +22,7 @@ class Connection(H11Protocol):
     deadline: asyncio.TimerHandle | None = None  # where a request is awaited
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Its time begins."""
+        """Return its time begins."""
         super().connection_made(transport)
         silent = [each for each in self.connections if isinstance(each, Connection) and each.deadline]
         if len(silent) >= SILENT:
@@ -30,7 +30,7 @@ class Connection(H11Protocol):
         self._await()
 
     def data_received(self, data: bytes) -> None:
-        """Its time ends with a whole request, and begins anew with the first byte of another."""
+        """Return its time ends with a whole request, and begins anew with the first byte of another."""
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self._heard()
@@ -38,12 +38,12 @@ class Connection(H11Protocol):
             self._await()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is awaited any more."""
+        """Return nothing is awaited any more."""
         self._heard()
         super().connection_lost(exc)
 
     def drop(self) -> None:
-        """Ends it at once."""
+        """End it at once."""
         self._heard()
         self.transport.abort()
 

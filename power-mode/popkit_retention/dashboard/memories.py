@@ -28,7 +28,7 @@ from .shapes import COLUMNS, Deed, DeedDone, MemoryItem, MemoryOverview, MemoryP
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .desk import Desk
+    from .app_state import AppState
 
 _SETTINGS_BYTES = 64 * 1024
 _TEXT = 2_000  # characters of an item
@@ -43,28 +43,28 @@ class _Place(NamedTuple):
     root: str
 
 
-def projects(desk: Desk) -> MemoryProjects:
-    """All that memory was ever on for, and all that something is remembered of."""
-    places = _places(desk)
+def projects(app_state: AppState) -> MemoryProjects:
+    """Return all that memory was ever on for, and all that something is remembered of."""
+    places = _places(app_state)
     items: dict[str, int] = {}
-    with _opened(desk, _Place("", "", "")) as memory:
+    with _opened(app_state, _Place("", "", "")) as memory:
         for total in memory.store.totals():
             items[total.project] = items.get(total.project, 0) + total.items
     for key in items:
         places.setdefault(key, _Place(key, key, ""))
     found = [
-        MemoryProject(project=each.key, name=text.clean(each.name), on=_is_on(desk, each), items=items.get(each.key, 0))
+        MemoryProject(project=each.key, name=text.clean(each.name), on=_is_on(app_state, each), items=items.get(each.key, 0))
         for each in places.values()
         if each.key
     ]
     return MemoryProjects(projects=sorted(found, key=lambda each: (-each.items, each.name, each.project)))
 
 
-def overview(desk: Desk, key: str, tier: str, words: str, limit: int) -> MemoryOverview:
-    """What is remembered of a project, what is worth most first, at most so many of those that are wanted."""
-    place = _place(desk, key)
-    budget = kept.tokens_of(Site(desk.environ, "").config)
-    with _opened(desk, place) as memory:
+def overview(app_state: AppState, key: str, tier: str, words: str, limit: int) -> MemoryOverview:
+    """Return what is remembered of a project, what is worth most first, at most so many of those that are wanted."""
+    place = _place(app_state, key)
+    budget = kept.tokens_of(Site(app_state.environ, "").config)
+    with _opened(app_state, place) as memory:
         status: dict = memory.status()
         everything = memory.list((tier,) if tier else (), marked=None, most=None)
         wanted = [item for item in everything if all(word in item.text.lower() for word in words.lower().split())]
@@ -74,11 +74,11 @@ def overview(desk: Desk, key: str, tier: str, words: str, limit: int) -> MemoryO
             project=key,
             name=text.clean(place.name),
             folder=text.clean(place.root),
-            on=_is_on(desk, place),
+            on=_is_on(app_state, place),
             tiers=[MemoryTierSum.model_validate({"tier": name, **status["tiers"][name]}) for name in TIERS],
             items=[telling.item(item) for item in wanted[:limit]],
             total=len(wanted),
-            alerts=[_alert(alert, desk.now()) for alert in status["alerts"]],
+            alerts=[_alert(alert, app_state.now()) for alert in status["alerts"]],
             document=document.text,
             document_tokens=document.tokens,
             document_most=budget,
@@ -161,11 +161,11 @@ def _below(tier: str) -> str:
     return _ORDER[_ORDER.index(tier) - 1] if tier != _ORDER[0] else ""
 
 
-def do(desk: Desk, key: str, id: str) -> DeedDone:
-    """Does what is offered of an item of a project; NotOffered for anything else."""
-    place = _place(desk, key)
+def do(app_state: AppState, key: str, id: str) -> DeedDone:
+    """Do what is offered of an item of a project; NotOffered for anything else."""
+    place = _place(app_state, key)
     word, _, item_id = id.partition(" ")
-    with desk.changing, _opened(desk, place) as memory:
+    with app_state.changing, _opened(app_state, place) as memory:
         found = [item for item in memory.store.get([item_id]) if item.project == key] if item_id else []
         if not found or id not in {deed.id for deed in _deeds(found[0])}:
             raise NotOffered("that is not offered now: the memory has changed, or the id is not one of its deeds. Load it again")
@@ -173,19 +173,19 @@ def do(desk: Desk, key: str, id: str) -> DeedDone:
             done = getattr(memory, word)([item_id])
         except (BadItem, NoItem, OnHold) as error:
             return DeedDone(done=False, text=str(error))
-        project = _kept(desk, place)
+        project = _kept(app_state, place)
         if project.is_on():
-            project.write_document(memory.told(kept.tokens_of(Site(desk.environ, "").config)).text)
-        lines = memory_items.changed(word, done, desk.now(), "popkit memory")
+            project.write_document(memory.told(kept.tokens_of(Site(app_state.environ, "").config)).text)
+        lines = memory_items.changed(word, done, app_state.now(), "popkit memory")
     return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
 
 # --- where ----------------------------------------------------------------------------------------------------------------------------
 
 
-def _places(desk: Desk) -> dict[str, _Place]:
-    """key -> the project, of all that memory was ever switched on for."""
-    folder = os.path.join(desk.home, kept.FOLDER)
+def _places(app_state: AppState) -> dict[str, _Place]:
+    """Return key -> the project, of all that memory was ever switched on for."""
+    folder = os.path.join(app_state.home, kept.FOLDER)
     found: dict[str, _Place] = {}
     for name in names(folder):
         try:
@@ -198,35 +198,35 @@ def _places(desk: Desk) -> dict[str, _Place]:
     return found
 
 
-def _place(desk: Desk, key: str) -> _Place:
-    """The project of exactly this key, among those that there are."""
-    found = _places(desk).get(key)
+def _place(app_state: AppState, key: str) -> _Place:
+    """Return the project of exactly this key, among those that there are."""
+    found = _places(app_state).get(key)
     if found is None:
-        known = {each.project: each.name for each in projects(desk).projects}
+        known = {each.project: each.name for each in projects(app_state).projects}
         if key not in known:
             raise NotThere("there is no memory of that project. GET /api/memory/projects lists those that there are")
         found = _Place(key, known[key], "")
     return found
 
 
-def _kept(desk: Desk, place: _Place) -> kept.Project:
-    return kept.Project(desk.home, Repository(place.key, place.root, place.name))
+def _kept(app_state: AppState, place: _Place) -> kept.Project:
+    return kept.Project(app_state.home, Repository(place.key, place.root, place.name))
 
 
-def _is_on(desk: Desk, place: _Place) -> bool:
+def _is_on(app_state: AppState, place: _Place) -> bool:
     try:
-        return _kept(desk, place).is_on()
+        return _kept(app_state, place).is_on()
     except OSError:
         return False
 
 
 @contextmanager
-def _opened(desk: Desk, place: _Place) -> Iterator[Memory]:
-    """The memory of a project; Unusable where its store cannot be used."""
+def _opened(app_state: AppState, place: _Place) -> Iterator[Memory]:
+    """Return the memory of a project; Unusable where its store cannot be used."""
     try:
-        memory = Memory.of(desk.environ, place.root or os.sep, create=False)
+        memory = Memory.of(app_state.environ, place.root or os.sep, create=False)
         memory.project = place.key
-        memory.now = desk.now
+        memory.now = app_state.now
         try:
             yield memory
         finally:

@@ -60,16 +60,16 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie."""
+        """Return the name of the cookie."""
         return f"popkit-{self.port}"
 
     @property
     def address(self) -> str:
-        """What a browser opens, with the token."""
+        """Return what a browser opens, with the token."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def hosts(self) -> set[str]:
-        """What may stand in Host."""
+        """Return what may stand in Host."""
         return {f"{name}:{self.port}" for name in NAMES} | (set(NAMES) if self.port == 80 else set())
 
 
@@ -134,12 +134,12 @@ class Guard:
                 await _refuse(send, Refused(500, UNFORESEEN))
 
     def _check_host(self, headers: _Headers) -> None:
-        """Whether we were meant."""
+        """Return whether we were meant."""
         if headers.one("host") not in self._access.hosts():
             raise Refused(403, "this server answers to 127.0.0.1 and localhost only, with its port. " + _HOW)
 
     def _check_pages(self, headers: _Headers) -> None:
-        """Whether a page of ours has asked, or none."""
+        """Return whether a page of ours has asked, or none."""
         ours = {f"http://{host}" for host in self._access.hosts()}
         if any(origin not in ours for origin in headers.every("origin")):
             raise Refused(403, "another page has asked: only the dashboard's own pages may")
@@ -147,8 +147,8 @@ class Guard:
             raise Refused(403, "another page has asked: only the dashboard's own pages may. " + _HOW)
 
     async def _visited(self, scope: Scope, headers: _Headers, send: Send) -> bool:
-        """Whether it was a first visit: in the place of the token in the address comes a cookie. Whoever has the token may have been led
-        here by anything, the file that opens a browser for one. Then a page of ours leads on, since a browser that follows another page
+        """Return whether it was a first visit: in the place of the token in the address comes a cookie. Whoever has the token may have been
+        led here by anything, the file that opens a browser for one. Then a page of ours leads on, since a browser that follows another page
         gives no such cookie back."""
         if scope["path"] != "/" or scope["method"] != "GET":
             return False
@@ -173,7 +173,7 @@ class Guard:
             raise Refused(401, "The access token is missing or from an earlier start. " + _HOW)
 
     def _check_change(self, scope: Scope, headers: _Headers) -> None:
-        """Whether what changes something was asked for by who has read the second token, as JSON."""
+        """Return whether what changes something was asked for by who has read the second token, as JSON."""
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return
         if scope["method"] == "POST":
@@ -194,13 +194,13 @@ class _Headers:
         return self._found.get(name, [])
 
     def one(self, name: str) -> str:
-        """The value of a header that stands there once; "" for none, or several."""
+        """Return the value of a header that stands there once; "" for none, or several."""
         found = self.every(name)
         return found[0] if len(found) == 1 else ""
 
 
 def _led_here(headers: _Headers) -> bool:
-    """Whether a browser came from another page than ours."""
+    """Return whether a browser came from another page than ours."""
     return any(site not in _OURS for site in headers.every("sec-fetch-site"))
 
 
@@ -210,15 +210,15 @@ def _same(one: str, other: str) -> bool:
 
 
 def _cookies(headers: list[str], name: str) -> list[str]:
-    """The values of a cookie. Browsers give every port of a host the cookies of all the others, so what stands beside ours may be anything:
-    it is passed over, where a parser of cookies would give up on all of them."""
+    """Return the values of a cookie. Browsers give every port of a host the cookies of all the others, so what stands beside ours may be
+    anything: it is passed over, where a parser of cookies would give up on all of them."""
     pairs = [pair.partition("=") for header in headers for pair in header.split(";")]
     return [value.strip() for found, _, value in pairs if found.strip() == name]
 
 
 async def _body(receive: Receive) -> bytes:
-    """The body of a request, at most one byte more than may be. It is taken before anything is said: who still sends when the connection is
-    closed never sees the answer."""
+    """Return the body of a request, at most one byte more than may be. It is taken before anything is said: who still sends when the
+    connection is closed never sees the answer."""
     body, sent, more = b"", 0, True
     while more and sent <= _TAKEN_BYTES:
         message = await receive()
@@ -266,7 +266,7 @@ def _dressed(scope: Scope, send: Send) -> Send:
 
 
 async def _refuse(send: Send, refused: Refused, is_read: bool = False) -> None:
-    """Says why, and keeps no connection for it. `is_read`: to a person, who has asked for a page."""
+    """Say why, and keeps no connection for it. `is_read`: to a person, who has asked for a page."""
     body = (_TOLD.format(html.escape(str(refused))) if is_read else json.dumps({"error": str(refused)})).encode()
     kind = b"text/html; charset=utf-8" if is_read else b"application/json"
     head = [

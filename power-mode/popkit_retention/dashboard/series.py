@@ -73,7 +73,7 @@ class Sampler:
             self._samples = [each for each in self._samples if each.request % self._stride == 0]
 
     def _is_out(self, result: Result, at: float) -> bool:
-        """Whether a placeholder stood in its place then; one that is cleared at an unknown time always was."""
+        """Return whether a placeholder stood in its place then; one that is cleared at an unknown time always was."""
         return bool(result.cleared) and self.cleared_at.get(result.id, 0.0) <= at
 
     def layers(self, conversation: Conversation, report: Report) -> Layers:
@@ -91,7 +91,7 @@ class Sampler:
         return Layers(tier1=first, tier2=second, tier3=third, tier4=whole - first - second - third)
 
     def series(self, conversation: Conversation, report: Report) -> Series:
-        """The samples, and behind them how the context stands now; nothing before the first request."""
+        """Return the samples, and behind them how the context stands now; nothing before the first request."""
         factor, base = conversation.state.calibration, conversation.base
         kept = self._samples
         while len(kept) >= MOST:

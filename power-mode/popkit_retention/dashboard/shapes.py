@@ -40,8 +40,8 @@ class _Shape(_Asked):
     @model_validator(mode="before")
     @classmethod
     def _encodable(cls, told: Any) -> Any:
-        """What is told comes from transcripts and names of files, which can hold halves of characters. No JSON can: a question mark stands
-        in the place of each, or nothing of the answer could be sent."""
+        """Return what is told comes from transcripts and names of files, which can hold halves of characters. No JSON can: a question mark
+        stands in the place of each, or nothing of the answer could be sent."""
         return _encodable(told)
 
 

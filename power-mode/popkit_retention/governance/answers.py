@@ -1,4 +1,4 @@
-"""What the controller answers, as JSON knows it: times in ISO 8601, tuples as lists. Pure."""
+"""The controller's answers as JSON: times in ISO 8601, tuples as lists. Pure."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 
 
 def policy(params: RetentionPolicy) -> Json:
-    """The policy that such parameters amount to."""
+    """Return the policy that such parameters amount to."""
     return {key: value for key, value in params.to_json().items() if key in KEYS}
 
 
-def counts(found: Applied) -> dict[str, int]:
-    """How much a policy lets go of and keeps; the total counts what the limit left out, too."""
-    eligible, protected = len(found.eligible), len(found.protected)
-    return {"eligible": eligible, "protected": protected, "total": eligible + protected + found.left_out}
+def counts(result: Applied) -> dict[str, int]:
+    """Return how many resources a policy releases and keeps; the total counts what the limit left out, too."""
+    eligible, protected = len(result.eligible), len(result.protected)
+    return {"eligible": eligible, "protected": protected, "total": eligible + protected + result.left_out}
 
 
 def request(given: Request) -> Json:
-    """What an agent asks for."""
+    """Return an agent's request."""
     return {"request": given.id, "at": stamp(given.at), "domain": given.domain, "project": given.project, "asked": dict(given.config)}
 
 
-def applied(domain: str, found: Applied) -> Json:
-    """What a policy says of resources."""
+def applied(domain: str, result: Applied) -> Json:
+    """Return the result of a policy's rules on resources."""
     return {
         "success": True,
         "domain": domain,
-        "cutoff_date": stamp(max(found.cutoff, 0.0)),
-        "policy_applied": policy(found.policy),
-        "eligible": [verdict(each) for each in found.eligible],
-        "protected": [verdict(each) for each in found.protected],
-        "counts": counts(found),
-        "truncated": found.truncated,
-        "left_out": found.left_out,
+        "cutoff_date": stamp(max(result.cutoff, 0.0)),
+        "policy_applied": policy(result.policy),
+        "eligible": [verdict(each) for each in result.eligible],
+        "protected": [verdict(each) for each in result.protected],
+        "counts": counts(result),
+        "truncated": result.truncated,
+        "left_out": result.left_out,
     }
 
 
@@ -58,17 +58,17 @@ def verdict(given: Verdict) -> Json:
 
 
 def hold(domain: str, given: Hold) -> Json:
-    """A hold, and of which domain."""
+    """Return a hold, and of which domain."""
     return {"domain": domain, **given.to_json(), **{name: when(getattr(given, name)) for name in ("created_at", "until", "released_at")}}
 
 
 def entry(given: Entry) -> Json:
-    """An entry of the log."""
+    """Return an entry of the log."""
     return {**given.to_json(), "at": stamp(given.at)}
 
 
 def collection(domain: str, given: Collection, described: Mapping[str, Described]) -> Json:
-    """What a collection did, or would do; `described` for what it names."""
+    """Return what a collection did, or would do; `described` for what it names."""
     return {
         "domain": domain,
         "params": policy(given.params),
@@ -85,7 +85,7 @@ def collection(domain: str, given: Collection, described: Mapping[str, Described
 
 
 def when(seconds: float | None) -> str | None:
-    """A time; None stays None."""
+    """Return a time; None stays None."""
     return None if seconds is None else stamp(seconds)
 
 

@@ -1,5 +1,5 @@
-"""Collection: what a policy lets go of is marked, and a day later deleted. Each step is logged before it is done, works in batches, and
-takes the lock for one batch only; killed at any moment and run again, a collection ends where it would have ended."""
+"""Collection: resources that a policy releases are marked, and deleted a day later. Each step is logged before it is done, works in
+batches, and takes the lock for one batch only; killed at any moment and run again, a collection ends where it would have ended."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection as Ids
     from contextlib import AbstractContextManager
 
+    from .data_folder import Folder
     from .domains import Domain, Mark
-    from .folder import Folder
     from .log import Entry, Log
-    from .params import GcParams
-    from .policies import RetentionPolicy
+    from .policies import GcParams, RetentionPolicy
 
     Changing = Callable[[], AbstractContextManager[Log]]
 
-# The deeds of the log.
+# Operations of the log.
 MARK, UNMARK, DELETE = "mark", "unmark", "delete"
 BATCH = 2_000
 # Why a mark is taken back, beside the reasons of the rules.
@@ -52,7 +51,7 @@ class Collection:
 
     @property
     def truncated(self) -> bool:
-        """Whether the limit left anything out."""
+        """Return whether the limit left anything out."""
         return self.left_out > 0
 
 
@@ -75,8 +74,8 @@ class Collector:
 
 
 def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
-    """What a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most as the limit says.
-    `policy`: what rules without this call. Where the call asks for less, it takes no mark back that the policy allows; and where the
+    """Return what a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most as the limit
+    says. `policy`: what rules without this call. Where the call asks for less, it takes no mark back that the policy allows; and where the
     policy asks for less than a user did, the hourly job leaves that user's marks alone."""
     domain, params, now, project = job.domain, job.current(), job.now, job.project
     marks = domain.marked()
@@ -115,7 +114,7 @@ def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
 
 
 def carry_out(job: Collector, planned: Collection) -> Collection:
-    """Does what was planned: takes marks back, deletes, marks, and compacts if the policy says so and anything was deleted. Each batch is
+    """Carry out a plan: take marks back, delete, mark, and compact if the policy says so and anything was deleted. Each batch is
     judged again under the lock: what is held, touched or kept by a new policy since stays. What was really done."""
     unmarked = _unmark(job, planned.unmarked)
     kept = Counter(planned.kept)
@@ -126,12 +125,12 @@ def carry_out(job: Collector, planned: Collection) -> Collection:
 
 
 def collect(job: Collector) -> Collection:
-    """Plans a collection and carries it out."""
+    """Plan a collection and carry it out."""
     return carry_out(job, plan(job))
 
 
 def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by: str, project: str | None = None) -> list[str]:
-    """Takes marks back: those of these ids, else all of the domain (of a project); which ones there were."""
+    """Take marks back: those of these ids, else all of the domain (of a project); return which ones there were."""
     undone: list[str] = []
     with changing() as log:
         marks = domain.marked()
@@ -145,46 +144,46 @@ def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by:
 
 
 def finish_mark(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Marks what a logged deed says; the caller holds the lock."""
+    """Complete a logged marking; the caller holds the lock."""
     todo = entry.todo or {}
     domain.mark(todo["ids"], todo["at"], todo["by"])
     log.done(entry.number)
 
 
 def finish_unmark(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Takes back the marks that a logged deed names; the caller holds the lock."""
+    """Complete a logged unmarking; the caller holds the lock."""
     domain.unmark((entry.todo or {})["ids"])
     log.done(entry.number)
 
 
 def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Logs what a deletion that was cut short has deleted, and lets the domain finish with that; the caller holds the lock. Nothing else is
+    """Log what an interrupted deletion has deleted, and let the domain finish with that; the caller holds the lock. Nothing else is
     deleted: what is left is marked still, and the next collection judges it as it judges everything."""
     ids = (entry.todo or {})["ids"]
     marks = domain.marked()
-    stands = {each.id for each in domain.resources(now, ids=ids) if each.created_at is None or each.created_at < entry.at}
+    remaining = {each.id for each in domain.resources(now, ids=ids) if each.created_at is None or each.created_at < entry.at}
     # Deletions of one domain follow each other under the lock: if this one was told, nothing was told after it.
-    told = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
-    went = [id for id in ids if id not in marks and id not in stands]
+    is_logged = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
+    went = [id for id in ids if id not in marks and id not in remaining]
     domain.delete(went, now)  # copies of theirs, if the kill came before those went too
-    _log_deleted(log, entry, [] if told else went, now)
+    _log_deleted(log, entry, [] if is_logged else went, now)
 
 
 def _not_allowed(job: Collector, policy: RetentionPolicy, verdicts: list[Verdict]) -> list[Verdict]:
-    """Those that the policy keeps, too."""
+    """Return those that the policy keeps, too."""
     allowed = {each.id for each in _judged(job, policy, [each.id for each in verdicts])[0]} if verdicts else set()
     return [each for each in verdicts if each.id not in allowed]
 
 
 def _judged(job: Collector, params: RetentionPolicy, ids: Sequence[str] | None = None) -> tuple[list[Verdict], list[Verdict]]:
-    """What the policy lets go of (whatever the limit), and what it keeps."""
+    """Return what the policy lets go of (whatever the limit), and what it keeps."""
     resources = list(job.domain.resources(job.now, job.project, ids, job.without()))
     applied = apply_rules(replace(params, limit=max(LARGEST_LIMIT, len(resources))), resources, job.now)
     return applied.eligible, applied.protected
 
 
 def _used_since(verdict: Verdict, mark: Mark) -> bool:
-    """Whether a mark is older than what it marks: somebody has used or written it since, so its day begins anew."""
+    """Return whether a mark is older than what it marks: somebody has used or written it since, so its day of grace starts again."""
     return verdict.created_at is not None and verdict.created_at > mark.at
 
 
@@ -196,7 +195,7 @@ def _batches(ids: Sequence[str], size: int = BATCH) -> Iterator[list[str]]:
 def _in_batches(
     job: Collector, what: str, verdicts: list[Verdict], work: Callable[[Collector, Log, list[str], Counter], list[str]], kept: Counter
 ) -> list[Verdict]:
-    """Works through what was planned, a batch under the lock at a time; for which of it the work was done."""
+    """Work through what was planned, a batch under the lock at a time; return for which of it the work was done."""
     done: set[str] = set()
     seen = 0
     for ids in _batches([each.id for each in verdicts], job.batch):
@@ -208,7 +207,7 @@ def _in_batches(
 
 
 def _allowed_still(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
-    """Which of these the policy and the holds of this moment let go of, oldest first; the others are counted by their reason."""
+    """Return which of these the policy and the holds of this moment let go of, oldest first; the others are counted by their reason."""
     allowed, protected = _judged(job, job.current(), ids)
     kept.update(each.reasons[0] for each in protected)
     return allowed
@@ -227,7 +226,8 @@ def _mark_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list
 
 
 def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
-    """The entry "deleting" says what is to go, the entry "deleted" what went: the domain may refuse what a hook has touched meanwhile."""
+    """Delete a batch. The entry "deleting" names what is to go, the entry "deleted" what went: the domain may refuse what a hook has
+    touched meanwhile."""
     marks = job.domain.marked()
     wanted = [
         each.id
@@ -244,7 +244,7 @@ def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> li
 
 
 def _log_deleted(log: Log, entry: Entry, went: list[str], now: float) -> None:
-    """Says what of an entry "deleting" has gone."""
+    """Log which ids of an entry "deleting" are gone."""
     if went:
         log.append("deleted", entry.domain, went, {"of": entry.number}, entry.by, now)
     log.done(entry.number)
@@ -272,6 +272,6 @@ def _log_unmarked(domain: Domain, log: Log, reasons: dict[str, list[str]], now: 
 
 
 def _ruling(job: Collector) -> dict[str, object]:
-    """What a log says of the policy that ruled."""
+    """Return the log's details of the policy that applied."""
     params = job.current()
     return {"older_than_days": params.older_than_days, "source_types": list(params.source_types), "project": job.project}

@@ -1,4 +1,4 @@
-"""What an agent wants of a policy that would keep less: it waits for the user's yes, for the project alone that the agent asked from.
+"""Requests of agents for a policy that keeps less: each waits for the user's yes, for the project alone that the agent asked from.
 
 A request is an entry of the log, and waits until another entry accepts or declines it; the caller holds the lock.
 """
@@ -9,10 +9,10 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import configuring
-from .configuring import CONFIGURED
+from . import revisions
 from .errors import BadRequest, NotThere
 from .policies import keeps_more, merged
+from .revisions import CONFIGURED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,25 +42,26 @@ class Request:
 def configure(
     log: Log, path: str, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float
 ) -> tuple[State, list[Adjusted], Request | None]:
-    """What an agent asks for: made at once where it only keeps more than what is in force in its project, in the project's own policy where
-    that has one, else in the user's. Anything else waits as a whole, and nothing changes: the request."""
-    state = configuring.current(log, path)
+    """Apply an agent's change at once where it only keeps more than what is in force in its project, in the project's own policy where that
+    has one, else in the user's. Anything else becomes a request as a whole, and nothing changes. Return (state, adjusted, request or
+    None)."""
+    state = revisions.current(log, path)
     before = state.policy(domain, project)
     after, adjusted = merged(before, config)
     if not keeps_more(before, after):
         return state, adjusted, ask(log, domain, project, {key: after.to_json()[key] for key in config}, by, now)
     if project in state.own(domain):
-        return *configuring.configure_project(log, path, domain, str(project), config, "", by, now), None
-    return *configuring.configure(log, path, domain, config, None, by, now), None
+        return *revisions.configure_project(log, path, domain, str(project), config, "", by, now), None
+    return *revisions.configure(log, path, domain, config, None, by, now), None
 
 
 def ask(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:
-    """Lets a request wait; the one that waits already where the same was asked before. BadRequest where too many wait."""
+    """Record a request; return it, or the pending one where the same was asked before. BadRequest where too many are pending."""
     if project is None:
         raise BadRequest(
             "this would keep less, which waits for the user's yes for one project, and there is none here. Nothing was changed"
         )
-    before = waiting(log)
+    before = pending(log)
     for each in before:
         if (each.domain, each.project, each.config) == (domain, project, config):
             return each
@@ -73,22 +74,22 @@ def ask(log: Log, domain: str, project: str | None, config: Mapping[str, object]
     return _of(log.append(REQUESTED, domain, [id], {"project": project, "config": config}, by, now))
 
 
-def waiting(log: Log) -> list[Request]:
-    """The requests that nobody has answered, oldest first."""
+def pending(log: Log) -> list[Request]:
+    """Return the requests that nobody has answered, oldest first."""
     asked = [each for each in reversed(log.entries(action=REQUESTED)) if each.ids]
     return [_of(each) for each in asked if not _is_answered(log, each.ids[0])]
 
 
-def found(log: Log, id: str) -> Request:
-    """The request of this id that waits; NotThere for none."""
-    for each in waiting(log):
+def find(log: Log, id: str) -> Request:
+    """Return the request of this id that waits; NotThere for none."""
+    for each in pending(log):
         if each.id == id:
             return each
     raise NotThere(f"no request {id!r:.40} waits for your yes. `popkit retention show` lists those that do")
 
 
 def decline(log: Log, request: Request, by: str, now: float) -> None:
-    """The user's no: the request waits no longer, and nothing else changes."""
+    """Decline a request: it is pending no longer, and nothing else changes."""
     log.append(DECLINED, request.domain, [request.id], {"project": request.project, "config": request.config}, by, now)
 
 

@@ -1,19 +1,19 @@
-"""What can go wrong in governance. Every message says what is wrong, with which thing, and what to do; nothing was changed."""
+"""Errors of governance. Every message says what is wrong, with which thing, and what to do; nothing was changed."""
 
 from __future__ import annotations
 
 
 def shown(value: object, most: int = 40) -> str:
-    """A value as a message names it: its beginning, or its type where Python does not print it."""
+    """Return a value as a message names it: its beginning, or its type where Python does not print it."""
     try:
         return repr(value)[:most]
     except ValueError:  # a whole number of thousands of digits
         return type(value).__name__
 
 
-def one_line(said: object) -> str:
-    """What another program said, as one line that can be printed: it may quote a file that somebody has spoilt."""
-    return "".join(char if char.isprintable() else " " for char in str(said))
+def one_line(message: object) -> str:
+    """Return another program's message as one printable line: it may quote a corrupt file."""
+    return "".join(char if char.isprintable() else " " for char in str(message))
 
 
 class GovernanceError(Exception):

@@ -1,5 +1,5 @@
-"""The log of what was done to retention: it only grows, each entry is bound to the one before, and what a killed process has not finished
-stands beside it. Who can write the file can write a whole new chain; whoever changes, cuts or reorders this one is found out."""
+"""The log of retention: append-only, each entry chained to the one before, with the unfinished operations of killed processes beside it.
+Whoever can write the file can write a whole new chain; a change, cut or reordering of this one is detected."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from hooks.utils.edges.hash_chain import link_hash
 from hooks.utils.edges.sqlite_file import StoreDamaged, StoreTooNew, Transaction, migrate, open_store
 from hooks.utils.policy.masking import mask
 
+from .data_folder import WAIT_S
 from .errors import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
-from .folder import WAIT_S
 from .log_tables import HASHED, SCHEMA, hash_of_text, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-# What a person has written, wherever it stands in an entry.
+# Fields that a person has written, wherever they are in an entry.
 PERSONAL = frozenset(("who", "why", "note"))
-_ANEW = f"Move it away, and {SCHEMA.anew}; sqlite3's .recover may save more"
+_REPLACE = f"Move it away, and {SCHEMA.anew}; sqlite3's .recover may save more"
 _COLUMNS = "e.number, e.at, e.by, e.action, e.domain, e.ids, e.details, e.hash, t.todo, e.todo_hash"
 _ENTRIES = f"SELECT {_COLUMNS} FROM entries e LEFT JOIN todo t ON t.number = e.number "  # noqa: S608  names of our own columns
 _ADD = f"INSERT INTO entries ({', '.join(HASHED)}, hash) VALUES ({', '.join('?' * (len(HASHED) + 1))})"  # noqa: S608
@@ -45,7 +45,7 @@ class Entry:
     todo: dict | None = None
 
     def to_json(self) -> dict[str, object]:
-        """As a JSON object, without what is still to be done."""
+        """Return it as a JSON object, without what is still to be done."""
         return {name: getattr(self, name) for name in ("number", "at", "by", "action", "domain", "ids", "details", "hash")}
 
 
@@ -67,7 +67,7 @@ class Log:
         at: float,
         todo: Mapping[str, object] | None = None,
     ) -> Entry:
-        """Adds an entry, and what is still to be done for it (`todo`), in one transaction. Secrets in what a person wrote (who, why, note)
+        """Add an entry, and what is still to be done for it (`todo`), in one transaction. Secrets in what a person wrote (who, why, note)
         are masked in both: do what the returned entry says. BadRequest for what JSON does not know."""
         at = float(at)
         if not math.isfinite(at):
@@ -90,16 +90,16 @@ class Log:
         return Entry(number, at, by, action, domain, list(ids), json.loads(detail_text), hash, kept_todo)
 
     def done(self, number: int) -> None:
-        """Notes that nothing is left to be done for an entry."""
+        """Remove what is still to be done for an entry."""
         with self._used() as db:
             db.execute("DELETE FROM todo WHERE number = ?", (number,))
 
     def unfinished(self) -> list[Entry]:
-        """The entries for which something is still to be done, oldest first."""
+        """Return the entries for which something is still to be done, oldest first."""
         return self._read("WHERE t.number IS NOT NULL ORDER BY e.number", ())
 
     def entries(self, most: int | None = None, domain: str | None = None, action: str | None = None, id: str | None = None) -> list[Entry]:
-        """The newest entries, newest first: at most `most`, of this domain, this action, about this id."""
+        """Return the newest entries, newest first: at most `most`, of this domain, this action, about this id."""
         if not all(_is_text(word) for word in (domain, action, id) if word is not None):
             return []
         given = [("e.domain = ?", domain), ("e.action = ?", action), ("e.number IN (SELECT number FROM named WHERE id = ?)", id)]
@@ -108,13 +108,13 @@ class Log:
         return self._read(f"{chosen} ORDER BY e.number DESC LIMIT ?", (*(value for _, value in where), -1 if most is None else most))
 
     def count(self) -> int:
-        """How many entries there are."""
+        """Return how many entries there are."""
         with self._used() as db:
             count: int = db.execute("SELECT count(*) FROM entries").fetchone()[0]
             return count
 
     def verify(self) -> list[str]:
-        """What is wrong with the log, the first broken entry first; empty where it is as it was written."""
+        """Return what is wrong with the log, the first broken entry first; empty where it is as it was written."""
         try:
             with self._used() as db:
                 return problems(db)
@@ -122,7 +122,7 @@ class Log:
             return [str(error)]
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Close the file."""
         if self._db is not None:
             self._db.close()
             self._db = None
@@ -133,7 +133,7 @@ class Log:
 
     @contextmanager
     def _used(self, create: bool = False) -> Iterator[sqlite3.Connection]:
-        """The connection; one to an empty log where there is no file and none is to be made."""
+        """Open the connection; one to an empty log where there is no file and none is to be created."""
         try:
             with self._opened(create) as db:
                 yield db
@@ -148,7 +148,7 @@ class Log:
                 f"{self.path} cannot be used: {one_line(error)}. Nothing was changed; try again when that is mended"
             ) from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise Damaged(f"{self.path}: {one_line(error)}. {_ANEW}") from None
+            raise Damaged(f"{self.path}: {one_line(error)}. {_REPLACE}") from None
 
     @contextmanager
     def _opened(self, create: bool) -> Iterator[sqlite3.Connection]:
@@ -168,7 +168,7 @@ class Log:
 
 
 def _entry(row: tuple) -> Entry:
-    """sqlite3.DatabaseError for a row that somebody has spoilt."""
+    """Return the entry of a row; sqlite3.DatabaseError for a corrupt one."""
     number, at, by, action, domain, ids, details, hash, todo, todo_hash = row
     if todo is not None and hash_of_text(str(todo)) != todo_hash:
         raise sqlite3.DatabaseError(f"what is to be done for entry {number} was changed")
@@ -186,7 +186,7 @@ def _json(value: object) -> str:
 
 
 def _is_text(word: str) -> bool:
-    """Whether a word can be stored: half of a surrogate pair cannot."""
+    """Return whether a word can be stored: half of a surrogate pair cannot."""
     try:
         word.encode("utf-8")
     except UnicodeEncodeError:

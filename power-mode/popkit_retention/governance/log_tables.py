@@ -71,7 +71,7 @@ SCHEMA = Schema("retention log", APPLICATION_ID, MIGRATIONS, anew="a new log beg
 
 
 def hash_of_text(text: str) -> str:
-    """The SHA-256 of what is to be done; "" where nothing is."""
+    """Return the SHA-256 of what is to be done; "" where nothing is."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
 
 
@@ -86,7 +86,7 @@ _GUARDS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps i
 
 
 def problems(db: Connection) -> list[str]:
-    """What is wrong with the log, the first broken entry first, at most twenty things."""
+    """Return what is wrong with the log, the first broken entry first, at most twenty things."""
     with AsWritten(db):
         found = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
         for what in (_walked, _misnamed, _undone, _guarded):
@@ -131,7 +131,7 @@ def _wrong(db: Connection, row: tuple[Any, ...], prev_hash: str) -> str:
 
 
 def _number_of(db: Connection, hash: object) -> int:
-    """The number of the entry with this hash, 0 where there is none."""
+    """Return the number of the entry with this hash, 0 where there is none."""
     if not isinstance(hash, str) or not hash.isascii():
         return 0
     found = db.execute("SELECT number FROM entries WHERE hash = ?", (hash,)).fetchone()
@@ -139,7 +139,7 @@ def _number_of(db: Connection, hash: object) -> int:
 
 
 def _misnamed(db: Connection) -> list[str]:
-    """Which entries are not found by the ids that they hold, or by others."""
+    """Return which entries are not found by the ids that they hold, or by others."""
     held = ((number, id) for number, ids in db.execute("SELECT number, ids FROM entries ORDER BY number") for id in sorted(set(_ids(ids))))
     named = db.execute("SELECT number, id FROM named ORDER BY number, id")
     wrong = (number for (number, _), both in groupby(merge(held, named)) if len(list(both)) != 2)

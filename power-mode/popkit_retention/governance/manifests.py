@@ -1,4 +1,4 @@
-"""What an archive says of itself: the manifest, written, read and checked.
+"""The manifest of an archive: written, read and checked.
 
 `data/archive/ID/` holds `manifest.json` and `contents`. All contents are in one file, each found by its offset: 20,000 small ones are two
 files to sync, and no file bears a name that an archive made up. Each content has its own hashes, so damage to one spoils that one alone.
@@ -20,12 +20,12 @@ from hooks.utils.edges.storage import Storage
 
 from .errors import BadRequest, Damaged, NotThere, TooNew
 from .policies import DOMAINS, LONGEST_ID
-from .reading import json_of
+from .strict_json import json_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from .folder import Folder
+    from .data_folder import Folder
 
 VERSION = 1
 MANIFEST, CONTENTS = "manifest.json", "contents"
@@ -80,12 +80,12 @@ class Manifest:
     sha256: str = ""
 
     def summary(self) -> dict[str, object]:
-        """What a list of archives tells of it."""
+        """Return its entry in a list of archives."""
         return {key: getattr(self, key) for key in ("archive_id", "domain", "created_at", "resource_count", "total_size_bytes", "note")}
 
 
 def data_of(manifest: Manifest) -> tuple[bytes, str]:
-    """The manifest as it stands in its file, and its hash. BadRequest where it would be too large to be read again."""
+    """Return the manifest as it stands in its file, and its hash. BadRequest where it would be too large to be read again."""
     value = {**vars(manifest), "items": [vars(item) for item in manifest.items]}
     del value["sha256"]
     body = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
@@ -96,24 +96,24 @@ def data_of(manifest: Manifest) -> tuple[bytes, str]:
 
 
 def check_id(archive_id: object) -> str:
-    """An archive's id; BadRequest for what cannot be one."""
+    """Return an archive's id; BadRequest for what cannot be one."""
     if not isinstance(archive_id, str) or not _ID.fullmatch(archive_id):
         raise BadRequest(f"{archive_id!r:.60} is not the id of an archive (such as rag-20261122T233000Z-k3f9a2)")
     return archive_id
 
 
 def domain_of(archive_id: object) -> str:
-    """The domain that an archive's id names; BadRequest for what cannot be one."""
+    """Return the domain that an archive's id names; BadRequest for what cannot be one."""
     return check_id(archive_id).partition("-")[0]
 
 
 def is_id(name: str) -> bool:
-    """Whether a folder's name is that of an archive."""
+    """Return whether a folder's name is that of an archive."""
     return _ID.fullmatch(name) is not None
 
 
 def place(folder: Folder, archive_id: str) -> str:
-    """The folder of an archive; NotThere where there is none, Damaged for a link or a file in its place."""
+    """Return the folder of an archive; NotThere where there is none, Damaged for a link or a file in its place."""
     path = os.path.join(folder.archives, check_id(archive_id))
     try:
         mode = os.lstat(path).st_mode
@@ -125,7 +125,7 @@ def place(folder: Folder, archive_id: str) -> str:
 
 
 def open_file(path: str) -> BinaryIO:
-    """Opens a file of an archive; Damaged where it is missing, or is anything else than a regular file."""
+    """Open a file of an archive; Damaged where it is missing, or is anything else than a regular file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -139,7 +139,7 @@ def open_file(path: str) -> BinaryIO:
 
 
 def read(folder: Folder, archive_id: str) -> Manifest:
-    """The manifest of an archive, as it was written; NotThere, Damaged, TooNew."""
+    """Return the manifest of an archive, as it was written; NotThere, Damaged, TooNew."""
     path = os.path.join(place(folder, archive_id), MANIFEST)
     with open_file(path) as file:
         data = file.read(min(os.fstat(file.fileno()).st_size, LARGEST_MANIFEST) + 1)
@@ -150,7 +150,7 @@ def read(folder: Folder, archive_id: str) -> Manifest:
 
 
 def manifest_of(data: bytes, archive_id: str) -> Manifest:
-    """A manifest from the bytes of its file. ValueError says what is wrong with them; TooNew for a later version."""
+    """Return a manifest from the bytes of its file. ValueError says what is wrong with them; TooNew for a later version."""
     if len(data) > LARGEST_MANIFEST:
         raise ValueError(f"is larger than {LARGEST_MANIFEST:,} bytes")
     hash_at, body_at = len(_HEAD), len(_HEAD) + 64 + len(_BEHIND_HASH)
@@ -204,7 +204,7 @@ def _check_item(item: Item, number: int, offset: int) -> None:
 
 
 def _object(value: object, keys: dict[str, type], what: str) -> dict:
-    """An object of exactly these keys; ValueError for any other, and for values of other types."""
+    """Return an object of exactly these keys; ValueError for any other, and for values of other types."""
     if not isinstance(value, dict) or value.keys() != keys.keys():
         raise ValueError(f"does not have the keys of {what}")
     for key, kind in keys.items():

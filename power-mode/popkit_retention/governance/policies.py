@@ -1,15 +1,17 @@
-"""Retention policies: what of a domain's stored data may be deleted, and when. Pure."""
+"""Retention policies: which of a domain's stored data may be deleted, and when; the differences of one project's policy from the user's, to
+which the user agreed for that project alone; the parameters of one call. Pure."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import BadPolicy, shown
+from .errors import BadPolicy, BadRequest, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
 
 MEMORY, RAG = DOMAINS = ("memory", "rag")
 CONTEXT, ACTION, THOUGHT = SOURCE_TYPES = ("context", "action", "thought")
@@ -45,7 +47,7 @@ class RetentionPolicy:
     auto_gc: bool = False
 
     def to_json(self) -> dict[str, object]:
-        """As a JSON object: tuples as lists."""
+        """Return it as a JSON object: tuples as lists."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
 
@@ -54,15 +56,15 @@ KEYS = tuple(each.name for each in fields(RetentionPolicy))
 
 
 def check_domain(domain: object) -> str:
-    """The domain of this name; BadPolicy for anything else."""
+    """Return the domain of this name; BadPolicy for anything else."""
     if not isinstance(domain, str) or domain not in DOMAINS:
         raise BadPolicy(f"unknown domain {shown(domain)}. Known: {', '.join(DOMAINS)}")
     return domain
 
 
 def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[RetentionPolicy, list[Adjusted]]:
-    """A new policy: what `config` says, else what `policy` said; and what of `config` was adjusted (INV-RET-3, INV-RET-4). BadPolicy for
-    an unknown key, and for a value of a type that the key cannot have."""
+    """Return a new policy: what `config` says, else what `policy` said; and what of `config` was adjusted (INV-RET-3, INV-RET-4). BadPolicy
+    for an unknown key, and for a value of a type that the key cannot have."""
     if not hasattr(config, "items"):
         raise BadPolicy(f"a policy is an object of {', '.join(KEYS)}, not {type(config).__name__}")
     unknown = [key for key in config if key not in KEYS]
@@ -79,7 +81,7 @@ def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[Reten
 
 
 def keeps_more(before: RetentionPolicy, after: RetentionPolicy) -> bool:
-    """Whether whatever one policy keeps, a later one keeps too, and deletes no more of it at once or by itself."""
+    """Return whether whatever one policy keeps, a later one keeps too, and deletes no more of it at once or by itself."""
     return (
         after.older_than_days >= before.older_than_days
         and set(after.source_types) <= set(before.source_types)
@@ -92,10 +94,15 @@ def keeps_more(before: RetentionPolicy, after: RetentionPolicy) -> bool:
 
 
 def from_json(value: object) -> RetentionPolicy:
-    """A stored policy, read strictly; BadPolicy for one that this module did not write."""
+    """Return a stored policy, read strictly; BadPolicy for one that this module did not write."""
     if not isinstance(value, dict) or set(value) != set(KEYS):
         raise BadPolicy("a stored policy has these keys: " + ", ".join(KEYS))
-    policy, adjusted = merged(DEFAULT_POLICY, value)
+    return _strictly_merged(value)
+
+
+def _strictly_merged(value: object) -> RetentionPolicy:
+    """Return the default policy with stored values, none of which may need an adjustment; BadPolicy."""
+    policy, adjusted = merged(DEFAULT_POLICY, value)  # type: ignore[arg-type]  # anything but an object is a BadPolicy
     if adjusted:
         raise BadPolicy(f"{adjusted[0].key}: {adjusted[0].why}")
     return policy
@@ -180,3 +187,95 @@ _READ = {
     "vacuum": _switch,
     "auto_gc": _switch,
 }
+
+
+# --- a project's own policy ---------------------------------------------------------------------------------------------------------------
+
+
+# What these lists hold is never deleted, so what the user adds to his own counts in the project, too.
+KEEP_LISTS = ("keep_session_ids", "keep_context_ids")
+
+
+@dataclass(frozen=True)
+class Own:
+    """`config`: the keys that the project has values of its own for · `released`: of each keep list among them, the ids that the user's
+    list held and the project's does not."""
+
+    config: Mapping[str, object] = field(default_factory=dict)
+    released: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
+
+    def over(self, policy: RetentionPolicy) -> RetentionPolicy:
+        """Return the policy that holds in the project, from the user's."""
+        values = dict(self.config)
+        for key in self.released:
+            added = [id for id in getattr(policy, key) if id not in self.released[key]]
+            values[key] = tuple(dict.fromkeys((*values[key], *added)))  # type: ignore[misc]  # a tuple
+        return replace(policy, **values)  # type: ignore[arg-type]  # each has been read as its field has it
+
+    def changed(self, policy: RetentionPolicy, config: Mapping[str, object]) -> Own:
+        """With these values too, as a policy holds them; `policy` is the user's."""
+        left = {key: tuple(id for id in getattr(policy, key) if id not in config[key]) for key in KEEP_LISTS if key in config}  # type: ignore[operator]
+        return Own({**self.config, **config}, {**self.released, **left})
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as a JSON object, which `own_of` reads."""
+        return {"config": _jsonable(self.config), "released": _jsonable(self.released)}
+
+
+def own_of(value: object) -> Own:
+    """Return a stored one, read strictly; BadPolicy for what this module did not write."""
+    if not isinstance(value, dict) or set(value) != {"config", "released"}:
+        raise BadPolicy("a project's policy has the keys config, released")
+    config, released = (_read(value[key]) for key in ("config", "released"))
+    if set(released) != {key for key in KEEP_LISTS if key in config}:
+        raise BadPolicy("released must name the keep lists of config")
+    return Own(config, released)  # type: ignore[arg-type]  # keep lists are tuples
+
+
+def _read(value: object) -> dict[str, object]:
+    policy = _strictly_merged(value)
+    return {key: getattr(policy, key) for key in value}  # type: ignore[attr-defined]
+
+
+def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+
+
+# --- the parameters of one call -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GcParams(RetentionPolicy):
+    """The specification's GcParams: the policy of one call, and the domain that it is about."""
+
+    domain: str = ""
+
+
+def validated_gc_args(raw_args: Mapping[str, object]) -> dict[str, object]:
+    """Return what a call gave, as a policy holds it. BadRequest for an unknown name, a wrong type and for what is out of bounds: a policy
+    would be clamped, but a call that deletes something else than it was told to would surprise."""
+    try:
+        policy, adjusted = merged(DEFAULT_POLICY, raw_args)
+    except BadPolicy as error:
+        raise BadRequest(str(error)) from None
+    for each in adjusted:
+        if each.key not in KEEP_LISTS:  # there it is an id that was given twice
+            raise BadRequest(f"{each.key} {each.why}; nothing was done")
+    return {key: getattr(policy, key) for key in raw_args}
+
+
+def resolve_gc_params_with_policy(
+    domain: str, raw_args: Mapping[str, object], validated_args: Mapping[str, object], policy: RetentionPolicy
+) -> GcParams:
+    """Return the parameters of a call: for each key that it named (`raw_args`) what validation made of it (`validated_args`, in which
+    defaults may stand for the others), else the policy's. What it keeps is added to what the policy keeps. BadRequest as for
+    `validated_gc_args`."""
+    missing = [key for key in raw_args if key not in validated_args]
+    if missing:
+        raise BadRequest(f"{shown(missing[0])} was given, but not validated")
+    explicit = validated_gc_args({key: validated_args[key] for key in raw_args})
+    for key in KEEP_LISTS:
+        if key in explicit:
+            explicit[key] = tuple(dict.fromkeys((*getattr(policy, key), *explicit[key])))  # type: ignore[misc]  # a tuple
+    resolved = replace(policy, **explicit)  # type: ignore[arg-type]  # each has been validated
+    return GcParams(**{key: getattr(resolved, key) for key in KEYS}, domain=check_domain(domain))

@@ -1,4 +1,4 @@
-"""The file of both policies, and of projects' own: read strictly, migrated from the specification's own form, replaced durably."""
+"""The file of both policies, and of projects' own: read strictly, migrated from the specification's format, replaced durably."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from hooks.utils.archive.content import stamp
 from hooks.utils.edges import durable, files
 
-from . import reading
+from . import strict_json
 from .errors import BadPolicy, Damaged, GovernanceError, TooNew
-from .own import Own, own_of
-from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, RetentionPolicy, check_domain, from_json, merged
+from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, Own, RetentionPolicy, check_domain, from_json, merged, own_of
 from .rules import created_at_of
 
 if TYPE_CHECKING:
@@ -39,30 +38,30 @@ class State:
     projects: Mapping[str, Mapping[str, Own]] = field(default_factory=dict)
 
     def policy(self, domain: str, project: str | None = None) -> RetentionPolicy:
-        """The policy of a domain, as it holds in a project (None: the user's); BadPolicy for any other."""
+        """Return the policy of a domain, as it holds in a project (None: the user's); BadPolicy for any other."""
         policy: RetentionPolicy = getattr(self, check_domain(domain))
         own = None if project is None else self.own(domain).get(project)
         return policy if own is None else own.over(policy)
 
     def own(self, domain: str) -> Mapping[str, Own]:
-        """The projects that have a policy of their own in a domain, by their keys."""
+        """Return the projects that have a policy of their own in a domain, by their keys."""
         return self.projects.get(domain, {})
 
     def with_policies(self, policies: Mapping[str, RetentionPolicy]) -> State:
-        """The same with these policies of domains."""
+        """Return the same with these policies of domains."""
         return replace(self, **{check_domain(domain): policy for domain, policy in policies.items()})  # type: ignore[arg-type]  # domains' fields
 
     def with_own(self, domain: str, own: Mapping[str, Own]) -> State:
-        """The same with these projects' own policies in a domain."""
+        """Return the same with these projects' own policies in a domain."""
         kept = {each: self.own(each) for each in DOMAINS if self.own(each)}
         return replace(self, projects={each: found for each, found in {**kept, domain: own}.items() if found})
 
     def collects(self, domain: str) -> bool:
-        """Whether the hourly job has anything to collect in a domain."""
+        """Return whether the hourly job has anything to collect in a domain."""
         return any(self.policy(domain, project).auto_gc for project in (None, *self.own(domain)))
 
     def to_json(self) -> dict[str, object]:
-        """As a JSON object, which `state_of` reads."""
+        """Return it as a JSON object, which `state_of` reads."""
         return {
             "version": self.version,
             "revision": self.revision,
@@ -74,16 +73,16 @@ class State:
 
 
 def read(path: str) -> State:
-    """What is in force: the defaults, revision 0, where there is no file. Damaged for what no version of it can be, TooNew for what a
-    later PopKit has written."""
+    """Return what is in force: the defaults, revision 0, where there is no file. Damaged for what no version of it can be, TooNew for what
+    a later PopKit has written."""
     try:
-        data = files.read_bytes(path, reading.LARGEST_BYTES + 1)
+        data = files.read_bytes(path, strict_json.LARGEST_BYTES + 1)
     except OSError as error:
         raise Damaged(damaged(path, f"cannot be read ({error.strerror or error})")) from None
     if data is None:
         return State()
     try:
-        return state_of(reading.json_of(data))
+        return state_of(strict_json.json_of(data))
     except TooNew as error:
         raise TooNew(f"{path} {error}") from None
     except ValueError as error:
@@ -91,7 +90,7 @@ def read(path: str) -> State:
 
 
 def write(path: str, state: State) -> None:
-    """Replaces the file durably, and sweeps what killed writers have left beside it. The caller holds the lock, and has logged what is
+    """Replace the file durably, and sweep what killed writers have left beside it. The caller holds the lock, and has logged what is
     written: where it cannot be, a GovernanceError says so, and it is when somebody next looks."""
     try:
         durable.write(path, bytes_of(state))
@@ -104,12 +103,12 @@ def write(path: str, state: State) -> None:
 
 
 def bytes_of(state: State) -> bytes:
-    """A state as the file has it."""
+    """Return a state as the file has it."""
     return (json.dumps(state.to_json(), ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode("utf-8")
 
 
 def state_of(value: object) -> State:
-    """A stored state. One of the specification's form is brought up to ours: what it holds beyond the bounds is clamped, as there.
+    """Return a stored state. One of the specification's form is brought up to ours: what it holds beyond the bounds is clamped, as there.
     TooNew; ValueError, which says what is wrong, for anything else."""
     if not isinstance(value, dict):
         raise ValueError("is not an object")
@@ -128,7 +127,7 @@ def state_of(value: object) -> State:
 
 
 def projects_of(value: object) -> dict[str, dict[str, Own]]:
-    """The stored policies of projects; ValueError, which says what is wrong, for anything else."""
+    """Return the stored policies of projects; ValueError, which says what is wrong, for anything else."""
     if not isinstance(value, dict) or not all(domain in DOMAINS and isinstance(own, dict) and own for domain, own in value.items()):
         raise ValueError("projects is not an object of domains")
     if not all(0 < len(key) <= LONGEST_ID and key.isprintable() for own in value.values() for key in own):
@@ -158,8 +157,8 @@ def _clamped(value: object) -> RetentionPolicy:
 
 
 def damaged(path: str, what: str) -> str:
-    """What an error says of the file: what is wrong with it, and what to do."""
+    """Return the message for a damaged file: what is wrong with it, and what to do."""
     return (
         f"{path} {what}. No policy is in force until it is mended. `popkit retention history` lists the policies that were set, and"
-        " `popkit retention rollback REVISION` writes those of a revision anew, those of revision 0 being the defaults"
+        " `popkit retention rollback REVISION` writes those of a revision again, those of revision 0 being the defaults"
     )

@@ -8,14 +8,14 @@ import time
 import warnings
 from typing import TYPE_CHECKING
 
-from . import params
+from . import policies
 from .controller import Controller
 from .policies import DEFAULT_POLICY, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from .params import GcParams
+    from .policies import GcParams
 
     Json = dict[str, object]
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 def configure_retention_policy(
     domain: str, config: Mapping[str, object], environ: Mapping[str, str] = os.environ, now: Callable[[], float] = time.time
 ) -> Json:
-    """Merges `config` into the policy of a domain: {"success", "domain", "policy", "updated_at", "revision", "adjusted"}. What is out of
+    """Merge `config` into the policy of a domain: {"success", "domain", "policy", "updated_at", "revision", "adjusted"}. What is out of
     bounds is clamped and stands in `adjusted`; BadPolicy for what no policy can hold."""
     with Controller(environ, now=now) as controller:
         return controller.configure(domain, config)
 
 
 def get_retention_policy(domain: str, environ: Mapping[str, str] = os.environ) -> Json:
-    """The policy of a domain. Changing what is returned changes no policy."""
+    """Return the policy of a domain. Changing what is returned changes no policy."""
     with Controller(environ) as controller:
         return controller.get(domain)
 
@@ -42,7 +42,7 @@ def apply_retention_rules(
     environ: Mapping[str, str] = os.environ,
     now: Callable[[], float] = time.time,
 ) -> Json:
-    """Sorts resources, as `rules.resource_of` reads them (None: all that is stored), into those that the policy of a domain lets go of and
+    """Sort resources, as `rules.resource_of` reads them (None: all that is stored), into those that the policy of a domain lets go of and
     those that it keeps: {"success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts", "truncated", "left_out"}.
     `options` are keys of a policy that hold for this call. Nothing is deleted. BadPolicy for an unknown domain, BadRequest for options that
     are out of bounds."""
@@ -53,14 +53,14 @@ def apply_retention_rules(
 def resolve_gc_params_with_policy(
     domain: str, raw_args: Mapping[str, object], validated_args: Mapping[str, object], environ: Mapping[str, str] = os.environ
 ) -> GcParams:
-    """The parameters of a collection: what a call gave, else what the policy of a domain has (see `params`)."""
+    """Return the parameters of a collection: what a call gave, else what the policy of a domain has (see `params`)."""
     with Controller(environ) as controller:
         policy = from_json(controller.get(domain))
-    return params.resolve_gc_params_with_policy(domain, raw_args, validated_args, policy)
+    return policies.resolve_gc_params_with_policy(domain, raw_args, validated_args, policy)
 
 
 def get_retention_policies(environ: Mapping[str, str] = os.environ) -> Json:
-    """Both policies: {"version", "revision", "updated_at", "memory", "rag"}. Deprecated: `get_retention_policy` gives one."""
+    """Return both policies: {"version", "revision", "updated_at", "memory", "rag"}. Deprecated: `get_retention_policy` gives one."""
     warnings.warn("get_retention_policies is deprecated: use get_retention_policy(domain)", DeprecationWarning, stacklevel=2)
     with Controller(environ) as controller:
         return {key: value for key, value in controller.policies().items() if key != "projects"}

@@ -1,4 +1,4 @@
-"""Which of a domain's resources a policy lets go of, and why. Pure: the time comes in, nothing is deleted."""
+"""The rules: which of a domain's resources a policy releases, and why. Pure: the time is a parameter, nothing is deleted."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class Applied:
 
     @property
     def truncated(self) -> bool:
-        """Whether the limit left anything out."""
+        """Return whether the limit left anything out."""
         return self.left_out > 0
 
 
 def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: float) -> Applied:
-    """Sorts resources into those that a policy lets go of and those that it keeps. `now` in seconds."""
+    """Sort resources into those that a policy lets go of and those that it keeps. `now` in seconds."""
     cutoff = now - policy.older_than_days * DAY_S
     keep_sessions, keep_contexts = frozenset(policy.keep_session_ids), frozenset(policy.keep_context_ids)
     selected = frozenset(policy.source_types)
@@ -90,8 +90,8 @@ def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: flo
 
 
 def resource_of(value: object) -> Resource:
-    """A resource as a caller describes it: an object with `id`, `created_at`, `source_type`, `session_id`, `context_id`. It never fails:
-    what is not understood is protected. A session's id is a text and a context's a number; nothing of another type equals them."""
+    """Return a resource as a caller describes it: an object with `id`, `created_at`, `source_type`, `session_id`, `context_id`. It never
+    fails: what is not understood is protected. A session's id is a text and a context's a number; nothing of another type equals them."""
     if not isinstance(value, dict):
         return Resource("", None, "", vetoes=(INVALID_RESOURCE,))
     id, source_type = value.get("id"), value.get("source_type")
@@ -110,8 +110,8 @@ def resource_of(value: object) -> Resource:
 
 
 def created_at_of(value: Mapping[str, object]) -> float | None:
-    """The seconds since the epoch of a `created_at`: an ISO 8601 text (UTC where it names no zone) or such seconds; None for anything
-    else, milliseconds too."""
+    """Return the seconds since the epoch of a `created_at`: an ISO 8601 text (UTC where it names no zone) or such seconds; None for
+    anything else, milliseconds too."""
     given = value.get("created_at")
     if isinstance(given, str):
         return _from_iso(given)
@@ -124,8 +124,8 @@ def _from_iso(text: str) -> float | None:
     if len(text) > _LONGEST_TIME:
         return None
     try:
-        said = datetime.fromisoformat(text[:-1] + "+00:00" if text[-1:] in ("Z", "z") else text)
-        at = (said if said.tzinfo else said.replace(tzinfo=timezone.utc)).timestamp()
+        parsed = datetime.fromisoformat(text[:-1] + "+00:00" if text[-1:] in ("Z", "z") else text)
+        at = (parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)).timestamp()
     except (ValueError, OverflowError):
         return None
     return at if at >= 0 else None

@@ -26,10 +26,10 @@ STORES = (
     "hooks.utils.state.sweeping",
     "popkit_retention.extras",
     "popkit_retention.memory.folder",
-    "popkit_retention.governance.folder",
+    "popkit_retention.governance.data_folder",
     "popkit_retention.governance.manifests",
-    "popkit_retention.usage.opening",
-    "popkit_retention.dashboard.running",
+    "popkit_retention.usage.database",
+    "popkit_retention.dashboard.instance",
     "popkit_retention.cli.doctor_command",
     "popkit_retention.cli.statusline_install",
 )

@@ -1,2 +1,2 @@
-"""What requests used, snapshots of assembled contexts, and limits: in SQLite, or in a PostgreSQL that a team shares. Standard library only,
-but for the driver of PostgreSQL."""
+"""Usage of requests, snapshots of assembled contexts, and limits, kept in SQLite or in a PostgreSQL that a team shares. Standard library
+only, except for the PostgreSQL driver."""

@@ -1,7 +1,7 @@
-"""Where the database is: what the configuration and the environment say of it. Pure.
+"""The address of the database, parsed from the configuration and the environment. Pure.
 
-The configuration names a server and no credentials; these come from the environment, as do the whole address (POPKIT_DATABASE_URL) and
-whether the connection is encrypted (PGSSLMODE).
+The configuration names a server without credentials. Credentials come from the environment, and so can the whole address
+(POPKIT_DATABASE_URL) and the encryption mode (PGSSLMODE).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ENCRYPTIONS = ("disable", "prefer", "require", "verify-full")
 
 
 class BadAddress(ValueError):
-    """An address that means no database; the message says what is wrong with it, without repeating it."""
+    """An invalid address; the message says why, without repeating it."""
 
 
 class Server(NamedTuple):
-    """A PostgreSQL. `encryption`: one of ENCRYPTIONS; only verify-full knows that it is the server which it says it is."""
+    """A PostgreSQL server. `encryption`: one of ENCRYPTIONS; only verify-full authenticates the server."""
 
     host: str
     port: int
@@ -38,28 +38,28 @@ class Server(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What a person calls it."""
+        """Return its name for people."""
         return f"PostgreSQL at {self.host}" + ("" if self.port == PORT else f":{self.port}")
 
 
 def server_of(configured: str, environ: Mapping[str, str], login: str) -> Server | None:
-    """The server that is meant; None for SQLite in our own folder. `login`: who is asked for where nobody says a user. BadAddress."""
+    """Return the configured server; None for SQLite in our own folder. `login`: the user to connect as where none is given. BadAddress."""
     whole = environ.get(WHOLE, "")
-    where, said = (whole, WHOLE) if whole else (configured, "context.database")
-    if not where:
+    url, setting = (whole, WHOLE) if whole else (configured, "context.database")
+    if not url:
         return None
     try:
-        parts = urlsplit(where)
+        parts = urlsplit(url)
         port = parts.port or PORT
     except ValueError:
-        raise BadAddress(f"{said} is not an address. Set it to {FORM}") from None
+        raise BadAddress(f"{setting} is not an address. Set it to {FORM}") from None
     if parts.scheme not in SCHEMES or not parts.hostname:
-        raise BadAddress(f"{said} is not the address of a PostgreSQL. Set it to {FORM}, or leave it empty for SQLite in PopKit's folder")
+        raise BadAddress(f"{setting} is not the address of a PostgreSQL. Set it to {FORM}, or leave it empty for SQLite in PopKit's folder")
     if not whole and "@" in parts.netloc:
-        raise BadAddress(f"{said} holds a user or a password. Take them out of it, and put them into {USER} and {PASSWORD}")
+        raise BadAddress(f"{setting} holds a user or a password. Take them out of it, and put them into {USER} and {PASSWORD}")
     name = unquote(parts.path.strip("/"))
     if not name or "/" in name or parts.query or parts.fragment:
-        raise BadAddress(f"{said} has to name a database and nothing after it. Set it to {FORM}")
+        raise BadAddress(f"{setting} has to name a database and nothing after it. Set it to {FORM}")
     encryption = environ.get(ENCRYPTION) or "prefer"
     if encryption not in ENCRYPTIONS:
         raise BadAddress(f"{ENCRYPTION} is {encryption!r:.30}. Set it to one of {', '.join(ENCRYPTIONS)}")

@@ -1,7 +1,7 @@
-"""Limits of a session and of a month, and how much of them is used. The limit that is used up most counts.
+"""Limits of a session and of a month, and how much of each is used. The one with the highest used percentage counts.
 
-Tokens are all tokens of the requests: what went in, read from the cache or not, and what came out. A month is a calendar month in the time
-zone of this machine; a request belongs to the day that it was where it was booked.
+Tokens are all tokens of the requests: input, cached or not, and output. A month is a calendar month in the time zone of this machine; a
+request counts for the local day on which it was recorded.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("popkit")
 SESSION, MONTH = "session", "month"
 TOKENS, USD = "tokens", "usd"
-FRESH_S = 1.0  # for so long a standing holds
-FIRST_WAIT_S = 0.5  # so long who asks for the first time waits for it
+FRESH_S = 1.0  # how long an answer is reused
+FIRST_WAIT_S = 0.5  # how long the first caller waits for an answer
 MOST_KNOWN = 10_000
 
 
 class Limits(NamedTuple):
-    """What may be used; None for no limit."""
+    """The configured limits; None for no limit."""
 
     session_tokens: int | None = None
     month_tokens: int | None = None
@@ -42,12 +42,12 @@ class Limits(NamedTuple):
 
     @property
     def any(self) -> bool:
-        """Whether there is any."""
+        """Return whether any is set."""
         return any(limit is not None for limit in self)
 
 
 class Standing(NamedTuple):
-    """How one limit stands. `scope`: session or month; `of`: the session's id, or the user; `unit`: tokens or usd."""
+    """The state of one limit. `scope`: session or month; `of`: the session's id, or the user; `unit`: tokens or usd."""
 
     scope: str
     of: str
@@ -57,26 +57,26 @@ class Standing(NamedTuple):
 
     @property
     def used_percent(self) -> float:
-        """How much of it is used, in percent; over 100 where it is exceeded."""
+        """Return the used percentage; over 100 where the limit is exceeded."""
         return self.used / self.limit * 100
 
 
 def limits_of(config: Mapping[str, Any]) -> Limits:
-    """The limits that the settings `context` have."""
+    """Return the limits of the settings `context`."""
     return Limits(*(config.get(name) for name in Limits._fields))
 
 
 def standings(store: UsageStore | None, limits: Limits, session: str, user: str, now: float) -> list[Standing]:
-    """Return how each limit stands that there is, for a session ("" for none) and a user; `now`: seconds since 1970. Without a store
+    """Return the state of each limit that is set, for a session ("" for none) and a user; `now`: seconds since 1970. Without a store
     nothing is used yet."""
-    found = []
+    states = []
     if session and (limits.session_tokens is not None or limits.session_usd is not None):
         used = store.of_session(session, user) if store is not None else Sum()
-        found += _against(SESSION, session, used, limits.session_tokens, limits.session_usd)
+        states += _against(SESSION, session, used, limits.session_tokens, limits.session_usd)
     if limits.month_tokens is not None or limits.month_usd is not None:
         used = store.of_user(user, month_of(now)) if store is not None else Sum()
-        found += _against(MONTH, user, used, limits.month_tokens, limits.month_usd)
-    return found
+        states += _against(MONTH, user, used, limits.month_tokens, limits.month_usd)
+    return states
 
 
 def _against(scope: str, of: str, used: Sum, tokens: int | None, usd: float | None) -> list[Standing]:
@@ -84,17 +84,17 @@ def _against(scope: str, of: str, used: Sum, tokens: int | None, usd: float | No
     return [Standing(scope, of, unit, amount, limit) for unit, amount, limit in pairs if limit is not None]
 
 
-def used_percent(found: list[Standing]) -> float | None:
-    """How much of the limit is used that is used up most; None where there is no limit."""
-    return max((standing.used_percent for standing in found), default=None)
+def used_percent(states: list[Standing]) -> float | None:
+    """Return the highest used percentage; None where there is no limit."""
+    return max((state.used_percent for state in states), default=None)
 
 
 class Budgets:
-    """What builds ask: how much is used. They never wait for the database: it is asked by a thread, and until it answers the last answer
-    holds. Only who asks for the first time waits, for FIRST_WAIT_S at most, and not at all while the database is known not to answer. A
-    database that cannot be asked means that nothing is known.
+    """The used percentage for builds, which never wait for the database: a thread queries it, and until it has the answer the last one
+    is used. Only the first caller waits, for FIRST_WAIT_S at most, and not at all while the database is known not to answer. Where the
+    database cannot be queried nothing is known.
 
-    `limits`: those that hold now; they are asked for in the thread too, so that what the user sets holds at once. `open`: opens the
+    `limits`: returns the limits in force; called in the thread too, so that a changed setting takes effect at once. `open`: opens the
     database, in the thread.
     """
 
@@ -102,25 +102,23 @@ class Budgets:
         self._limits = limits
         self._open = open
         self._clock = clock
-        self._said = False
-        self._begin()
+        self._is_warned = False
+        self._reset()
 
-    def _begin(self) -> None:
-        """Starts with nothing: at first, and in a process that was forked off, where the thread is gone and the connections are not
-        ours."""
+    def _reset(self) -> None:
+        """Reset everything: at the start, and in a forked process, where the thread is gone and the connections are not ours."""
         self._known: dict[_Key, tuple[float, float | None]] = {}
         self._pending: dict[_Key, threading.Event] = {}
-        self._asking = self._ends = False
+        self._is_running = self._is_closed = False
         self._answers = True
         self._store: UsageStore | None = None
         self._lock = threading.Lock()
         self._pid = os.getpid()
 
     def used_percent(self, session: str, user: str) -> float | None:
-        """How much is used of the limit of this session and this user that is used up most; None where there is none, or none is
-        known."""
+        """Return the highest used percentage of the limits of this session and user; None where there is none, or none is known."""
         if self._pid != os.getpid():
-            self._begin()
+            self._reset()
         known = self._known.get((session, user))
         if known is None or not 0 <= self._clock() - known[0] <= FRESH_S:  # a clock may be set back
             answered = self._ask((session, user))
@@ -131,58 +129,58 @@ class Budgets:
         return known[1] if known else None
 
     def close(self) -> None:
-        """Closes the database, where it is being asked as soon as it has answered."""
+        """Close the database; where a query is running, as soon as it has been answered."""
         if self._pid != os.getpid():
             return
         with self._lock:
-            self._ends = True
-            if not self._asking:
-                self._let_go()
+            self._is_closed = True
+            if not self._is_running:
+                self._disconnect()
 
     def _ask(self, key: _Key) -> threading.Event:
         with self._lock:
             answered = self._pending.setdefault(key, threading.Event())
-            if not self._asking:
+            if not self._is_running:
                 threading.Thread(target=self._work, name="popkit-budgets", daemon=True).start()
-                self._asking = True
+                self._is_running = True
         return answered
 
     def _work(self) -> None:
-        """Answers what is asked, then ends."""
+        """Answer the pending queries, then end."""
         while True:
             with self._lock:
                 key = next(iter(self._pending), None)
                 if key is None:
-                    self._asking = False
-                    if self._ends:
-                        self._let_go()
+                    self._is_running = False
+                    if self._is_closed:
+                        self._disconnect()
                     return
-            now, found = self._clock(), self._answer(key)
+            now, percent = self._clock(), self._answer(key)
             with self._lock:
                 if len(self._known) >= MOST_KNOWN:
                     self._known.clear()
-                self._known[key] = (now, found)
+                self._known[key] = (now, percent)
                 self._pending.pop(key).set()
 
     def _answer(self, key: _Key) -> float | None:
         try:
-            found = self._found(key)
-        except Exception as error:  # noqa: BLE001  the thread must live: without it no limit would ever be asked for again
+            percent = self._query(key)
+        except Exception as error:  # noqa: BLE001  the thread must live: without it no limit would ever be checked again
             self._warn(error)
             self._answers = False
-            self._let_go()
+            self._disconnect()
             last = self._known.get(key)
             return last[1] if last else None
         self._answers = True
-        return found
+        return percent
 
-    def _let_go(self) -> None:
-        """What is asked next opens the database again, which makes the tables of one that was set up anew meanwhile."""
+    def _disconnect(self) -> None:
+        """Close the connection. The next query opens it again, which creates the tables of a database that was set up again meanwhile."""
         if self._store is not None:
             self._store.close()
             self._store = None
 
-    def _found(self, key: _Key) -> float | None:
+    def _query(self, key: _Key) -> float | None:
         limits = self._limits()
         if not limits.any:
             return None
@@ -191,6 +189,6 @@ class Budgets:
         return used_percent(standings(self._store, limits, *key, self._clock()))
 
     def _warn(self, error: Exception) -> None:
-        if not self._said and not isinstance(error, (DatabaseUnavailable, OSError, home.NoHome)):  # `popkit budget` tells of these
-            self._said = True
-            _LOG.warning("Limits cannot be asked for (%s), so those that were known hold.", type(error).__name__)
+        if not self._is_warned and not isinstance(error, (DatabaseUnavailable, OSError, home.NoHome)):  # `popkit budget` reports these
+            self._is_warned = True
+            _LOG.warning("Limits cannot be checked (%s), so the last known state is used.", type(error).__name__)

@@ -1,5 +1,5 @@
-"""Usage in a PostgreSQL that a team shares, through one connection that threads take turns with. Its tables are made by whoever opens it
-first."""
+"""Usage in a PostgreSQL that a team shares, through one connection that threads take turns with. Whoever opens it first creates its
+tables."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 DRIVER = "pg8000"
 PATIENCE_S = 5.0  # for an answer of the server, and for another thread's transaction
 MIGRATION_S = 60.0  # for another process that makes the tables
-LOCK = 0x506F704B  # of the server's advisory locks the one that who makes the tables holds
-_ASK_S = 0.1
+LOCK = 0x506F704B  # the server's advisory lock for the creation of the tables
+_POLL_S = 0.1
 _ROWS = 50  # that one INSERT has
-_NO_TLS = "Server refuses SSL"  # as the driver says it
-# SQLSTATEs that begin so: the server does not let this user in; it takes no such data.
+_NO_TLS = "Server refuses SSL"  # the driver's message
+# Classes of SQLSTATE: the user is refused; the data is invalid.
 _REFUSED, _WRONG = "28", ("22", "23")
 VERSION_TABLE = "popkit_context_version"
 VERSION = "0001"
@@ -60,8 +60,8 @@ _IS_THERE = "SELECT count(*) FROM pg_catalog.pg_class WHERE relname = :name AND 
 
 
 class PostgresStore(UsageStore):
-    """The store on a server. `create`: whether its tables are made where there are none. DatabaseUnavailable; FileNotFoundError without
-    `create`, where nobody has made them yet."""
+    """The store on a server. `create`: whether missing tables are created. DatabaseUnavailable; FileNotFoundError without `create`, where
+    there are none yet."""
 
     shared = True
     time, seconds = "to_timestamp(:{})", "CAST(extract(epoch FROM {}) AS double precision)"
@@ -77,7 +77,7 @@ class PostgresStore(UsageStore):
         self._turn = threading.Lock()
         self._connection: Any = None
         try:
-            self._bring_up(create)
+            self._create_tables(create)
         except BaseException:
             self.close()
             raise
@@ -85,64 +85,64 @@ class PostgresStore(UsageStore):
     @contextmanager
     def writing(self) -> Iterator[Statements]:
         if not self._turn.acquire(timeout=PATIENCE_S):
-            raise DatabaseUnavailable(f"{self.words} is busy with another thread's question. Try again when that is answered")
+            raise DatabaseUnavailable(f"{self.words} is busy with another thread's query. Try again when that is done")
         try:
-            with self._speaking():
-                connection = self._begun()
+            with self._translated_errors():
+                connection = self._begin()
                 try:
                     yield _Statements(connection)
                     connection.run("COMMIT")
                 except BaseException:
-                    self._give_up()
+                    self._roll_back()
                     raise
         finally:
             self._turn.release()
 
-    reading = writing  # what only asks, changes nothing
+    reading = writing  # a query changes nothing
 
     def close(self) -> None:
-        waited = self._turn.acquire(timeout=PATIENCE_S)  # another thread may be in the middle of a question
+        waited = self._turn.acquire(timeout=PATIENCE_S)  # another thread may be in the middle of a query
         try:
-            self._let_go()
+            self._disconnect()
         finally:
             if waited:
                 self._turn.release()
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(*self._errors):
                 connection.close()
 
-    def _begun(self) -> Any:
+    def _begin(self) -> Any:
         """Return the connection with a transaction begun; a new one where the server has dropped it."""
         if self._connection is not None:
             try:
                 self._connection.run("BEGIN")
             except self._errors:
-                self._let_go()
+                self._disconnect()
             else:
                 return self._connection
         self._connection = self._connect()
         self._connection.run("BEGIN")
         return self._connection
 
-    def _give_up(self) -> None:
-        """Take a transaction back; a connection over which that cannot be said is of no use any more."""
+    def _roll_back(self) -> None:
+        """Roll a transaction back; drop a connection where even that fails."""
         try:
             self._connection.run("ROLLBACK")
         except self._errors:
-            self._let_go()
+            self._disconnect()
 
     def _connect(self) -> Any:
-        """Return a new connection. Its socket is ours until it stands: the driver leaves one open over which a server says nothing."""
+        """Return a new connection. We close its socket on failure: the driver leaves one open where a server never answers."""
         server, patience_ms = self._server, str(int(PATIENCE_S * 1000))
-        line = self._socket()
+        sock = self._socket()
         try:
             return self._driver.Connection(
                 server.user,
                 host=server.host,
-                sock=line,
+                sock=sock,
                 database=server.name,
                 password=server.password,  # "" too: without any the driver fails where it is asked for one
                 ssl_context=_encryption(server.encryption),
@@ -150,30 +150,30 @@ class PostgresStore(UsageStore):
                 startup_params={"statement_timeout": patience_ms, "lock_timeout": patience_ms},
             )
         except BaseException:
-            line.close()
+            sock.close()
             raise
 
     def _socket(self) -> socket.socket:
         server = self._server
         try:
-            line = socket.create_connection((server.host, server.port), PATIENCE_S)
+            sock = socket.create_connection((server.host, server.port), PATIENCE_S)
         except OSError:
             raise self._driver.InterfaceError(f"Can't create a connection to host {server.host} and port {server.port}") from None
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        return line
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return sock
 
     @contextmanager
-    def _speaking(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
-            _let_frames_go(error)
+            _clear_frames(error)
             raise _unavailable(self.words, error) from None
 
     # --- tables --------------------------------------------------------------------------------------------------------------------------
 
-    def _bring_up(self, create: bool) -> None:
-        """See to it that there are tables."""
+    def _create_tables(self, create: bool) -> None:
+        """Create the tables where there are none."""
         with self.reading() as db:
             is_made = self._is_made(db)
         if is_made:
@@ -186,8 +186,8 @@ class PostgresStore(UsageStore):
                 db.change(statement)
 
     def _is_made(self, db: Statements) -> bool:
-        """Return whether there are tables of ours."""
-        # Asked in this order: who makes both, in one transaction, may do so between the two questions.
+        """Return whether our tables exist."""
+        # In this order: another process may create both, in one transaction, between the two queries.
         ((is_taken,),) = db.ask(_IS_THERE, name="context_snapshots")
         ((is_made,),) = db.ask(_IS_THERE, name=VERSION_TABLE)
         if not is_made:
@@ -198,30 +198,30 @@ class PostgresStore(UsageStore):
             return False
         version = [number for (number,) in db.ask(f"SELECT version_num FROM {VERSION_TABLE}")]
         if version != [VERSION]:
-            said = f"version {version[0]}; this one knows {VERSION}" if version else f"of no version; this one knows {VERSION}"
-            raise DatabaseTooNew(f"{self.words}: a later PopKit has made its tables ({said}). Update PopKit")
+            what = f"version {version[0]}; this one knows {VERSION}" if version else f"of no version; this one knows {VERSION}"
+            raise DatabaseTooNew(f"{self.words}: a later PopKit has made its tables ({what}). Update PopKit")
         return True
 
 
 def _lock(db: Statements) -> None:
-    """See to it that one process makes the tables. The server is asked again and again: an answer that takes longer than PATIENCE_S would
-    be taken for a server that hangs. TimeoutError."""
+    """Take the lock for creating the tables. It is polled: an answer that takes longer than PATIENCE_S would be taken for a server that
+    hangs. TimeoutError."""
     until = time.monotonic() + MIGRATION_S
     while not db.ask("SELECT pg_try_advisory_xact_lock(:lock)", lock=LOCK)[0][0]:
         if time.monotonic() > until:
             raise TimeoutError(f"another process has been making the tables for {MIGRATION_S:.0f} s")
-        time.sleep(_ASK_S)
+        time.sleep(_POLL_S)
 
 
-def _let_frames_go(error: BaseException | None) -> None:
-    """Clear what the driver's frames hold: among it the file over a socket, which would stay open for as long as the error is known."""
+def _clear_frames(error: BaseException | None) -> None:
+    """Clear the driver's frames: they hold the file over a socket, which would stay open for as long as the error is referenced."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__
 
 
 def _encryption(word: str) -> ssl.SSLContext | bool | None:
-    """Return what the driver calls it."""
+    """Return the driver's value for an encryption mode."""
     if word == "verify-full":
         import ssl
 
@@ -244,7 +244,7 @@ class _Statements(Statements):
         return max(0, self._connection.row_count or 0)
 
     def insert(self, head: str, row: str, tail: str, rows: Sequence[Mapping[str, object]]) -> None:
-        """Insert many rows with one statement: each is a message there and back."""
+        """Insert many rows with one statement: each statement is a round trip."""
         for at in range(0, len(rows), _ROWS):
             some = rows[at : at + _ROWS]
             marked = ", ".join(re.sub(r":(\w+)", rf":\g<1>_{number}", row) for number in range(len(some)))
@@ -253,16 +253,16 @@ class _Statements(Statements):
 
 
 def _unavailable(words: str, error: BaseException) -> DatabaseUnavailable:
-    """Return the error in words. What a driver says of a statement may hold what was to be written, so its first line alone is told."""
-    told: Any = error.args[0] if error.args else ""
+    """Return the error with a message for people. The driver's may quote the values, so only its first line is kept."""
+    message: Any = error.args[0] if error.args else ""
     kind, advice = DatabaseUnavailable, "Check context.database (popkit config show) and that it runs"
-    if isinstance(told, dict):  # the driver hands on the fields of the server's answer: M is its message, C its SQLSTATE
-        state, told = str(told.get("C")), told.get("M", "")
+    if isinstance(message, dict):  # the driver hands on the fields of the server's answer: M is its message, C its SQLSTATE
+        state, message = str(message.get("C")), message.get("M", "")
         kind = NotWritable if state.startswith(_WRONG) else DatabaseUnavailable
         if state.startswith(_REFUSED):
             advice = f"Set {USER} and {PASSWORD} to a user of that server"
-    if told == _NO_TLS:
+    if message == _NO_TLS:
         advice = f"Let the server speak TLS, or set {ENCRYPTION} to prefer"
-    lines = str(told).strip().splitlines()
-    said = (lines[0][:200] if lines else type(error).__name__).rstrip(".")
-    return kind(f"{words} cannot be used: {said}. {advice}")
+    lines = str(message).strip().splitlines()
+    reason = (lines[0][:200] if lines else type(error).__name__).rstrip(".")
+    return kind(f"{words} cannot be used: {reason}. {advice}")

@@ -1,7 +1,13 @@
-"""What is booked: the tokens and dollars of requests, and snapshots of how contexts were assembled, without any of their contents. Pure."""
+"""What is booked: the tokens and dollars of requests, and snapshots of how contexts were assembled, without any of their contents. Pure.
+
+What is used of a budget, what remains, and the range that this is in. Pure.
+
+People see what is *used*; what is *remaining* chooses how much enters. This is the only place that turns one into the other.
+"""
 
 from __future__ import annotations
 
+import math
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,18 +17,18 @@ from hooks.utils.state.days import day_of
 if TYPE_CHECKING:
     from hooks.utils.policy.models import Model
 
-# Who tells of a request: a client of ours that sent it; the transcript that the host wrote; the journal, of what the code inside the host
-# sent to keep the prompt cache warm, which no transcript tells.
+# The sources of a request's record: a client of ours that sent it; a transcript of the host; the journal, for the requests that the code
+# inside the host sent to keep the prompt cache warm, which stand in no transcript.
 CLIENT, TRANSCRIPT, MOD = "client", "transcript", "mod"
 DAY_S = 86_400.0
 KEPT_DAYS = 400  # of usage: longer than a month's limit and a chart of a year look back
 _MILLION = 1e6
 _LEAST_ID_CHARS = 20
-_LONGEST = 400  # characters of a name from outside
+_LONGEST = 400  # characters of an external name
 
 
 class Tokens(NamedTuple):
-    """Tokens of a request, as the provider counts them; `input` is what was neither read from the cache nor written to it."""
+    """Tokens of a request as the provider counts them; `input`: neither read from the cache nor written to it."""
 
     input: int = 0
     cache_read: int = 0
@@ -32,7 +38,7 @@ class Tokens(NamedTuple):
 
 
 class Used(NamedTuple):
-    """What one request used. `at`: seconds since 1970; `usd`: None where its price is not known."""
+    """The usage of one request. `at`: seconds since 1970; `usd`: None where its price is not known."""
 
     source: str
     request_id: str
@@ -46,7 +52,7 @@ class Used(NamedTuple):
 
 
 class Sum(NamedTuple):
-    """What requests used together. `usd`: of those whose price is known; `unpriced`: requests whose price is not."""
+    """The usage of several requests. `usd`: of those whose price is known; `unpriced`: requests whose price is not."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -58,12 +64,12 @@ class Sum(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """All tokens: what went in, from the cache or not, and what came out."""
+        """Return all tokens: input, cached or not, and output."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
 
 
 class SessionUsed(NamedTuple):
-    """What one session used; `at`: its newest request (seconds since 1970)."""
+    """The usage of one session; `at`: its newest request (seconds since 1970)."""
 
     session_id: str
     user_id: str
@@ -73,8 +79,8 @@ class SessionUsed(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """How one context was assembled. `tier_breakdown`, `pruning_strategy`: as JSON, in the specification's words; `created_at`: seconds
-    since 1970; `counted`: whether its tokens are exact or an estimate."""
+    """How one context was assembled. `tier_breakdown`, `pruning_strategy`: JSON in the specification's terms; `created_at`: seconds since
+    1970; `counted`: whether its tokens are exact or an estimate."""
 
     id: str
     session_id: str
@@ -93,12 +99,12 @@ class Snapshot(NamedTuple):
 
 
 def name_of(name: str) -> str:
-    """Return a name from outside as it is stored: one that a database can hold, secrets masked, not too long."""
+    """Return an external name as it is stored: valid in every database, secrets masked, shortened."""
     return mask(name[:_LONGEST].encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
 
 
 def usd_of(model: Model, tokens: Tokens) -> float | None:
-    """Return the dollars that a request cost at the prices of the table of models; None where it does not name them."""
+    """Return a request's cost in dollars at the prices of the table of models; None where it has none."""
     written = tokens.cache_write_5m * model.write_5m + tokens.cache_write_1h * model.write_1h
     prompt = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
     input_usd, output_usd = model.usd(prompt)
@@ -108,16 +114,41 @@ def usd_of(model: Model, tokens: Tokens) -> float | None:
 
 
 def request_id(answer: str) -> str:
-    """Return what a client books an answer under: the provider's own id of it, by which a transcript knows it too; a new one where there
-    is none, or one so short that it may be only a number."""
+    """Return the id under which a client records an answer: the provider's, which transcripts have too; a new one where there is none, or
+    one so short that it may be only a number."""
     return answer if len(answer) >= _LEAST_ID_CHARS else str(uuid.uuid4())
 
 
 def warmed_id(session_id: str, at: float) -> str:
-    """Return what a request that kept the cache warm is booked under; `at`: when it was sent (seconds since 1970)."""
+    """Return the id of the record of a request that kept the cache warm; `at`: when it was sent (seconds since 1970)."""
     return f"{session_id}@{round(at * 1000)}"
 
 
 def month_of(at: float) -> str:
-    """Return the first day of the month that a time (seconds since 1970) is in, here: "2026-11-01"."""
+    """Return the first day of the local month of a time (seconds since 1970), such as "2026-11-01"."""
     return day_of(at)[:8] + "01"
+
+
+# --- used and remaining percentages -------------------------------------------------------------------------------------------------------
+
+
+# (the least remaining percent, the specification's name of the range), from the most generous down.
+RANGES = ((80.0, ">80%"), (60.0, "60-80%"), (40.0, "40-60%"))
+LEAST = "<40%"
+
+
+def used_percent_of(percent: float | None) -> float:
+    """Return a used percentage in its bounds: 0 for None and for negative numbers, 100 where it is no finite number."""
+    if percent is None:
+        return 0.0
+    return 100.0 if math.isnan(percent) or percent == math.inf else max(0.0, percent)
+
+
+def remaining_of(used_percent: float | None) -> float:
+    """Return what remains, from 0 to 100 percent."""
+    return max(0.0, 100.0 - used_percent_of(used_percent))
+
+
+def range_of(remaining_percent: float) -> str:
+    """Return the name of the range of a remaining percentage; the lowest for NaN."""
+    return next((name for least, name in RANGES if remaining_percent >= least), LEAST)

@@ -1,4 +1,4 @@
-"""How limits and usage stand, as data: what `popkit budget` and the page show."""
+"""The report of limits and usage that `popkit budget` and the page show."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.edges.system import now as time_of_day
 
 from . import budgets
-from .opening import configuration, login_name, open_store
-from .records import month_of
-from .remaining import range_of, remaining_of
+from .database import configuration, login_name, open_store
+from .records import month_of, range_of, remaining_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +21,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
     now = time_of_day(environ) if now is None else now
     user = user or config["user"] or login_name(environ)
     with open_store(environ) as store:
-        session = session or next((found.session_id for found in store.by_session(user=user, most=1)), "")
+        session = session or next((each.session_id for each in store.by_session(user=user, most=1)), "")
         standings = budgets.standings(store, budgets.limits_of(config), session, user, now)
         return {
             "database": store.words,
@@ -39,7 +38,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
 
 
 def shown(standing: budgets.Standing) -> dict[str, Any]:
-    """Return one limit, with what is used of it, what remains, and the strategy that it would have alone."""
+    """Return one limit with what is used, what remains, and the strategy that it alone would imply."""
     remaining = max(0, standing.limit - standing.used)
     return {**standing._asdict(), "remaining": remaining, **_percent(standing.used_percent)}
 

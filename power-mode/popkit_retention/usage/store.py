@@ -1,8 +1,8 @@
-"""Where usage and snapshots are kept: what a store answers, in statements that SQLite and PostgreSQL share.
+"""The store of usage and snapshots, in statements that SQLite and PostgreSQL share.
 
-A request is booked once, whoever reports it how often; of what is told twice the larger answer counts, for a transcript may be read while
-it grows. A request that a proxy of ours sent for the host is told by client and transcript: the client's word counts, for the answer was
-its own. Each call is a transaction of its own: all or nothing.
+A request is recorded once, however often it is reported; of two records of one request the larger answer counts, because a transcript may
+be read while it grows. A request that our proxy sent for the host is reported by client and transcript: the client's record counts, since
+it got the answer itself. Each call is one transaction: all or nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_OF_A_SESSION = 500  # snapshots of one session that are kept, the newest
 AT_ONCE = 500  # rows that a statement names, or that a transaction removes
-_MOST_TOKENS = 10**12  # that one request is booked with: a proxy may answer anything, a column holds 2**63
+_MOST_TOKENS = 10**12  # of one request: a proxy may answer anything, a column holds 2**63
 LATEST = 253_402_214_400.0  # a day before the year 10,000, the first that no calendar here has
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "output_tokens")
 NAMES = ("source", "request_id", "session_id", "user_id", "project", "model")
@@ -51,7 +51,7 @@ class DatabaseUnavailable(Exception):
 
 
 class NotWritable(DatabaseUnavailable):
-    """The database can be used, but will never take what was to be written."""
+    """The database can be used, but will never accept these rows."""
 
 
 class DatabaseTooNew(DatabaseUnavailable):
@@ -62,11 +62,11 @@ class Statements(Protocol):
     """A transaction of a database, with named parameters (`:name`)."""
 
     def ask(self, statement: str, **values: object) -> Sequence[Sequence[Any]]:
-        """Return the rows that a statement answers with."""
+        """Return the rows of a query."""
         ...
 
     def change(self, statement: str, **values: object) -> int:
-        """Return how many rows a statement has changed."""
+        """Execute a statement; return how many rows it changed."""
         ...
 
     def insert(self, head: str, row: str, tail: str, rows: Sequence[Mapping[str, object]]) -> None:
@@ -75,11 +75,11 @@ class Statements(Protocol):
 
 
 class UsageStore:
-    """What both databases share; each says how a transaction is begun. `words`: what a person calls it; `shared`: whether others may write
-    to it too; `time`, `seconds`: how it is told a time, as a parameter, and tells a column of times. Threads may share one.
+    """The base of both stores, which define how a transaction begins. `words`: its name for people; `shared`: whether others may write to
+    it too; `time`, `seconds`: the SQL of a time as a parameter, and of a column of times. Threads may share one.
 
-    Everything raises DatabaseUnavailable where the database cannot be used. Times are seconds since 1970; a day is one like "2026-11-01",
-    where it was booked; `user` "" means everybody."""
+    Every method raises DatabaseUnavailable where the database cannot be used. Times are seconds since 1970; a day is one like
+    "2026-11-01", local where it was recorded; `user` "" means everybody."""
 
     words: str
     shared: bool
@@ -91,7 +91,7 @@ class UsageStore:
         raise NotImplementedError
 
     def reading(self) -> AbstractContextManager[Statements]:
-        """Open a transaction for questions. DatabaseUnavailable."""
+        """Open a transaction for queries. DatabaseUnavailable."""
         raise NotImplementedError
 
     def __enter__(self: _Self) -> _Self:
@@ -101,38 +101,38 @@ class UsageStore:
         self.close()
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close the connection."""
 
     # --- writing -------------------------------------------------------------------------------------------------------------------------
 
     def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
-        """Book requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
+        """Record requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
         rows, kept = list(used), [_kept(each) for each in snapshots]
         with self.writing() as db:
-            self.book(db, rows)
-            if kept:  # one that is written already stays as it is, for the answer to a COMMIT may have been lost
+            self.record(db, rows)
+            if kept:  # one that exists stays as it is: the answer to a COMMIT may have been lost
                 db.insert(*self._inserting("context_snapshots", SNAPSHOTS), "ON CONFLICT (id) DO NOTHING", kept)
 
-    def book(self, db: Statements, used: Iterable[Used]) -> None:
-        """Book requests within the caller's transaction."""
+    def record(self, db: Statements, used: Iterable[Used]) -> None:
+        """Record requests within the caller's transaction."""
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for row in map(_row, used):
             before = rows.setdefault((row["source"], row["request_id"]), row)
             if before["output_tokens"] <= row["output_tokens"]:
                 rows[row["source"], row["request_id"]] = row
         clients = {id for source, id in rows if source == CLIENT}
-        told = {id for source, id in rows if source == TRANSCRIPT}
-        for id in told & (clients | self._booked(db, told)):
+        reported = {id for source, id in rows if source == TRANSCRIPT}
+        for id in reported & (clients | self._of_clients(db, reported)):
             del rows[TRANSCRIPT, id]
-        for marks, ids in _some(clients):
+        for marks, ids in _chunks(clients):
             db.change(f"DELETE FROM context_usage WHERE source = '{TRANSCRIPT}' AND request_id IN ({marks})", **ids)
         if rows:
             db.insert(*self._inserting("context_usage", USAGE), _BOOK, list(rows.values()))
 
-    def _booked(self, db: Statements, ids: set[str]) -> set[str]:
-        """Return those of the ids that a client has told of."""
-        asked = f"SELECT request_id FROM context_usage WHERE source = '{CLIENT}' AND request_id IN ({{}})"
-        return {id for marks, some in _some(ids) for (id,) in db.ask(asked.format(marks), **some)}
+    def _of_clients(self, db: Statements, ids: set[str]) -> set[str]:
+        """Return those of the ids that a client has recorded."""
+        query = f"SELECT request_id FROM context_usage WHERE source = '{CLIENT}' AND request_id IN ({{}})"
+        return {id for marks, some in _chunks(ids) for (id,) in db.ask(query.format(marks), **some)}
 
     def _inserting(self, table: str, columns: Sequence[str]) -> tuple[str, str]:
         values = ", ".join(self.time.format(name) if name in _TIMES else ":" + name for name in columns)
@@ -146,8 +146,8 @@ class UsageStore:
         goes_on: Callable[[], bool] = lambda: True,
         at_once: int = AT_ONCE,
     ) -> bool:
-        """Remove what is old, in transactions so small that nobody waits for one, until nothing is left or it no longer `goes_on`: usage
-        after KEPT_DAYS, snapshots after `snapshot_days`, and of these sessions those beyond the newest. Return whether nothing is left."""
+        """Remove old rows in transactions so small that nobody waits for one, until none is left or `goes_on` returns False: usage after
+        KEPT_DAYS, snapshots after `snapshot_days`, and those of these sessions beyond the newest. Return whether none is left."""
         while self.sweep_some(now, snapshot_days, sessions, at_once):
             if not goes_on():
                 return False
@@ -163,48 +163,48 @@ class UsageStore:
                 gone += db.change(_BEYOND, session=session, kept=MOST_OF_A_SESSION, most=most)
         return gone
 
-    # --- asking --------------------------------------------------------------------------------------------------------------------------
+    # --- queries -------------------------------------------------------------------------------------------------------------------------
 
     def of_session(self, session_id: str, user: str = "") -> Sum:
-        """Return what a session has used so far: in a shared database others may give theirs the same name."""
-        (found,) = self._asked(f"SELECT {_SUMS} FROM context_usage", "", user, "", session=name_of(session_id))
-        return _sum(found)
+        """Return the usage of a session so far (of a user: in a shared database two may have the same session id)."""
+        (row,) = self._query(f"SELECT {_SUMS} FROM context_usage", "", user, "", session=name_of(session_id))
+        return _sum(row)
 
     def of_user(self, user: str, since: str) -> Sum:
-        """Return what a user has used since a day."""
-        (found,) = self._asked(f"SELECT {_SUMS} FROM context_usage", since, user, "")
-        return _sum(found)
+        """Return the usage of a user since a day."""
+        (row,) = self._query(f"SELECT {_SUMS} FROM context_usage", since, user, "")
+        return _sum(row)
 
     def by_day(self, since: str, user: str = "") -> list[tuple[str, Sum]]:
-        """Return what was used on each day since one, oldest first."""
-        found = self._asked(f"SELECT day, {_SUMS} FROM context_usage", since, user, "GROUP BY day ORDER BY day")
-        return [(row[0], _sum(row[1:])) for row in found]
+        """Return the usage of each day since one, oldest first."""
+        rows = self._query(f"SELECT day, {_SUMS} FROM context_usage", since, user, "GROUP BY day ORDER BY day")
+        return [(row[0], _sum(row[1:])) for row in rows]
 
     def by_session(self, since: str = "", user: str = "", most: int = 100) -> list[SessionUsed]:
         """Return the sessions that used anything since a day, the newest first, at most so many."""
-        asked = f"SELECT session_id, max(user_id), max(project), {self.seconds.format('max(at)')} AS newest, {_SUMS} FROM context_usage"
-        found = self._asked(asked, since, user, "GROUP BY session_id ORDER BY newest DESC LIMIT :most", most=most)
-        return [SessionUsed(row[0], row[1], row[2], float(row[3]), _sum(row[4:])) for row in found]
+        query = f"SELECT session_id, max(user_id), max(project), {self.seconds.format('max(at)')} AS newest, {_SUMS} FROM context_usage"
+        rows = self._query(query, since, user, "GROUP BY session_id ORDER BY newest DESC LIMIT :most", most=most)
+        return [SessionUsed(row[0], row[1], row[2], float(row[3]), _sum(row[4:])) for row in rows]
 
     def users(self, since: str = "") -> list[str]:
-        """Return who has used anything since a day, by name."""
-        return sorted(user for (user,) in self._asked("SELECT user_id FROM context_usage", since, "", "GROUP BY user_id"))
+        """Return the users with any usage since a day, by name."""
+        return sorted(user for (user,) in self._query("SELECT user_id FROM context_usage", since, "", "GROUP BY user_id"))
 
     def snapshots(self, session_id: str, most: int) -> list[Snapshot]:
         """Return the newest snapshots of a session, newest first, at most so many."""
         columns = ", ".join(self.seconds.format(name) if name in _TIMES else name for name in SNAPSHOTS)
-        asked = f"SELECT {columns} FROM context_snapshots WHERE session_id = :session ORDER BY created_at DESC LIMIT :most"
+        query = f"SELECT {columns} FROM context_snapshots WHERE session_id = :session ORDER BY created_at DESC LIMIT :most"
         with self.reading() as db:
-            return [_snapshot(row) for row in db.ask(asked, session=name_of(session_id), most=most)]
+            return [_snapshot(row) for row in db.ask(query, session=name_of(session_id), most=most)]
 
-    def _asked(self, asked: str, since: str, user: str, rest: str, **values: object) -> Sequence[Sequence[Any]]:
+    def _query(self, query: str, since: str, user: str, rest: str, **values: object) -> Sequence[Sequence[Any]]:
         wanted = {"session": "session_id = :session"} if "session" in values else {}
         wanted |= {"since": "day >= :since"} if since else {}
         wanted |= {"user": "user_id = :user"} if user else {}
         values |= {name: value for name, value in (("since", since), ("user", name_of(user))) if name in wanted}
         where = f"WHERE {' AND '.join(wanted.values())}" if wanted else ""
         with self.reading() as db:
-            return db.ask(f"{asked} {where} {rest}", **values)
+            return db.ask(f"{query} {where} {rest}", **values)
 
 
 def _row(used: Used) -> dict[str, Any]:
@@ -219,10 +219,10 @@ def _kept(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _snapshot(row: Sequence[Any]) -> Snapshot:
-    found = dict(zip(SNAPSHOTS, row))
-    documents = {name: _document(found[name]) for name in ("tier_breakdown", "pruning_strategy")}
-    numbers = {name: float(found[name]) for name in ("budget_percent", "created_at", "budget_remaining_percent")}
-    return Snapshot(**{**found, **documents, **numbers, "id": str(found["id"])})
+    values = dict(zip(SNAPSHOTS, row))
+    documents = {name: _document(values[name]) for name in ("tier_breakdown", "pruning_strategy")}
+    numbers = {name: float(values[name]) for name in ("budget_percent", "created_at", "budget_remaining_percent")}
+    return Snapshot(**{**values, **documents, **numbers, "id": str(values["id"])})
 
 
 def _document(stored: Any) -> Any:
@@ -230,7 +230,7 @@ def _document(stored: Any) -> Any:
 
 
 def _time(at: float) -> float:
-    """Return a time that every database holds; NotWritable for any other."""
+    """Return a time that every database can hold; NotWritable for any other."""
     if not 0 <= at < LATEST:
         raise NotWritable("a time that no calendar has cannot be written")
     return at
@@ -241,8 +241,8 @@ def _sum(row: Sequence[Any]) -> Sum:
     return Sum(int(requests), int(into), int(read), int(written), int(out), float(usd), int(unpriced))
 
 
-def _some(ids: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield (parameters, their values) of ids, by as many as a statement takes well."""
+def _chunks(ids: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield (parameters, their values) of ids, in chunks that fit one statement."""
     rest = sorted(ids)
     for at in range(0, len(rest), AT_ONCE):
         some = {f"id{number}": id for number, id in enumerate(rest[at : at + AT_ONCE])}

@@ -6,10 +6,10 @@ from __future__ import annotations
 from hooks.utils import text
 from hooks.utils.text import size
 
-from ..governance import explaining
+from ..governance import status
 from ..governance.policies import KEYS
 from ..governance.rules import ELIGIBLE, PINNED, PLACEHOLDER
-from ..governance.summary import SOON_DAYS
+from ..governance.status import SOON_DAYS
 from . import retention_phrases as phrases
 from .columns import ago, ahead, pair, pairs
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 _KEY_COLUMNS = 18
 # States of a thing, and what can come next (at its time, with the next collection), as `explain` tells them.
 _STATES = {
-    explaining.HELD: "on hold{since}: nothing deletes it",
-    explaining.KEPT: "protected",
-    explaining.READY: "eligible{since}: it may be deleted",
-    explaining.MARKED: "marked{ago}",
+    status.HELD: "on hold{since}: nothing deletes it",
+    status.KEPT: "protected",
+    status.READY: "eligible{since}: it may be deleted",
+    status.MARKED: "marked{ago}",
 }
 _COMING = {
-    explaining.TO_BE_ELIGIBLE: ("it may be deleted {when}, unless it is used before", "it may be deleted"),
-    explaining.TO_BE_MARKED: ("it can be marked {when}", "the next collection marks it; 24 h later it can be deleted"),
-    explaining.TO_BE_DELETED: ("it can be deleted {when}", "the next collection deletes it"),
-    explaining.TO_BE_UNMARKED: ("its mark can be taken back {when}", "the next collection takes the mark back"),
-    explaining.HOLD_ENDS: ("the hold ends {when}", "the hold is over"),
+    status.TO_BE_ELIGIBLE: ("it may be deleted {when}, unless it is used before", "it may be deleted"),
+    status.TO_BE_MARKED: ("it can be marked {when}", "the next collection marks it; 24 h later it can be deleted"),
+    status.TO_BE_DELETED: ("it can be deleted {when}", "the next collection deletes it"),
+    status.TO_BE_UNMARKED: ("its mark can be taken back {when}", "the next collection takes the mark back"),
+    status.HOLD_ENDS: ("the hold ends {when}", "the hold is over"),
 }
 
 

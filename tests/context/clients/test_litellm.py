@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from hooks.utils.policy.models import models_of
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import DAY_S, Sum, Tokens
-from popkit_retention.usage.transcripts import used_of
+from popkit_retention.usage.request_lines import used_of
 from tests.patience import until
-from tests.usage.made import used
+from tests.usage.records import used
 
 from . import litellm_proxy
 from .providers import CACHE_READ, INPUT, OUTPUT, TEXT, Providers

@@ -9,7 +9,7 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
-from popkit_retention.dashboard import serving
+from popkit_retention.dashboard import server
 
 _forking = multiprocessing.get_context("forkserver")
 _forking.set_forkserver_preload([__name__])
@@ -32,7 +32,7 @@ def _serve(asked: dict[str, Any], environ: dict[str, str], test: Connection) -> 
     os.environ.clear()
     os.environ.update(environ)
     sys.stdout = _Told(test)  # type: ignore[assignment]
-    sys.exit(serving.main([json.dumps(asked)], environ))
+    sys.exit(server.main([json.dumps(asked)], environ))
 
 
 def start(asked: dict[str, Any], environ: dict[str, str]) -> tuple[multiprocessing.process.BaseProcess, str]:

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils import text
 from hooks.utils.views import phrases
-from popkit_retention.dashboard.deeds import CLEARED
-from popkit_retention.dashboard.running import Running
+from popkit_retention.dashboard.instance import Instance
+from popkit_retention.dashboard.session_operations import CLEARED
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
 from tests.dashboard.page.served import PATIENCE_S, Served, Visit
 from tests.reclaim.shops import EXPIRED
@@ -32,7 +32,7 @@ def sum_of_clear(seen: Visit) -> str:
 def test_a_file_leads_the_browser_to_the_page(home: Home, served: Served, browser: Browser) -> None:
     page = browser.new_page()
     page.set_default_timeout(PATIENCE_S * 1000)
-    page.goto(Running(home.environ()).door(served.address))
+    page.goto(Instance(home.environ()).browser_file(served.address))
     expect(page.locator("a.brand")).to_be_visible()
     assert page.url == f"http://127.0.0.1:{served.port}/"
     page.close()

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from hooks.utils import text
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import USER
-from popkit_retention.usage.opening import open_store
+from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import CLIENT, Tokens, Used
 from tests.cli.conftest import *  # noqa: F403  `filled` and what it stands on
 from tests.cli.remembered import Remembered

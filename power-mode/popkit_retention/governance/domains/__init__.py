@@ -51,47 +51,47 @@ class Domain(Protocol):
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
     ) -> Iterator[Resource]:
-        """What is stored (of one project, by its key; these ids only; not of the projects `without`), with the vetoes of holds and pins at
-        a time; never those whose content is gone already."""
+        """Return what is stored (of one project, by its key; these ids only; not of the projects `without`), with the vetoes of holds and
+        pins at a time; never those whose content is gone already."""
         ...
 
     def meant(self, word: str, project: str | None = None) -> list[str]:
-        """The ids that a word can mean: the one that it is, else at most five that begin so."""
+        """Return the ids that a word can mean: the one that it is, else at most five that begin so."""
         ...
 
     def describe(self, ids: Sequence[str]) -> dict[str, Described]:
-        """What a person is told of these."""
+        """Return the descriptions of these for people."""
         ...
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        """id -> the transcripts in which a placeholder for it stands. Slow: it reads transcripts."""
+        """Return id -> the transcripts in which a placeholder for it stands. Slow: it reads transcripts."""
         ...
 
     def holds(self) -> list[Hold]:
-        """All holds that ever were, oldest first."""
+        """Return all holds that ever were, oldest first."""
         ...
 
     def add_hold(self, hold: Hold) -> None:
-        """Keeps a hold; one of the same id is left as it is."""
+        """Keep a hold; one of the same id is left as it is."""
 
     def release_hold(self, id: str, at: float) -> bool:
-        """Ends a hold; whether it was in force."""
+        """End a hold; return whether it was in force."""
         ...
 
     def marked(self) -> dict[str, Mark]:
-        """What is to be deleted."""
+        """Return what is to be deleted."""
         ...
 
     def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
-        """Marks resources, but for those that are held or marked already; which ones it marked."""
+        """Mark resources, but for those that are held or marked already; return which ones it marked."""
         ...
 
     def unmark(self, ids: Sequence[str]) -> list[str]:
-        """Takes marks back; which ones there were."""
+        """Take marks back; return which ones there were."""
         ...
 
     def delete(self, ids: Sequence[str], now: float) -> list[str]:
-        """Deletes marked resources for good, but for those that are held; which ones went. In one transaction with their marks."""
+        """Delete marked resources for good, but for those that are held; return which ones went. In one transaction with their marks."""
         ...
 
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:
@@ -99,13 +99,13 @@ class Domain(Protocol):
         ...
 
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
-        """Brings archived resources back under their ids; which ones were missing and are there now. Their age counts from `now`. What is
-        there already stays as it is. Done twice it changes nothing the second time."""
+        """Bring archived resources back under their ids; return which ones were missing and are there now. Their age counts from `now`.
+        What is there already stays as it is. Done twice it changes nothing the second time."""
         ...
 
     def compact(self) -> bool:
-        """Gives the space of what was deleted back to the system; False where there was no room or time for it."""
+        """Give the space of what was deleted back to the system; False where there was no room or time for it."""
         ...
 
     def close(self) -> None:
-        """Lets go of the store."""
+        """Close the store."""

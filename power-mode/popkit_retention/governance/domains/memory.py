@@ -85,7 +85,7 @@ class MemoryDomain:
             return found
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:  # noqa: ARG002  as of the protocol
-        """None: no transcript stands for what memory holds."""
+        """Return None: no transcript stands for what memory holds."""
         return {}
 
     # --- holds ---------------------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class MemoryDomain:
         return self._write(decide)
 
     def _write(self, decide: Callable[[Store, Holds], tuple[Batch, list[str]]]) -> list[str]:
-        """Does what a decision comes to, in one batch, under the holds that it knew of; the ids that it is about."""
+        """Do what a decision comes to, in one batch, under the holds that it knew of; return the ids that it is about."""
         while True:
             with self._using() as store:
                 held = holds.read(store, self._now())
@@ -239,7 +239,7 @@ class MemoryDomain:
 
     @contextmanager
     def _using(self, create: bool = False) -> Iterator[Store]:
-        """The store, an empty one where there is none; DomainUnavailable where it cannot be used."""
+        """Return the store, an empty one where there is none; DomainUnavailable where it cannot be used."""
         try:
             if self._opened is None:
                 reach(self._environ)
@@ -249,13 +249,13 @@ class MemoryDomain:
             raise DomainUnavailable(f"memory: {error}") from None
 
     def _some(self, store: Store, ids: Sequence[str], project: str | None = None) -> Iterator[Item]:
-        """Those of these items that are there, a batch of them at a time."""
+        """Return those of these items that are there, a batch of them at a time."""
         for batch in in_batches(list(dict.fromkeys(ids)), _AT_ONCE):
             yield from (item for item in store.get(batch) if project in (None, item.project))
 
 
 def _is_kept(item: Item) -> bool:
-    """Whether memory itself promises to keep it: pinned, a key decision, or in the tier that nothing leaves by itself."""
+    """Return whether memory itself promises to keep it: pinned, a key decision, or in the tier that nothing leaves by itself."""
     return item.held or item.for_good or (item.tier == ARCHIVE and not item.waits)
 
 

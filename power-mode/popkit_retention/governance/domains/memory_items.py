@@ -1,5 +1,5 @@
-"""Items of the memory as governance sees them: since when nobody has wanted them, of which sessions they are, as bytes of an archive. Pure,
-but for `Taught`, which reads what sessions have taught."""
+"""Items of the memory as resources of governance: their age, their sessions, their bytes in an archive. Pure, but for `Taught`, which reads
+what sessions have taught."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Taught:
         self._projects: dict[str, dict[str, tuple[list[str], float]]] = {}
 
     def of(self, item: Item) -> tuple[tuple[str, ...], float | None]:
-        """The sessions that an item is from, and when (seconds) it was last written or asked for, None where that cannot be told. A session
-        that goes on after it has taught books no access, so the end of the last one that wrote it counts."""
+        """Return the sessions that an item is from, and when (seconds) it was last written or asked for, None where that cannot be told. A
+        session that goes on after it has taught books no access, so the end of the last one that wrote it counts."""
         project = self._projects.get(item.project)
         if project is None:
             project = self._projects[item.project] = self._read(item.project)
@@ -68,33 +68,34 @@ class Taught:
 
 
 def source_type(kind: str) -> str:
-    """The specification's type of an item of this kind."""
+    """Return the specification's type of an item of this kind."""
     return _TYPES.get(kind, ACTION)
 
 
 def label(item: Item) -> str:
-    """The beginning of an item's text, on one line."""
+    """Return the beginning of an item's text, on one line."""
     return " ".join(text.clean(item.text[: 2 * _LABEL]).split())[:_LABEL] or "(its text was compressed away)"
 
 
 def stands(item: Item, now: float) -> str:
-    """Where an item stands in its own life."""
-    said = f"{item.tier} for {text.span(max(0.0, now - item.tier_since))}"
-    said += "" if item.level == FULL else f", compressed to its {item.level}"
-    said += ", pinned" if item.held else ", a key decision" if item.for_good else ""
-    said += ", added by an agent and not accepted yet" if item.waits else ""
+    """Return where an item stands in its own life."""
+    words = f"{item.tier} for {text.span(max(0.0, now - item.tier_since))}"
+    words += "" if item.level == FULL else f", compressed to its {item.level}"
+    words += ", pinned" if item.held else ", a key decision" if item.for_good else ""
+    words += ", added by an agent and not accepted yet" if item.waits else ""
     if item.marked_at is None:
-        return said
+        return words
     left = item.marked_at + GRACE_S - now
     if item.marked_by == BY_POLICY:  # nothing collects by itself where auto_gc is false
         when = f"can be deleted in {text.span(left)}" if left > 0 else "deleted by the next collection"
     else:
         when = f"deleted in {text.span(left)}" if left > 0 else "deleted with the next run"
-    return f"{said}, {_MARKED_BY.get(item.marked_by, 'marked')}, {when}"
+    return f"{words}, {_MARKED_BY.get(item.marked_by, 'marked')}, {when}"
 
 
 def as_bytes(item: Item, full: str | None) -> bytes:
-    """An item as a line of an export, without what is renewed when it comes back. `full`: its full text, where that is kept apart."""
+    """Return an item as a line of an export, without what is renewed when it comes back. `full`: its full text, where that is kept
+    apart."""
     value = {name: field for name, field in item.to_json().items() if name not in _RENEWED}
     if full is not None:
         value[_FULL_TEXT] = full
@@ -102,12 +103,13 @@ def as_bytes(item: Item, full: str | None) -> bytes:
 
 
 def about(item: Item) -> dict[str, object]:
-    """What else was known of an item when it was archived: a person may want to know, `read_back` does not."""
+    """Return what else was known of an item when it was archived: a person may want to know, `read_back` does not."""
     return {"project": item.project, "kind": item.kind, "last_accessed": item.last_accessed}
 
 
 def read_back(content: Content, now: float) -> tuple[Item, str | None]:
-    """The item of such bytes, wanted from `now` (seconds) on, and its full text where that is kept apart. BadItem for what is none."""
+    """Return the item of such bytes, wanted from `now` (seconds) on, and its full text where that is kept apart. BadItem for what is
+    none."""
     try:
         value: Mapping[str, object] = json.loads(content.data.decode("utf-8", "surrogatepass"))
         fields = {**value, "last_accessed": now}

@@ -161,7 +161,7 @@ class RagDomain:
             return deleting.delete_records(db, ids, now, only_marked=True)
 
     def _held(self, db: Connection, now: float) -> holding.Held:
-        """What is held, once every folder is placed that a hold of a project could be about."""
+        """Return what is held, once every folder is placed that a hold of a project could be about."""
         holding.place_folders(db, self._key)
         return holding.held(db, now)
 
@@ -184,7 +184,7 @@ class RagDomain:
     # --- the store ---------------------------------------------------------------------------------------------------------------------
 
     def index(self, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")) -> int:
-        """Lets searches find what was only queued for them, for so many seconds at most; how many records wait still."""
+        """Let searches find what was only queued for them, for so many seconds at most; return how many records wait still."""
         with self._using() as db:
             return index.work_off(db, progress, for_s) if db else 0
 
@@ -199,7 +199,7 @@ class RagDomain:
 
     @contextmanager
     def _using(self, create: bool = False) -> Iterator[Connection | None]:
-        """The archive, None where there is none; DomainUnavailable where it cannot be used."""
+        """Return the archive, None where there is none; DomainUnavailable where it cannot be used."""
         path = home.archive_path(home.popkit_home(self._environ))
         try:
             if self._db is None:
@@ -215,7 +215,7 @@ class RagDomain:
             raise _unusable(path, error) from None
 
     def _key(self, folder: str) -> str:
-        """The key of the project that a folder belongs to; none for a context whose folder nobody knows."""
+        """Return the key of the project that a folder belongs to; none for a context whose folder nobody knows."""
         key = self._keys.get(folder) if folder else ""
         if key is None:
             key = self._keys[folder] = repository.of(folder).key
@@ -238,7 +238,7 @@ def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _text_of(db: Connection, id: str) -> str | None:
-    """The content that a record has; None where it has none, or one that is damaged, of which `popkit archive verify` tells."""
+    """Return the content that a record has; None where it has none, or one that is damaged, of which `popkit archive verify` tells."""
     try:
         kept = archive.retrieve_record(db, id) if id else None
     except archive.RetentionIntegrityError:
