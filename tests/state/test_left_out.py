@@ -10,7 +10,7 @@ import pytest
 
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.state import live, store
-from hooks.utils.state.outside import editing_of
+from hooks.utils.state.provider_cleared import editing_of
 from tests.hosts.lines import Lines
 
 TEXT = "a line of what was printed, like no other\n" * 120

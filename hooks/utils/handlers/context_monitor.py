@@ -84,9 +84,9 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
     try:
         live.change(site, paths, transcript_path, observe)
     except files.LockTimeout:
-        from ..state import missed
+        from ..state import pending
 
-        missed.note(paths, prompted=now if typed else 0.0)
+        pending.note(paths, prompted=now if typed else 0.0)
     if disk.stamp(paths.unarchived):
         from ..reclaim import partner
 

@@ -41,9 +41,9 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     try:
         live.change(site, paths, "" if agent_id else text(payload, "transcript_path"), observe)
     except files.LockTimeout:
-        from ..state import journal, missed
+        from ..state import journal, pending
 
-        missed.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if has_committed else [])
+        pending.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if has_committed else [])
     return answer
 
 

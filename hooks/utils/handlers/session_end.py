@@ -41,9 +41,9 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     try:
         live.change(site, paths, "", end)
     except files.LockTimeout:
-        from ..state import missed
+        from ..state import pending
 
-        missed.note(paths, entries=[entry])
+        pending.note(paths, entries=[entry])
     transcript_path = text(payload, "transcript_path")
     learns = False
     if memory.is_used(site.home):

@@ -13,7 +13,7 @@ from ..policy import door
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..reclaim.places import stamp_of
-from ..state import journal, live, outside, store
+from ..state import journal, live, provider_cleared, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from . import rows
@@ -66,7 +66,7 @@ class Door:
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
         self.settings = door.Settings(self.rules.say_once, self.rules.shape)
-        self.editing = outside.editing_of(self.environ)
+        self.editing = provider_cleared.editing_of(self.environ)
 
     def context(self, agent_id: str) -> Context:
         """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""

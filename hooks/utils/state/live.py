@@ -1,6 +1,6 @@
 """A context as the hooks keep it: load, observe one event, save; and reconcile it with the transcript before a person is answered.
 
-Transcripts are read without the lock; what a hook cannot add because somebody else holds it waits beside the state (missed.py).
+Transcripts are read without the lock; what a hook cannot add because somebody else holds it waits beside the state (pending.py).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from ..policy.conversation import Conversation
     from ..policy.events import Event
     from ..policy.lifecycle import Decision
-    from .missed import Waiting
+    from .pending import Waiting
     from .rebuild import Rebuilt
 
 # A hook that finds no state rebuilds it from a transcript of at most this size; a larger one waits until a person asks.
 REBUILD_BYTES = 16 * 1024 * 1024
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
 TRANSCRIPT_LAG_S = 5.0
-# Of a state with so many characters, what a hook's call is not about rests as text.
+# Of a state with so many characters, what a hook's call is not about stays unparsed.
 REST_FROM = 16_000
 # So often a transcript is read before a hook that keeps writing meanwhile has the last word.
 _TRIES = 3
 
 
 def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
-    """The site of the session that a payload names; None when it names none, or where PopKit is switched off."""
+    """Return the site of the session that a payload names; None when it names none, or where PopKit is switched off."""
     session_id = calls.text(payload, "session_id")
     if not session_id:
         return None
@@ -50,7 +50,7 @@ def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
 
 
 def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Callable[[store.Stored, Ruleset], object]) -> None:
-    """Lets `work(stored, rules)` change a context, with all that was missed in it, and saves it unless the answer is False. What is not
+    """Let `work(stored, rules)` change a context, what is pending in it taken in first, and save it unless the answer is False. What is not
     stored is rebuilt first, without the lock. LockTimeout when somebody else holds it for too long."""
     for is_last in (False, True):
         with paths.locked():
@@ -61,9 +61,9 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
                 if work(stored, rules) is not False or done:
                     store.save(paths, stored)
                 if done:
-                    from . import missed
+                    from . import pending
 
-                    missed.remove(done)
+                    pending.remove(done)
                 return
         follow(site, paths, transcript_path)
 
@@ -71,13 +71,13 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
 def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
     if not files.spilled(paths.state):
         return []
-    from . import missed
+    from . import pending
 
-    return missed.take_in(paths, stored, rules, lambda call: observe_call(paths, stored, call, rules, False))
+    return pending.take_in(paths, stored, rules, lambda call: observe_call(paths, stored, call, rules, False))
 
 
 def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | None) -> tuple[store.Stored, Ruleset]:
-    """(the stored context, or a new one for None; the rules under its profile). The caller holds the lock."""
+    """Return (the stored context, or a new one for None; the rules under its profile). The caller holds the lock."""
     stored = known
     if stored is None:
         stored = store.Stored(ContextState(paths.session_id, paths.agent_id))
@@ -97,8 +97,8 @@ def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | No
 
 
 def follow(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
-    """Whether the context was rebuilt from its transcript and saved: not where there is none, none that a hook has time for, or one that
-    the host has not finished writing."""
+    """Rebuild a context from its transcript; return whether it was saved: not where there is none, none that a hook has time for, or one
+    that the host has not finished writing."""
     try:
         if not _is_small(transcript_path):
             return False
@@ -110,7 +110,7 @@ def follow(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
 
 
 def remember_size(site: Site, paths: store.ContextFiles, made: Rebuilt) -> None:
-    """Keeps the size at which the host compacted the session by itself: hooks read only the end of the transcript."""
+    """Keep the size at which the host compacted the session by itself: hooks read only the end of the transcript."""
     tokens = made.conversation.compacted_tokens
     if tokens and not paths.agent_id and site.session.get("compacted_tokens") != tokens:
         site.remember(compacted_tokens=tokens)
@@ -124,15 +124,16 @@ def _is_small(transcript_path: str) -> bool:
 
 
 def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuilt, bool]:
-    """(the Rebuilt of a context, whether it was saved). Reads without the lock and writes with it, if what it was made from still holds:
-    a hook may have saved a call meanwhile. Then a small transcript is read again, a few times; `patience` is for lines that come late."""
-    from . import missed, outside
+    """Return (the Rebuilt of a context, whether it was saved). Reads without the lock and writes with it, if what it was made from still
+    holds: a hook may have saved a call meanwhile. Then a small transcript is read again, a few times; `patience` is for lines that come
+    late."""
+    from . import pending, provider_cleared
 
     tries = _TRIES if _is_small(transcript_path) else 1
     while True:
-        mark, old, found = store.stamp(paths), store.look(paths), missed.rows(paths)
+        mark, old, waiting = store.stamp(paths), store.look(paths), pending.rows(paths)
         made = rebuilt(site, paths, transcript_path)
-        if outside.noted(paths, made, outside.editing_of(site.environ)):
+        if provider_cleared.note(paths, made, provider_cleared.editing_of(site.environ)):
             continue
         if old is not None and lags_behind(made, old.state, time_of_day(site.environ)):
             if not patience or not files.patience.left_s:
@@ -143,14 +144,14 @@ def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, pati
             files.patience.spend_since(began)
             continue
         tries -= 1
-        saved = _saved(paths, made, old, mark, found)
+        saved = _saved(paths, made, old, mark, waiting)
         if saved or not tries:
             return made, saved
 
 
-def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, mark: store.Stamp, found: list[Waiting]) -> bool:
-    """Whether what was rebuilt could be saved: nobody has written since, and nobody holds the lock."""
-    from . import missed
+def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Waiting]) -> bool:
+    """Save what was rebuilt; return whether that was possible: nobody has written since, and nobody holds the lock."""
+    from . import pending
 
     try:
         with paths.locked():
@@ -159,9 +160,9 @@ def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, m
             if old is None:
                 store.load(paths)  # sets a corrupt one aside
             stored = store.Stored(made.state, old.watched if old else None)
-            done = missed.settle(paths, stored, found, made.index.result_ids, made.conversation.rules.tools)
+            done = pending.settle(paths, stored, waiting, made.index.result_ids, made.conversation.rules.tools)
             store.save_rebuilt(paths, stored)
-            missed.remove(done)
+            pending.remove(done)
             return True
     except files.LockTimeout:
         return False
@@ -170,7 +171,8 @@ def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, m
 def rebuilt(
     site: Site, paths: store.ContextFiles, transcript_path: str, watch: Callable[[dict[str, Any], Conversation], object] | None = None
 ) -> Rebuilt:
-    """The Rebuilt of a context, from its transcript, its journal and what is archived of it; changes nothing. `watch`: see `rebuild`."""
+    """Return the Rebuilt of a context, from its transcript, its journal and what is archived of it; changes nothing. `watch`: see
+    `rebuild`."""
     from .archived import Originals
     from .rebuild import rebuild
 
@@ -183,7 +185,7 @@ def rebuilt(
 
 
 def note(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], *also: Event) -> None:
-    """Journals what the transcript will not tell, and lets the stored state follow what the entries mean, and `also` these events. Where
+    """Journal what the transcript will not tell, and let the stored state follow what the entries mean, and `also` these events. Where
     nothing is stored there is nothing to follow, where somebody else holds the lock the next reconcile does."""
     try:
         with paths.locked():
@@ -214,7 +216,8 @@ def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dic
 
 
 def lags_behind(made: Rebuilt, known: ContextState, now: float) -> bool:
-    """Whether hooks have just seen a compaction or results that the transcript does not hold yet (the host writes up to 190 ms late)."""
+    """Return whether hooks have just seen a compaction or results that the transcript does not hold yet (the host writes up to 190 ms
+    late)."""
     if made.index.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
         return True
     return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in made.index.result_ids for result in known.live.values())
@@ -228,10 +231,10 @@ def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
 
 
 def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
-    """The journal of a context; a subagent's begins with what the session's main thread says for all (its profile)."""
-    from . import missed
+    """Return the journal of a context; a subagent's begins with what the session's main thread says for all (its profile)."""
+    from . import pending
 
-    entries = store.read_lines(paths.journal) + missed.entries(missed.rows(paths))
+    entries = store.read_lines(paths.journal) + pending.entries(pending.rows(paths))
     if paths.agent_id:
         shared = store.read_lines(site.paths().journal)
         entries = [entry for entry in shared if isinstance(entry, dict) and entry.get("event") == "profile"] + entries
@@ -239,7 +242,7 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
 
 
 def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
-    """Feeds a completed call: first what it changed on disk, then itself; journals what the transcript will not tell."""
+    """Observe a completed call: first what it changed on disk, then itself; journal what the transcript will not tell."""
     if call.operation in EDITS and call.path and not call.outcome.error:
         stored.watched.drop(call.path)  # the agent itself edits it
     decisions = notice_changes(paths, stored, rules, call.at, call.id, disk.LOOKED_AT)
@@ -262,7 +265,7 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
 def notice_changes(
     paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0
 ) -> list[Decision]:
-    """Expires what was read of files that have changed on disk by other means than the edit tools; looks at so many of them (0 for all)."""
+    """Expire what was read of files that have changed on disk by other means than the edit tools; look at so many of them (0 for all)."""
     changes = disk.changes(stored.watched, most)
     if not changes:
         return []
@@ -276,8 +279,8 @@ def notice_changes(
 
 
 def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Rebuilt:
-    """The Rebuilt of a context, saved as its state where nobody else is at work; in the answer TTLs by the clock are brought up to now.
-    OSError when the transcript cannot be read."""
+    """Return the Rebuilt of a context, saved as its state where nobody else is at work; in the answer TTLs by the clock are brought up to
+    now. OSError when the transcript cannot be read."""
     made, _ = _refreshed(site, site.paths(agent_id), transcript_path, 4)
     if now:  # for the answer only: what is saved stays what transcript and journal give
         from ..policy.events import Tick

@@ -33,7 +33,7 @@ class TooLarge(OSError):
     """A MEMORY.md that the host would cut."""
 
 
-class Spoilt(OSError):
+class Corrupt(OSError):
     """Settings that are not as they were written."""
 
 
@@ -79,7 +79,7 @@ class Project:
         files.make_private_folder(self.folder, may_be_link=False)
         try:
             before = self._settings()
-        except Spoilt:
+        except Corrupt:
             before = {}
         self._refuse(before)
         if (before.get("on") is True) == on and before:
@@ -95,7 +95,7 @@ class Project:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise Spoilt(22, "not as it was written: popkit memory on (or off) writes it anew", path)
+            raise Corrupt(22, "not as it was written: popkit memory on (or off) writes it again", path)
         return value
 
     # --- which checkouts it is for --------------------------------------------------------------------------------------------------

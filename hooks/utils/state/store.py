@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..policy.context import Result
     from ..policy.ruleset import Ruleset
-    from .resting import Rows
+    from .lazy_rows import Rows
 
     Stamp = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -70,7 +70,7 @@ class _ContextLock(files.Lock):
 
 class Stored:
     """A state as loaded, with what the drivers keep beside it: `watched`, the files that live reads show; `rows`
-    where results rest as text (resting.py), `rules` once a driver goes by some."""
+    where results stay unparsed text (lazy_rows.py), `rules` once a driver goes by some."""
 
     __slots__ = ("rows", "rules", "state", "watched")
 
@@ -104,12 +104,12 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:
     """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt. From so many bytes on
-    (0 for never) what is not needed rests as it stands. The caller holds the lock."""
+    (0 for never) what is not needed stays unparsed. The caller holds the lock."""
     data = files.read_bytes(paths.state)
     if data is None:
         return None
     try:
-        return (_resting_of(data) if rest_from and len(data) >= rest_from else None) or _stored_of(files.text_of(data))
+        return (_lazy_of(data) if rest_from and len(data) >= rest_from else None) or _stored_of(files.text_of(data))
     except (ValueError, TypeError):
         _set_aside(paths)
         return None
@@ -127,8 +127,9 @@ def _stored_of(text: str) -> Stored:
     return Stored(state, watched_of(watched))
 
 
-def _resting_of(data: bytes) -> Stored | None:
-    """A state whose rows rest; None where they cannot: somebody else has laid the file out, or it is not said who must be awake."""
+def _lazy_of(data: bytes) -> Stored | None:
+    """Return a state whose rows stay unparsed; None where they cannot: somebody else has laid the file out, or it is not said who must be
+    awake."""
     head = data.find(_WATCHED + b"\n")
     watched = data.find(_LIVE + b"\n[", head)
     if head < 0 or watched < 0 or not data.isascii() or not data.endswith(b"]\n]}"):
@@ -137,7 +138,7 @@ def _resting_of(data: bytes) -> Stored | None:
     noted = value.pop("resting", None) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(noted, list) or len(noted) != 2 or not isinstance(noted[1], list):
         return None
-    from .resting import Rows
+    from .lazy_rows import Rows
 
     state = state_of({**value, "live": []})
     rows = Rows(data, watched + len(_LIVE), len(data) - 3, noted)
@@ -157,9 +158,9 @@ def _bytes_of(stored: Stored) -> bytes:
         stored.watched = watched_of({path: seen for path, seen in stored.watched.first().items() if "read:" + path in state.by_key})
         pieces = [files.encoded("\n" + ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()]))]
     if stored.rules is not None:
-        from . import resting
+        from . import lazy_rows
 
-        header["resting"] = [resting.signature(stored.rules), resting.awake(state, stored.rules)]
+        header["resting"] = [lazy_rows.signature(stored.rules), lazy_rows.awake(state, stored.rules)]
     return b"".join((files.encoded(dumps(header)[:-1]), _WATCHED, stored.watched.data, _LIVE, *pieces, b"\n]}"))
 
 

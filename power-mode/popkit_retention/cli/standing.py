@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils import archive
-from hooks.utils.state import standing
+from hooks.utils.state import transcript_handles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def placeholders(db: Connection, environ: Mapping[str, str], wanted: Collection[
     """transcript -> the archived Records whose placeholders stand in it: in every transcript of the host, and in those that the archive
     names. With `wanted` only those of these handles."""
     found: dict[str, list[Record]] = {}
-    for path, handles in standing.handles(db, environ):
+    for path, handles in transcript_handles.handles(db, environ):
         known = [record for record in (archive.record(db, each) for each in handles if wanted is None or each in wanted) if record]
         if known:
             found[path] = known

@@ -18,7 +18,7 @@ from hooks.utils.archive.content import to_bytes, to_text
 from hooks.utils.edges import home, repository
 from hooks.utils.policy import kinds
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import standing
+from hooks.utils.state import transcript_handles
 from hooks.utils.state.archived import THINKING
 
 from ..errors import DomainUnavailable
@@ -117,7 +117,7 @@ class RagDomain:
         found: dict[str, list[str]] = {}
         wanted = set(ids)
         with self._using() as db:
-            for path, handles in standing.handles(db, self._environ) if db and wanted else ():
+            for path, handles in transcript_handles.handles(db, self._environ) if db and wanted else ():
                 for handle in wanted.intersection(handles):
                     found.setdefault(handle, []).append(path)
         return found

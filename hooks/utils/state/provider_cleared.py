@@ -1,4 +1,4 @@
-"""Notes in the journal, once, what the provider or the host has left out of requests: from then on state, panel and ledger follow."""
+"""Results that the provider or the host has cleared from requests, noted once in the journal, which state, panel and ledger follow."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _TRIGGER, _KEEP = 100_000, 3
 
 
 def editing_of(environ: Mapping[str, str]) -> Editing | None:
-    """What the provider is asked to leave out, as the client's environment says; None for nothing, and for what is not understood."""
-    said = environ.get(VARIABLE) or ""
-    if CLEAR not in said:
+    """Return what the provider is asked to clear, by the client's environment; None for nothing, and for what is not understood."""
+    text = environ.get(VARIABLE) or ""
+    if CLEAR not in text:
         return None
     try:
-        body: Any = loads(said)
+        body: Any = loads(text)
         [edit] = [edit for edit in body["context_management"]["edits"] if edit["type"] == CLEAR]
     except (ValueError, LookupError, TypeError):
         return None
     trigger, keep, least = edit.get("trigger"), _value(edit.get("keep"), _KEEP), _value(edit.get("clear_at_least"), 0)
     counts_tokens = not isinstance(trigger, dict) or trigger.get("type") == "input_tokens"
-    spared = edit.get("exclude_tools")
-    names = tuple(name for name in spared if isinstance(name, str)) if isinstance(spared, list) else ()
+    excluded = edit.get("exclude_tools")
+    names = tuple(name for name in excluded if isinstance(name, str)) if isinstance(excluded, list) else ()
     return outside.Editing(_value(trigger, _TRIGGER) if counts_tokens else 0, keep, least, names)
 
 
@@ -44,8 +44,8 @@ def _value(setting: object, otherwise: int) -> int:
     return value if type(value) is int and value >= 0 else otherwise
 
 
-def noted(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> bool:
-    """Whether the journal has got to know of results that requests lacked. Two who look at the same time note them once."""
+def note(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> bool:
+    """Journal the results that requests lacked; return whether there were any new ones. Two processes at the same time note them once."""
     steps = outside.steps(made.conversation, editing)
     if not steps:
         return False
@@ -58,5 +58,5 @@ def noted(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> 
                 tokens = round(step.tokens * len(ids) / len(step.ids))
                 store.journal(paths, journal.cleared_outside(ids, tokens, HOW, step.at))
     except OSError:
-        return False  # somebody is at work, or nothing can be written: the next who looks notes them
+        return False  # somebody is at work, or nothing can be written: the next look notes them
     return bool(fresh)

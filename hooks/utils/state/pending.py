@@ -1,6 +1,6 @@
-"""What hooks saw while somebody else held the lock of a context: noted beside the state, taken in by whoever gets the lock next.
+"""What hooks saw while another process held the lock of a context: noted beside the state, taken in by the next one that gets the lock.
 
-Of a call no more is kept than of any result: its input cut down to what tells what it is, secrets masked; of the output of a run or an
+Of a call no more is kept than of any result: its input cut down to what identifies it, secrets masked; of the output of a run or an
 error one line.
 """
 
@@ -31,7 +31,7 @@ _KEPT = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interva
 
 
 def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:
-    """Keeps what a hook saw: a call, that the user spoke (seconds), entries for the journal."""
+    """Keep what a hook saw: a call, that the user spoke (seconds), entries for the journal."""
     row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
     if call is not None:
         path = call.tool_input.get("file_path")
@@ -42,56 +42,56 @@ def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 
 
 
 def _row_of(call: Call) -> list[Any]:
-    given = call.tool_input
+    tool_input = call.tool_input
     kept: dict[str, Any] = {}
     for name in _PATHS:
-        if isinstance(given.get(name), str):
-            kept[name] = given[name][:TEXT_CHARS]
+        if isinstance(tool_input.get(name), str):
+            kept[name] = tool_input[name][:TEXT_CHARS]
     for name in (*_TEXTS, "command"):
-        if isinstance(given.get(name), str):
-            kept[name] = mask(given[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
-    kept.update({name: given[name] for name in _NUMBERS if isinstance(given.get(name), int)})
+        if isinstance(tool_input.get(name), str):
+            kept[name] = mask(tool_input[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
+    kept.update({name: tool_input[name] for name in _NUMBERS if isinstance(tool_input.get(name), int)})
     outcome = {name: getattr(call.outcome, name) for name in _KEPT}
-    found = classify(call, call.cwd, Ruleset.from_config({}, Tools({}, {})))
-    if found.error or found.kind == kinds.RUN:
+    classified = classify(call, call.cwd, Ruleset.from_config({}, Tools({}, {})))
+    if classified.error or classified.kind == kinds.RUN:
         outcome["tail"] = verdict_of(call.outcome.tail, None)
     return [call.id, call.tool, kept, outcome, call.at, call.cwd, call.prompt_id, call.committed]
 
 
 def _call_of(row: Any, tools: Tools) -> Call | None:
-    """The call of a row, by a host with these tools; None where it has none that is understood."""
+    """Return the call of a row, by a host with these tools; None where it has none that is understood."""
     try:
-        id, tool, given, outcome, at, cwd, prompt_id, committed = row
-        return Call(id, tools.of(tool), given, Outcome(**outcome), at, cwd, prompt_id, committed)
+        id, tool, tool_input, outcome, at, cwd, prompt_id, committed = row
+        return Call(id, tools.of(tool), tool_input, Outcome(**outcome), at, cwd, prompt_id, committed)
     except (TypeError, ValueError):
         return None
 
 
 def rows(paths: store.ContextFiles) -> list[Waiting]:
-    """(file, what a hook saw) of everything that waits to be taken in, in order."""
-    found = []
+    """Return (file, what a hook saw) of everything that waits to be taken in, in order."""
+    waiting = []
     for path in files.spilled(paths.state):
         try:
             value = loads(files.read_text(path) or "null")
         except ValueError:
             value = None
         if isinstance(value, dict) and isinstance(value.get("entries"), list):
-            found.append((path, value))
+            waiting.append((path, value))
         else:
             _remove(path)
-    return found
+    return waiting
 
 
-def entries(found: list[Waiting]) -> list[Any]:
-    """What of rows belongs into the journal."""
-    return [entry for _, row in found for entry in row["entries"]]
+def entries(waiting: list[Waiting]) -> list[Any]:
+    """Return the entries of rows that belong into the journal."""
+    return [entry for _, row in waiting for entry in row["entries"]]
 
 
-def settle(paths: store.ContextFiles, stored: store.Stored, found: list[Waiting], known: Collection[str], tools: Tools) -> list[str]:
-    """Journals what belongs there of the rows whose call a rebuild knows from the transcript; the files to remove once the state is saved.
-    The caller holds the lock."""
+def settle(paths: store.ContextFiles, stored: store.Stored, waiting: list[Waiting], known: Collection[str], tools: Tools) -> list[str]:
+    """Journal what belongs there of the rows whose call a rebuild knows from the transcript; return the files to remove once the state is
+    saved. The caller holds the lock."""
     done = []
-    for path, row in found:
+    for path, row in waiting:
         call = _call_of(row.get("call"), tools)
         if call is None or call.id in known:
             for entry in row["entries"]:
@@ -102,8 +102,8 @@ def settle(paths: store.ContextFiles, stored: store.Stored, found: list[Waiting]
 
 
 def take_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, observe: Callable[[Call], object]) -> list[str]:
-    """Lets the state follow all that was missed; `observe(call)` feeds a call. The files to remove once the state is saved. The caller
-    holds the lock."""
+    """Let the state follow all that is pending; `observe(call)` takes a call in. Return the files to remove once the state is saved. The
+    caller holds the lock."""
     from ..policy import engine, events
     from .journal import event_of
 
@@ -125,15 +125,15 @@ def take_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, obs
 
 
 def _note_seen(stored: store.Stored, row: dict[str, Any]) -> None:
-    """The file as it was when the call read it: what has happened to it since is seen like any other change."""
+    """Note the file as it was when the call read it: what has happened to it since is seen like any other change."""
     if isinstance(row.get("seen"), dict):
         for path, seen in row["seen"].items():
             stored.watched.see(path, seen)
 
 
-def remove(found: list[str]) -> None:
-    """Removes what was taken in."""
-    for path in found:
+def remove(paths: list[str]) -> None:
+    """Remove the files of what was taken in."""
+    for path in paths:
         _remove(path)
 
 
@@ -141,4 +141,4 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:
-        return  # whoever else reads has removed it
+        return  # another process has removed it

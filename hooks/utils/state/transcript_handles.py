@@ -1,4 +1,4 @@
-"""Which placeholders stand in the host's transcripts. Slow: it reads all of them."""
+"""The handles of the placeholders in the host's transcripts. Slow: it reads all of them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MARK = HEAD.encode("ascii")
 
 
 def handles(db: Connection, environ: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
-    """(transcript, the handles of the placeholders in it, in order): of every transcript of the host, and of those that the archive
+    """Yield (transcript, the handles of the placeholders in it, in order): of every transcript of the host, and of those that the archive
     names."""
     for path in sorted(_transcripts(db, environ)):
-        found = _handles_in(path)
-        if found:
-            yield path, sorted(found)
+        names = _handles_in(path)
+        if names:
+            yield path, sorted(names)
 
 
 def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
@@ -32,7 +32,7 @@ def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
 
 
 def _handles_in(path: str) -> set[str]:
-    """Those of the conversation: the host's own lines repeat what was sent, and what quotes a placeholder is none."""
+    """Return the handles in a conversation: the host's own lines repeat what was sent, and a quoted placeholder is none."""
     try:
         with files.open_regular(path) as file:
             return {handle for line in file if _MARK in line for handle in _of_line(line)}
