@@ -7,6 +7,7 @@ import os
 import time
 
 from . import files
+from .system import is_alive
 
 # Between a file's name and the process and moment of what is to replace it, as the specification names it.
 _TEMPORARY = ".tmp-"
@@ -56,7 +57,7 @@ def sweep(folder: str) -> int:
         pid, _, nanoseconds = rest.partition("-")
         if not temporary or not _is_number(pid) or not _is_number(nanoseconds):
             continue
-        if not _runs(int(pid)) or now - int(nanoseconds) / 1e9 > _OLD_S:
+        if not is_alive(int(pid)) or now - int(nanoseconds) / 1e9 > _OLD_S:
             try:
                 os.unlink(os.path.join(folder, name))
                 swept += 1
@@ -67,13 +68,3 @@ def sweep(folder: str) -> int:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 20
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        pass  # another user's
-    return True

@@ -44,6 +44,17 @@ def join(folder: str, *names: str) -> str:
     return "/".join((folder.rstrip("/") or "", *names))
 
 
+def is_alive(pid: int) -> bool:
+    """Return whether a process has this number, another user's too."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass  # another user's
+    return True
+
+
 def parent_of(path: str) -> str:
     """The folder that a path stands in; "" where it names none."""
     return path.rpartition("/")[0]

@@ -12,7 +12,7 @@ import errno
 import time
 
 from ..edges.files import write_all
-from ..edges.system import os, parent_of, sha256
+from ..edges.system import is_alive, os, parent_of, sha256
 from .appending import LONG_PATIENCE_S, CarryFailed, Changed, RewriteFailed, await_no_writer, carry_over, catch_up, copy
 
 TYPE_CHECKING = False
@@ -148,7 +148,7 @@ def sweep(path: str) -> None:
             continue
         leftover = path[: len(path) - len(name)] + found
         try:
-            if not _is_alive(int(pid)) or time.time() - os.stat(leftover, follow_symlinks=False).st_mtime > _SWEEP_AGE_S:
+            if not is_alive(int(pid)) or time.time() - os.stat(leftover, follow_symlinks=False).st_mtime > _SWEEP_AGE_S:
                 os.unlink(leftover)
         except OSError:
             pass  # gone already, or not ours to remove
@@ -156,16 +156,6 @@ def sweep(path: str) -> None:
 
 def _temporary(path: str) -> str:
     return path + ".popkit-" + str(os.getpid()) + ".tmp"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        pass  # somebody else's
-    return True
 
 
 def _reason(error: OSError) -> str:

@@ -191,7 +191,7 @@ def _places(app_state: AppState) -> dict[str, _Place]:
         try:
             told = loads(read_text(os.path.join(folder, name, kept.SETTINGS), _SETTINGS_BYTES) or "")
         except (OSError, ValueError):
-            continue  # none, or spoilt: `popkit memory on` writes it anew
+            continue  # none, or corrupt: `popkit memory on` writes it again
         if isinstance(told, dict):
             told = {key: value for key, value in told.items() if isinstance(value, str)}
             found[name] = _Place(name, told.get("name") or name, told.get("root", ""))
