@@ -11,7 +11,7 @@ popkit_remembered() {
   case $popkit_home in
     /*) ;;
     "~" | "~/"*) popkit_home=${HOME:+$HOME${popkit_home#"~"}} ;;
-    ?*) popkit_home= ;; # relative: refused, see edges/home.py
+    ?*) popkit_home= ;; # relative: refused, see io/home.py
     *) popkit_home=${CLAUDE_CONFIG_DIR:-${HOME:+$HOME/.claude}} popkit_home=${popkit_home:+$popkit_home/popkit} ;;
   esac
   [ -n "$popkit_home" ] && [ -f "$popkit_home/interpreter" ] && { IFS= read -r popkit_python < "$popkit_home/interpreter"; } 2>/dev/null

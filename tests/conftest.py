@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hooks.utils.edges import files, git
+from hooks.utils.io import files, git
 from tests.examples import choose, examples
 from tests.kit.forks import Forks
 from tests.patience import HANG_S

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
 
-from .edges import files, home
-from .edges.codec import loads
+from .io import files, home
+from .io.codec import loads
 from .policy import figures
 from .policy.context import Counts, counts_of
 from .policy.ledger import AMOUNTS

@@ -8,8 +8,8 @@ import os
 import subprocess
 import sys
 
-from hooks.utils.edges import home
-from hooks.utils.edges.storage import LOGS, OK, WARNING, Check, Storage
+from hooks.utils.io import home
+from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
 from hooks.utils.text import listed
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import arriving
-from hooks.utils.edges import files, home
+from hooks.utils.io import files, home
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from hooks.utils import archive
 from hooks.utils.archive import index
 from hooks.utils.archive.deleting import delete_records
 from hooks.utils.archive.searching import search
-from hooks.utils.edges.sqlite_file import Transaction
+from hooks.utils.io.sqlite_file import Transaction
 from tests.archive.written import CHAIN, fill
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function

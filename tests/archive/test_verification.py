@@ -8,7 +8,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import Chain, archive_chain, verify
-from hooks.utils.edges import hash_chain
+from hooks.utils.io import hash_chain
 from tests.archive.written import CHAIN, COLUMNS, content, fill, tamper
 
 SMALL = {"hot_max": 2, "warm_max": 4}

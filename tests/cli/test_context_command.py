@@ -11,8 +11,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.edges import home
 from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.io import home
 from hooks.utils.operations.context import answer
 from popkit_retention.cli import main as main_module
 from popkit_retention.cli.main import COMMANDS, main

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hooks.utils.edges import files
+from hooks.utils.io import files
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
 from tests.cli.governed import Governed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges.storage import Check
+from hooks.utils.io.storage import Check
 from popkit_retention.cli import doctor_session
 from tests.views.written import Written, spec_session
 

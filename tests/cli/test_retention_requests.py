@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import repository
+from hooks.utils.io import repository
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
 from tests.cli.governed import Governed

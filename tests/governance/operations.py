@@ -8,7 +8,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from hooks.utils.edges import durable
+from hooks.utils.io import durable
 from popkit_retention.governance import policy_file
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder

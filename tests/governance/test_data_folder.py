@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import files
+from hooks.utils.io import files
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.errors import Busy, GovernanceError
 from tests.kit.crowds import all_do, held

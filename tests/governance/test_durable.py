@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import durable
+from hooks.utils.io import durable
 from tests.kit.forks import Done, Forks, Function
 from tests.kit.kills import calls_of, kill_at_each_call
 
@@ -62,7 +62,7 @@ def test_a_write_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one(f
 
 
 def test_a_write_is_synced_before_it_is_renamed_and_its_folder_after(tmp_path: Path):
-    script = f"from hooks.utils.edges import durable; durable.write({str(tmp_path / 'file')!r}, b'x')"
+    script = f"from hooks.utils.io import durable; durable.write({str(tmp_path / 'file')!r}, b'x')"
     asked = calls_of(script, [], "fsync,?rename,?renameat,renameat2", {}, tmp_path / "trace")
     lines = [line for line in asked if str(tmp_path) in line]
     assert [line.partition("(")[0] for line in lines] == ["fsync", "rename", "fsync"]

@@ -13,7 +13,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive.content import to_bytes
-from hooks.utils.edges import home, repository
+from hooks.utils.io import home, repository
 from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Content, Hold, Mark
 from popkit_retention.governance.domains.rag import RagDomain
 from popkit_retention.governance.errors import DomainUnavailable

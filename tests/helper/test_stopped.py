@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hooks.utils.edges.files import LOCK_WAIT_S
+from hooks.utils.io.files import LOCK_WAIT_S
 from tests.kit.crowds import held
 from tests.paths import PYTHONPATH
 
@@ -45,7 +45,7 @@ def test_popkit_context_answers(stopped: Helper):
 
 def test_popkit_context_waits_once_for_all_that_is_held(stopped: Helper):
     code = (
-        "import os, sys; from hooks.utils.edges import files; from popkit_retention.cli.main import main;"
+        "import os, sys; from hooks.utils.io import files; from popkit_retention.cli.main import main;"
         " main(['context', *sys.argv[1:]], os.environ); print('left', files.patience.left_s)"
     )
     asked = ["retention", "--transcript", str(stopped.transcript)]

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hooks.utils.edges import failures
-from hooks.utils.edges.codec import loads
+from hooks.utils.io import failures
+from hooks.utils.io.codec import loads
 from hooks.utils.policy.context import ContextState
 from hooks.utils.retention_tracker import HookContext, process_retention
 from hooks.utils.state import live, store

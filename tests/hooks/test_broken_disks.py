@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import failures
+from hooks.utils.io import failures
 from hooks.utils.policy.context import shared_facts
 from tests.hooks import payloads, processes
 from tests.kit.disks import IS_ROOT, fill, read_only, small_disk

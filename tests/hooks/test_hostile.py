@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import failures
+from hooks.utils.io import failures
 from tests.hooks import mutations, payloads, processes
 from tests.kit.forks import Forks, Hook
 from tests.patience import HANG_S

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges.codec import loads
+from hooks.utils.io.codec import loads
 from hooks.utils.state import memory
 from tests.hooks import payloads
 from tests.hooks.processes import listing, run

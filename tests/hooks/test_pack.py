@@ -69,7 +69,7 @@ HARMFUL: dict[str, Callable[[bytes], bytes]] = {
     "cut in the middle": lambda good: good[: len(good) // 2],
     "cut before its end": lambda good: good[: len(good) * 9 // 10],
     "with a list for an index": lambda good: _indexed(good, [1, 2]),
-    "with an index of numbers": lambda good: _indexed(good, {"utils.edges": 5, "utils.edges.hook_io": 6}),
+    "with an index of numbers": lambda good: _indexed(good, {"utils.io": 5, "utils.io.hook_io": 6}),
 }  # fmt: skip
 
 

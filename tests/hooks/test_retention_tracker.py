@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import state_of
 from hooks.utils.policy.events import Pinned

@@ -22,8 +22,8 @@ import hooks.utils
 import popkit_retention.cli
 import popkit_retention.governance
 import popkit_retention.lab
-from hooks.utils.edges import files as locks
-from hooks.utils.edges.hook_io import run
+from hooks.utils.io import files as locks
+from hooks.utils.io.hook_io import run
 from popkit_retention.cli.main import main
 from tests.kit.forks import SYSTEM_CALLS
 from tests.paths import ROOT

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.edges.repository import Repository
+from hooks.utils.io.repository import Repository
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
 from popkit_retention.memory.extraction.commands import runs_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import repository
+from hooks.utils.io import repository
 from hooks.utils.state import joining, memory
 from popkit_retention.memory.memory import Memory
 from tests.cli.remembered import Remembered

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import files
+from hooks.utils.io import files
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, SUMMARY, WARM, BadItem
 from popkit_retention.memory.memory import Busy, Memory, NotThere

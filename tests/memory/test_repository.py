@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.edges import repository
+from hooks.utils.io import repository
 
 
 def git(folder, *arguments: str) -> None:

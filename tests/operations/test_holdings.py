@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 from hooks.utils import archive
-from hooks.utils.edges import failures
+from hooks.utils.io import failures
 from hooks.utils.state import breaks, consents, sockets
 from popkit_retention.dashboard.instance import Instance
 from popkit_retention.operations import holdings

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hooks.utils.edges.codec import dumps, loads
 from hooks.utils.hosts.claude_code import calls
 from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState, state_of
 from hooks.utils.policy.ruleset import Ruleset

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy.economics import LIKELY_REQUESTS, LOOK_BACK_REQUESTS, Change, Prices, Sum, kept_prefix, lifetime_of, pays, prices_of
 from hooks.utils.policy.models import Model
 from tests.policy.priced import LIFETIMES, READS, prices

@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.edges.codec import dumps, loads
 from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import result_of, shared_facts, state_of
 from hooks.utils.policy.events import Outcome

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.edges.codec import dumps, loads
+from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import ledger as ledgers
 from hooks.utils.policy.bookings import (
     Advice,

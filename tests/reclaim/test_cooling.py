@@ -13,7 +13,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive.holds import ITEM, PROJECT, Hold, add_hold, held
-from hooks.utils.edges import repository
+from hooks.utils.io import repository
 from hooks.utils.reclaim import cooling
 from tests.patience import HANG_S
 

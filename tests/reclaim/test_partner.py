@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import home
+from hooks.utils.io import home
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.reclaim import access, partner
 from hooks.utils.state import live, store

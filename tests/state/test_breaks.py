@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import files
 from hooks.utils.hosts.claude_code import moments
+from hooks.utils.io import files
 from hooks.utils.state import breaks
 from popkit_retention.lab import sessions
 from tests.patience import HANG_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.utils.edges import failures
+from hooks.utils.io import failures
 from hooks.utils.state import store
 from tests.hooks import payloads, processes
 from tests.kit.forks import Forks, Hook

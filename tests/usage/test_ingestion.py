@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import home
+from hooks.utils.io import home
 from popkit_retention.usage import ingestion
 from popkit_retention.usage.database import open_local
 from popkit_retention.usage.records import CLIENT, DAY_S, KEPT_DAYS

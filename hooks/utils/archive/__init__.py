@@ -3,7 +3,7 @@
 Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
 
-from ..edges.hash_chain import FIRST_PREV_HASH
+from ..io.hash_chain import FIRST_PREV_HASH
 from .arriving import leave
 from .chains import Chain, chain
 from .clears import Clear, clears_of, clears_of_records, mark_undone

@@ -3,10 +3,10 @@ somebody opens the archive and takes them in. The handle is known before: whoeve
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.codec import dumps, loads
-from ..edges.sqlite_file import Transaction
-from ..edges.system import os
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.sqlite_file import Transaction
+from ..io.system import os
 from .chains import Chain
 from .records import NewRecord, add_records
 

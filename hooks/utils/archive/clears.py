@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..edges.sqlite_file import Transaction
+from ..io.sqlite_file import Transaction
 from .content import plain
 
 TYPE_CHECKING = False

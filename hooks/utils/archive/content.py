@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import zlib
 
-from ..edges.system import sha256
+from ..io.system import sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from ..edges.sqlite_file import Transaction
+from ..io.sqlite_file import Transaction
 from .content import names_of, plain, subjects_of
 from .holds import held
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import zlib
 
-from ..edges.sqlite_file import Transaction
+from ..io.sqlite_file import Transaction
 from .content import RetentionIntegrityError
 from .display import text_of
 

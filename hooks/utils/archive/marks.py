@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ..edges.sqlite_file import Transaction
+from ..io.sqlite_file import Transaction
 from .content import Row, plain
 from .holds import held
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import files, sqlite_file
-from ..edges.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
-from ..edges.storage import Storage
+from ..io import files, sqlite_file
+from ..io.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
+from ..io.storage import Storage
 from .content import names_of, subjects_of
 
 TYPE_CHECKING = False

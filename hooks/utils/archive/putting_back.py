@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ..edges.sqlite_file import Transaction
+from ..io.sqlite_file import Transaction
 from .chains import Chain, begin, chain
 from .content import RetentionIntegrityError, compress_content, hash_content, plain, stamp
 from .index import Arrivals

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from ..edges.hash_chain import COMPACT, link_hash
-from ..edges.sqlite_file import Transaction
+from ..io.hash_chain import COMPACT, link_hash
+from ..io.sqlite_file import Transaction
 from .chains import HASHED, Chain, begin
 from .content import RetentionIntegrityError, as_count, as_text, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..edges.sqlite_file import StoreError, Transaction
+from ..io.sqlite_file import StoreError, Transaction
 from . import index
 from .content import RetentionIntegrityError, plain
 from .display import text_of

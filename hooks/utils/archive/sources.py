@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..edges import files, git
+from ..io import files, git
 from .content import hash_content
 from .records import record
 from .zones import retrieve_record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ..edges.sqlite_file import Transaction
+from ..io.sqlite_file import Transaction
 from . import deleting
 from .content import RetentionIntegrityError, as_text, plain, stamp
 from .holds import held

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..edges.hash_chain import COMPACT, FIRST_PREV_HASH, AsWritten, link_hash
+from ..io.hash_chain import COMPACT, FIRST_PREV_HASH, AsWritten, link_hash
 from .chains import HASHED
 from .content import RetentionIntegrityError, Row, decompress_content, hash_content, to_text
 from .sources import recover

@@ -6,7 +6,7 @@ Records only ever go that way, no row is deleted, and nothing but `zone`, `conte
 
 from __future__ import annotations
 
-from ..edges.sqlite_file import Transaction
+from ..io.sqlite_file import Transaction
 from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content, plain, to_text
 from .holds import held
 

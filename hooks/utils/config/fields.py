@@ -9,7 +9,7 @@ null may stand (what it means, in words), and at the top level `default` and `pr
 
 from __future__ import annotations
 
-from ..edges.storage import LOGS, Storage
+from ..io.storage import LOGS, Storage
 from ..policy import kinds
 from ..policy.ruleset import (
     AUTO,

@@ -6,8 +6,8 @@ is left out whole, and its layer says why. Nothing here raises. `popkit config c
 
 from __future__ import annotations
 
-from ..edges.codec import loads
-from ..edges.system import join, os
+from ..io.codec import loads
+from ..io.system import join, os
 from ..policy.ruleset import THRESHOLDS
 from .fields import ADD, FIELDS, LONGER, OFF, RISING
 from .usable import DROP, rises, usable

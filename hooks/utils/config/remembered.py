@@ -6,9 +6,9 @@ one that was read, and while the reader is the same.
 
 from __future__ import annotations
 
-from ..edges import files, home
-from ..edges.codec import dumps, loads
-from ..edges.system import join, os, parent_of
+from ..io import files, home
+from ..io.codec import dumps, loads
+from ..io.system import join, os, parent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.system import now as time_of_day
 from ..hosts.claude_code import usage
 from ..hosts.claude_code.calls import text
+from ..io import files
+from ..io.system import now as time_of_day
 from ..policy import engine, events
 from ..state import disk, live
 

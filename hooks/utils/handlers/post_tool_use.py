@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.system import now as time_of_day
 from ..hosts.claude_code.calls import call_of, commits, committed, text
+from ..io import files
+from ..io.system import now as time_of_day
 from ..state import live
 
 TYPE_CHECKING = False

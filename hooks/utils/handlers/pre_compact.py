@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges.system import now as time_of_day
 from ..hosts.claude_code import usage
 from ..hosts.claude_code.calls import text
+from ..io.system import now as time_of_day
 from ..state import live, memory
 
 TYPE_CHECKING = False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.system import now as time_of_day
-from ..edges.system import os
 from ..hosts.claude_code.calls import text
+from ..io import files
+from ..io.system import now as time_of_day
+from ..io.system import os
 from ..policy import engine, events
 from ..state import collecting, journal, live, memory, settling, store, sweeping
 
@@ -90,7 +90,7 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
             os.dup2(nowhere, fd)  # the host waits for the end of our output
         work()
     except BaseException as error:  # noqa: BLE001  nobody is above: it must not go on as the hook
-        from ..edges import failures
+        from ..io import failures
 
         failures.record(environ, "session-end", error)
     finally:

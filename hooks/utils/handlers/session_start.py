@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..config import remembered
-from ..edges import files
-from ..edges.system import now as time_of_day
 from ..hosts.claude_code.calls import text
+from ..io import files
+from ..io.system import now as time_of_day
 from ..policy import engine, events
 from ..state import live, memory, store, sweeping
 

@@ -7,8 +7,8 @@ import os
 import time
 
 from .. import archive
-from ..edges import failures, files, home
 from ..hosts import protocol
+from ..io import failures, files, home
 from ..policy import door
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens

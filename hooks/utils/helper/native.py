@@ -12,7 +12,7 @@ import subprocess  # noqa: TID253
 import sys
 import threading
 
-from ..edges import failures, home
+from ..io import failures, home
 from ..operations.offers import Offer
 
 TYPE_CHECKING = False

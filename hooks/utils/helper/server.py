@@ -17,8 +17,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 
-from ..edges import failures
-from ..edges.system import now
+from ..io import failures
+from ..io.system import now
 from ..state import sockets
 from ..state.site import Site
 from .compactions import Compactions

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import threading
 
-from ..edges import files
-from ..edges.system import elapsed
-from ..edges.system import now as time_of_day
 from ..hosts.claude_code.usage import prompt_tokens
+from ..io import files
+from ..io.system import elapsed
+from ..io.system import now as time_of_day
 from ..policy import warming
 from ..state import journal, store
 from ..state.warmth import Warmth, ask, locked

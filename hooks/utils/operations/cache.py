@@ -3,7 +3,7 @@ stands in policy/warming.py and reclaim/cold.py."""
 
 from __future__ import annotations
 
-from ..edges import home
+from ..io import home
 from ..policy import warming
 from ..reclaim import cold
 from ..state import breaks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import text
-from ..edges import children
+from ..io import children
 from ..state import marked, memory
 from ..views import memory as views
 

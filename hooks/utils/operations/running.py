@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json  # noqa: TID253  no hook comes here
 
-from ..edges import unix_http
+from ..io import unix_http
 from ..reclaim.access import Refused
 from ..state import sockets
 

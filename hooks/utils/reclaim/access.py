@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from .. import archive
-from ..edges import files, home
-from ..edges.system import join
 from ..hosts.claude_code.usage import newest_usage
+from ..io import files, home
+from ..io.system import join
 from ..state.archived import errors, task_id
 from . import rewrite
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 
-from ..edges.files import write_all
-from ..edges.system import os
+from ..io.files import write_all
+from ..io.system import os
 
 # How long a writer may take between opening and writing: where the system does not tell whether there is one, and where it does.
 _PATIENCE_S = 0.25

@@ -6,7 +6,7 @@ import time
 
 from .. import archive
 from ..archive import holds
-from ..edges import repository
+from ..io import repository
 from ..policy import kinds
 from ..state.archived import errors
 

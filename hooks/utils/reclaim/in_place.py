@@ -10,8 +10,8 @@ import json  # noqa: TID253  only the helper comes here
 from contextlib import nullcontext
 
 from .. import archive
-from ..edges import files, home
 from ..hosts.claude_code import calls, usage
+from ..io import files, home
 from ..policy import compacting, events, messages, outline, planning, stubs
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place

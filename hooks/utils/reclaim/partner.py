@@ -4,10 +4,10 @@ an index of it afterwards. What it adds to the conversation is booked."""
 from __future__ import annotations
 
 from .. import archive
-from ..edges import files
-from ..edges.codec import dumps, loads
-from ..edges.system import os
 from ..hosts.claude_code import transcript
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.system import os
 from ..policy import kinds
 from ..policy.estimate import estimate_tokens
 from ..state import disk, journal, live, store
@@ -155,7 +155,7 @@ def _worth(state: ContextState, wanted: set[str]) -> list[list[Any]]:
 
 def _command_of_hook(site: Site) -> str:
     """The command line that hooks.json gives for PreCompact: the host prints it into the conversation."""
-    from ..edges import home
+    from ..io import home
 
     try:
         registered: Any = loads(files.read_text(home.plugin_root() + "/hooks/hooks.json") or "{}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json  # noqa: TID253  whoever rewrites a transcript has parsed it
 
-from ..edges.system import sha256
 from ..hosts.claude_code import entries
 from ..hosts.claude_code.spans import NotUnderstood, content_spans
+from ..io.system import sha256
 from ..policy.estimate import estimate_tokens
 from ..policy.placeholder import HEAD, handle_in
 from .access import Refused

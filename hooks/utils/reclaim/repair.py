@@ -6,8 +6,8 @@ the client has loaded, the text is nowhere.
 
 from __future__ import annotations
 
-from ..edges.system import now as time_of_day
 from ..hosts.claude_code import projects
+from ..io.system import now as time_of_day
 from ..policy import parts
 from ..policy.estimate import estimate_tokens
 from ..state import journal, live, store

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .. import archive
 from ..archive.content import stamp
-from ..edges import codec, files, home
-from ..edges.system import os
+from ..io import codec, files, home
+from ..io.system import os
 from ..state import archived, journal, live, store
 from ..state.archived import THINKING, content_of, errors, task_id
 

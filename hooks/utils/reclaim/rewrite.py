@@ -11,8 +11,8 @@ from __future__ import annotations
 import errno
 import time
 
-from ..edges.files import write_all
-from ..edges.system import is_alive, os, parent_of, sha256
+from ..io.files import write_all
+from ..io.system import is_alive, os, parent_of, sha256
 from .appending import LONG_PATIENCE_S, CarryFailed, Changed, RewriteFailed, await_no_writer, carry_over, catch_up, copy
 
 TYPE_CHECKING = False

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json  # noqa: TID253  see places.py
 
 from .. import archive
-from ..edges.system import sha256
 from ..hosts.claude_code import entries
 from ..hosts.claude_code.spans import NotUnderstood, content_span
+from ..io.system import sha256
 from ..policy.messages import thinking_tokens
 from ..state.archived import THINKING
 from .access import Refused, Running

@@ -6,8 +6,8 @@ changes nothing.
 
 from __future__ import annotations
 
-from ..edges.files import open_regular
-from ..edges.system import join
+from ..io.files import open_regular
+from ..io.system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from ..edges import files, home
-from ..edges.system import os
+from ..io import files, home
+from ..io.system import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
 
 def folders_of(db: Connection, project: str) -> set[str]:
     """The folders, as the archive names them, of the sessions of a project (its key)."""
-    from ..edges import repository
+    from ..io import repository
 
     folders = [folder for (folder,) in db.execute("SELECT DISTINCT project FROM chains") if folder and isinstance(folder, str)]
     return {folder for folder in folders if repository.of(folder).key == project}

@@ -7,9 +7,9 @@ from __future__ import annotations
 import os
 import time
 
-from ..edges import codec, files
-from ..edges.storage import Storage
 from ..hosts.claude_code import moments, projects
+from ..io import codec, files
+from ..io.storage import Storage
 from ..policy import warming
 from ..policy.economics import HOUR_S
 from ..policy.warming import Break

@@ -4,9 +4,9 @@ Collecting itself is `popkit retention gc --auto`'s, in a process of its own."""
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.codec import dumps, loads
-from ..edges.system import join
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ def start(popkit_home: str, environ: Mapping[str, str], now: float) -> None:
     """Starts a child that collects, if one is to be. Fails open: what goes wrong stands in the log."""
     try:
         if wanted(popkit_home) and is_due(popkit_home, now):
-            from ..edges import children
+            from ..io import children
 
             children.start(WORDS, environ)
     except (OSError, ValueError) as error:
-        from ..edges import failures  # seldom
+        from ..io import failures  # seldom
 
         failures.record(environ, HOOK, error)

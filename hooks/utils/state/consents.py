@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.codec import dumps, loads
-from ..edges.storage import LOGS, Storage
-from ..edges.system import join
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.storage import LOGS, Storage
+from ..io.system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

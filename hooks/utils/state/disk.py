@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges.codec import dumps, loads
-from ..edges.files import encoded, text_of
-from ..edges.system import os
+from ..io.codec import dumps, loads
+from ..io.files import encoded, text_of
+from ..io.system import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

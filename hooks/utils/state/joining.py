@@ -3,14 +3,14 @@ that the user let join. What a folder says of itself gives it nothing."""
 
 from __future__ import annotations
 
-from ..edges.repository import are_one
+from ..io.repository import are_one
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..edges.repository import Repository
+    from ..io.repository import Repository
 
 # Paths of checkouts that joined, that are kept apart, and for which the user has been asked.
 JOINED, APART, ASKED = "joined", "apart", "asked"

@@ -7,8 +7,8 @@ that stay asleep are written back as they stand.
 
 from __future__ import annotations
 
-from ..edges.codec import dumps, loads
-from ..edges.files import encoded
+from ..io.codec import dumps, loads
+from ..io.files import encoded
 from ..policy import engine
 from ..policy.context import ContextState, result_of
 from ..policy.tiers import TIERS

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 
-from ..edges import files
-from ..edges.system import now as time_of_day
-from ..edges.system import os
 from ..hosts.claude_code import calls
+from ..io import files
+from ..io.system import now as time_of_day
+from ..io.system import os
 from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset

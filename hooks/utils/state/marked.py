@@ -6,9 +6,9 @@ go of). What the user has marked himself is not told.
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.codec import dumps, loads
-from ..edges.system import join
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

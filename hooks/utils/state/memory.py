@@ -5,9 +5,9 @@ Memory itself is `popkit memory`'s, in a process of its own. Both meet in the fo
 
 from __future__ import annotations
 
-from ..edges import files, home
-from ..edges.codec import dumps, loads
-from ..edges.system import join, os
+from ..io import files, home
+from ..io.codec import dumps, loads
+from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
 from ..policy.ruleset import MEMORY_TOKENS
 from . import joining
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..edges.repository import Repository
+    from ..io.repository import Repository
 
 FOLDER = "memory"  # in our folder
 STORE = "memory.sqlite"  # beside it: the items of all projects, unless the user configured another place
@@ -222,7 +222,7 @@ def tokens_of(config: Mapping[str, Any]) -> int:
 
 def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
     """The memory of the repository that a folder lies in, or its own where the user keeps it apart (not with `claimed`)."""
-    from ..edges import repository
+    from ..io import repository
 
     project = Project(popkit_home, repository.of(folder))
     try:

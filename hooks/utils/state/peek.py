@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import files, home
-from ..edges.codec import loads
-from ..edges.system import join, os
+from ..io import files, home
+from ..io.codec import loads
+from ..io.system import join, os
 from ..policy.context import ContextState, reclaimable, state_of
 from . import session, store
 

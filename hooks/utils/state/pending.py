@@ -6,9 +6,9 @@ error one line.
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.codec import dumps, loads
-from ..edges.system import os
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.system import os
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, classify

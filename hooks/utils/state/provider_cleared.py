@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..edges.codec import loads
 from ..hosts.claude_code.usage import CLEAR
+from ..io.codec import loads
 from ..policy import outside
 from . import journal, store
 

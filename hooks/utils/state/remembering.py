@@ -54,7 +54,7 @@ def learn(site: Site, transcript_path: str, now: float) -> bool:
 
     def work(project: memory.Project) -> None:
         nonlocal started
-        from ..edges import children
+        from ..io import children
 
         project.note_ended(site.session_id, transcript_path, now)
         children.start(["memory", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
@@ -73,6 +73,6 @@ def _where_on(site: Site, work: Callable[[memory.Project], None]) -> None:
             if project.is_on():
                 work(project)
     except (OSError, ValueError) as error:
-        from ..edges import failures  # seldom
+        from ..io import failures  # seldom
 
         failures.record(site.environ, _HOOK, error)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..edges import files, home
-from ..edges.codec import dumps, loads
-from ..edges.system import join, os
+from ..io import files, home
+from ..io.codec import dumps, loads
+from ..io.system import join, os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

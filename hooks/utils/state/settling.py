@@ -4,9 +4,9 @@ is settled again before sums are told, and each session when it ends.
 
 from __future__ import annotations
 
-from ..edges import files
-from ..edges.system import os
 from ..hosts.claude_code import projects
+from ..io import files
+from ..io.system import os
 from . import live, peek, session
 from .site import Site
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..edges import codec, files, home
-from ..edges.system import join
+from ..io import codec, files, home
+from ..io.system import join
 from ..policy.need import model_of
 
 TYPE_CHECKING = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..config import remembered
-from ..edges import home
 from ..hosts import tools_of
+from ..io import home
 from ..policy.calls import TEXT_CHARS
 from ..policy.ruleset import Ruleset
 from . import store

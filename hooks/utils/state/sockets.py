@@ -9,8 +9,8 @@ import os
 import stat
 import time
 
-from ..edges import files, home, unix_http
-from ..edges.storage import LOGS, Storage
+from ..io import files, home, unix_http
+from ..io.storage import LOGS, Storage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

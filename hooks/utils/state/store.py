@@ -6,9 +6,9 @@ of an earlier compaction, or of results that are live again, no longer count. Th
 
 from __future__ import annotations
 
-from ..edges import files, home
-from ..edges.codec import dumps, loads
-from ..edges.system import join, os
+from ..io import files, home
+from ..io.codec import dumps, loads
+from ..io.system import join, os
 from ..policy.context import ContextState, result_of, state_of
 from .disk import Watched, watched_of
 

@@ -7,10 +7,10 @@ that lives. What a session's counters say stays, in `past.jsonl`: the statistics
 
 from __future__ import annotations
 
-from ..edges import files, home
-from ..edges.codec import dumps, loads
-from ..edges.storage import LOGS, Storage
-from ..edges.system import join, os, parent_of
+from ..io import files, home
+from ..io.codec import dumps, loads
+from ..io.storage import LOGS, Storage
+from ..io.system import join, os, parent_of
 from ..policy.ruleset import KEEP_DAYS
 from . import peek, session
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..edges import files, home
 from ..hosts.claude_code import calls, entries, projects
+from ..io import files, home
 from ..policy.placeholder import HEAD, handle_in
 
 TYPE_CHECKING = False

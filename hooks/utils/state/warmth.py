@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import os
 
-from ..edges import files
 from ..hosts.claude_code import moments
+from ..io import files
 from ..policy import economics, warming
 from ..policy.ruleset import KEEP_WARM_REQUESTS, KEEP_WARM_USD
 from . import breaks, journal, store

@@ -12,8 +12,8 @@ import sys
 
 from hooks.utils import archive, text
 from hooks.utils.archive import holds
-from hooks.utils.edges import home, repository
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io import home, repository
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import archived, peek
 from hooks.utils.text import size
 

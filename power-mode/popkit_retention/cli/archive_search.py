@@ -7,7 +7,7 @@ import sys
 
 from hooks.utils import text
 from hooks.utils.archive import chain, index, searching
-from hooks.utils.edges import repository
+from hooks.utils.io import repository
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import archived
 

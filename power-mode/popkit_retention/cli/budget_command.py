@@ -12,7 +12,7 @@ import sys
 from importlib.util import find_spec
 
 from hooks.utils import text
-from hooks.utils.edges import home
+from hooks.utils.io import home
 
 from .. import extras
 from ..usage.store import DatabaseUnavailable

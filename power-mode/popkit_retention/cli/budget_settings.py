@@ -9,7 +9,7 @@ import sys
 
 from hooks.utils.config import usable
 from hooks.utils.config.fields import FIELDS
-from hooks.utils.edges import home
+from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 from hooks.utils.text import clean
 

@@ -12,7 +12,7 @@ import sys
 from hooks.utils import text
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.config.layers import Layer, merge, read_layers
-from hooks.utils.edges import home
+from hooks.utils.io import home
 
 from ..json_schema import json_schema
 from . import config_checking, screen

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from hooks.utils.context_table import CONTEXT
-from hooks.utils.edges import files
-from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.io import files
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import context as answers
 from hooks.utils.state import live
 

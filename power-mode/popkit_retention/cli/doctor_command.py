@@ -13,10 +13,10 @@ import sys
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.edges import failures, files, home
-from hooks.utils.edges.codec import dumps, loads
-from hooks.utils.edges.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io import failures, files, home
+from hooks.utils.io.codec import dumps, loads
+from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
+from hooks.utils.io.system import now as time_of_day
 
 from ..operations import holdings
 from . import config_checking, doctor_machine, doctor_session, screen

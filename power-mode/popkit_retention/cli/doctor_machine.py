@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-from hooks.utils.edges import files, home
-from hooks.utils.edges.storage import OK, PROBLEM, WARNING, Check
+from hooks.utils.io import files, home
+from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check
 from hooks.utils.state import peek
 from hooks.utils.text import listed, span
 

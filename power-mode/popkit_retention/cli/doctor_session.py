@@ -7,9 +7,9 @@ import json
 import os
 
 from hooks.utils.config import layers
-from hooks.utils.edges import failures, home, unix_http
-from hooks.utils.edges.storage import OK, WARNING, Check
 from hooks.utils.hosts.claude_code import projects
+from hooks.utils.io import failures, home, unix_http
+from hooks.utils.io.storage import OK, WARNING, Check
 from hooks.utils.operations import cache
 from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts

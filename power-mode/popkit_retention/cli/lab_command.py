@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from hooks.utils import text
-from hooks.utils.edges import files
+from hooks.utils.io import files
 
 from .. import extras
 from ..lab import outcomes, survey

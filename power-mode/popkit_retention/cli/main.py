@@ -7,7 +7,7 @@ import os
 import sys
 
 from hooks.utils import text
-from hooks.utils.edges import home
+from hooks.utils.io import home
 
 from . import screen
 

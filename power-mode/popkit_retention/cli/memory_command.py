@@ -10,9 +10,9 @@ import os
 import sys
 
 from hooks.utils import flag_parser, text
-from hooks.utils.edges import failures
-from hooks.utils.edges.home import NoHome, popkit_home
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io import failures
+from hooks.utils.io.home import NoHome, popkit_home
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import memory as turns
 from hooks.utils.state import memory as kept
 from hooks.utils.state.joining import NotJoined

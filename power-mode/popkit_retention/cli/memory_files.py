@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 
-from hooks.utils.edges import files
+from hooks.utils.io import files
 
 from ..memory.items import BadItem
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 
 from hooks.utils import text
-from hooks.utils.edges import repository
-from hooks.utils.edges.codec import loads
-from hooks.utils.edges.files import open_regular
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.io import repository
+from hooks.utils.io.codec import loads
+from hooks.utils.io.files import open_regular
 from hooks.utils.state import memory as kept
 from hooks.utils.state.live import Site
 from hooks.utils.text import quote as shown

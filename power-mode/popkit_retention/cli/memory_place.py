@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.edges import files
+from hooks.utils.io import files
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import live
 from hooks.utils.state import memory as kept

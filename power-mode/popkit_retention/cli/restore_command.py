@@ -6,8 +6,8 @@ import os
 import sys
 
 from hooks.utils.context_table import CONTEXT
-from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import live
 from hooks.utils.text import as_json, clean, laid_out
 

@@ -10,9 +10,9 @@ import os
 import sys
 
 from hooks.utils import flag_parser, text
-from hooks.utils.edges import failures
-from hooks.utils.edges.home import NoHome
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io import failures
+from hooks.utils.io.home import NoHome
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.collecting import HOOK
 
 from ..governance import hourly_job

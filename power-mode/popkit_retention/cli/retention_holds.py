@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 
 from hooks.utils import flag_parser, text
-from hooks.utils.edges import repository
 from hooks.utils.hosts.claude_code import projects
+from hooks.utils.io import repository
 from hooks.utils.text import quote as shown
 
 from ..governance.domains import ITEM, PROJECT, SESSION

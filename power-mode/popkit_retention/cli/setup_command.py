@@ -10,7 +10,7 @@ import os
 import sys
 
 from hooks.utils import text
-from hooks.utils.edges import files
+from hooks.utils.io import files
 
 from ..extras import EXTRAS, folder_of, place_of, works
 from ..extras import run as run_python

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.edges import failures, home
-from hooks.utils.edges.codec import loads
-from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.hosts.claude_code import usage
+from hooks.utils.io import failures, home
+from hooks.utils.io.codec import loads
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import live, peek
 

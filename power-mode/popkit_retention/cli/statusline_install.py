@@ -11,9 +11,9 @@ import shlex
 import stat
 import sys
 
-from hooks.utils.edges import files, home
-from hooks.utils.edges.codec import dumps, loads
-from hooks.utils.edges.storage import LOGS, Storage
+from hooks.utils.io import files, home
+from hooks.utils.io.codec import dumps, loads
+from hooks.utils.io.storage import LOGS, Storage
 from hooks.utils.text import clean
 
 from . import screen, settings_text

@@ -10,8 +10,8 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.edges import home
 from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import store

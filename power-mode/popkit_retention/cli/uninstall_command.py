@@ -12,8 +12,8 @@ import sqlite3
 import sys
 
 from hooks.utils import archive, text
-from hooks.utils.edges import files, home
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io import files, home
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.reclaim import access, rewrite, undoing
 from hooks.utils.state import live, sockets
 

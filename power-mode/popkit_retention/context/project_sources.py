@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import home
+from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
 from .build_types import FileText, Remembered, Sources

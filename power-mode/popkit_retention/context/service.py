@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol
 
-from hooks.utils.edges import home
+from hooks.utils.io import home
 
 from . import tracing
 from .build_types import ContextBuildOptions, ContextResult, Message, Provider, Sources

@@ -16,7 +16,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, Tracer
 
 from hooks.utils.config import remembered
-from hooks.utils.edges import home
+from hooks.utils.io import home
 
 from .build_types import ContextResult
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.config import remembered
-from hooks.utils.edges import home
+from hooks.utils.io import home
 from hooks.utils.policy.models import models_of
 
 from ..usage import budgets, records

@@ -7,8 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import failures, home
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io import failures, home
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.days import day_of, days_before
 from hooks.utils.state.site import Site
 

@@ -12,8 +12,8 @@ import stat
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.edges import files, home
 from hooks.utils.hosts.claude_code import projects
+from hooks.utils.io import files, home
 from hooks.utils.state import sockets, store
 
 from .transcripts import End, end_of

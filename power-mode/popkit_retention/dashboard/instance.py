@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import files, home
-from hooks.utils.edges.codec import dumps, loads
-from hooks.utils.edges.storage import LOGS, Storage
+from hooks.utils.io import files, home
+from hooks.utils.io.codec import dumps, loads
+from hooks.utils.io.storage import LOGS, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils import text
-from hooks.utils.edges.codec import loads
-from hooks.utils.edges.files import names, read_text
-from hooks.utils.edges.repository import Repository
+from hooks.utils.io.codec import loads
+from hooks.utils.io.files import names, read_text
+from hooks.utils.io.repository import Repository
 from hooks.utils.state import memory as kept
 from hooks.utils.state.site import Site
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import text
-from hooks.utils.edges import home
+from hooks.utils.io import home
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import CAUSES, GAINS
 from hooks.utils.state import peek, session, settling

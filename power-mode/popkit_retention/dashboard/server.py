@@ -146,7 +146,7 @@ def _show(asked: dict[str, Any], instance: Instance, address: str) -> None:
 
 def _safely(words: list[str]) -> int:
     """As `main`; what fails is told in a line, and stands in the hook log."""
-    from hooks.utils.edges import failures
+    from hooks.utils.io import failures
 
     try:
         return main(words)

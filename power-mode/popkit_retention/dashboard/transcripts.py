@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import text
-from hooks.utils.edges import files
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.io import files
 from hooks.utils.policy.masking import mask
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
-from hooks.utils.edges import durable
+from hooks.utils.io import durable
 from hooks.utils.policy.masking import mask
 
 from . import manifests

@@ -8,8 +8,8 @@ import time
 from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import durable, failures, files
-from hooks.utils.edges.storage import OK, PROBLEM, WARNING, Check, Storage
+from hooks.utils.io import durable, failures, files
+from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.state.collecting import HOOK
 from hooks.utils.text import clean, counted, listed
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from hooks.utils.edges import files
-from hooks.utils.edges.home import popkit_home
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io import files
+from hooks.utils.io.home import popkit_home
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import collecting
 
 from . import policy_file

@@ -16,7 +16,7 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges.storage import Storage
+from hooks.utils.io.storage import Storage
 
 from .errors import BadRequest, Damaged, NotThere, TooNew
 from .policies import DOMAINS, LONGEST_ID

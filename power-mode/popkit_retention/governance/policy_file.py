@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
-from hooks.utils.edges import durable, files
+from hooks.utils.io import durable, files
 
 from . import strict_json
 from .errors import BadPolicy, Damaged, GovernanceError, TooNew

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from hooks.utils.edges import failures, home
+from hooks.utils.io import failures, home
 from hooks.utils.state import marked
 
 from . import revisions

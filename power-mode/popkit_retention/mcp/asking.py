@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hooks.utils.edges.repository import Repository
+    from hooks.utils.io.repository import Repository
 
 ALL = "all"
 
@@ -48,7 +48,7 @@ class Asked:
     @property
     def repository(self) -> Repository:
         """The project."""
-        from hooks.utils.edges import home
+        from hooks.utils.io import home
         from hooks.utils.state import memory
 
         return memory.project_of(home.popkit_home(self.environ), self.folder).repository
@@ -62,7 +62,7 @@ class Asked:
     def all_projects(self) -> bool:
         """Whether the user lets tools see all projects; only the user's own file can say so."""
         from hooks.utils.config import remembered
-        from hooks.utils.edges import home
+        from hooks.utils.io import home
 
         try:
             settings = remembered.effective(home.plugin_root(), home.popkit_home(self.environ), "")

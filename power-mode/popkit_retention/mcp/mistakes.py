@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 
-from hooks.utils.edges.files import LockTimeout
-from hooks.utils.edges.home import NoHome
-from hooks.utils.edges.sqlite_file import StoreError
+from hooks.utils.io.files import LockTimeout
+from hooks.utils.io.home import NoHome
+from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.reclaim import access, restoring
 
 from ..governance.errors import GovernanceError

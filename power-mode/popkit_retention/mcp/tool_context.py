@@ -20,7 +20,7 @@ _INDEXING_S = 5.0  # what is not indexed then is for the next question
 
 def context_status(asked: Asked) -> dict[str, Any]:
     """Of the session that runs the server, else of the newest one of the project."""
-    from hooks.utils.edges.system import now
+    from hooks.utils.io.system import now
     from hooks.utils.reclaim import outlook
     from hooks.utils.state import live
     from hooks.utils.views import report
@@ -53,7 +53,7 @@ def _transcript(asked: Asked) -> str:
 def context_search(asked: Asked) -> dict[str, Any]:
     """Searches what the project's sessions had cleared; secrets in the lines are masked."""
     from hooks.utils.archive import index, searching
-    from hooks.utils.edges import home
+    from hooks.utils.io import home
     from hooks.utils.policy.masking import mask
     from hooks.utils.state import archived
 
@@ -73,7 +73,7 @@ def context_search(asked: Asked) -> dict[str, Any]:
 
 def context_restore(asked: Asked) -> dict[str, Any]:
     """A page of what was archived under a handle. The first page counts as brought back, like `popkit restore`."""
-    from hooks.utils.edges.system import now
+    from hooks.utils.io.system import now
     from hooks.utils.reclaim import restoring
     from hooks.utils.state import live
 
@@ -108,7 +108,7 @@ def _record(db: Connection, asked: Asked) -> Record:
 
 def _is_ours(db: Connection, record: Record, asked: Asked) -> bool:
     from hooks.utils import archive
-    from hooks.utils.edges import repository
+    from hooks.utils.io import repository
 
     if asked.wide:
         return True
@@ -118,7 +118,7 @@ def _is_ours(db: Connection, record: Record, asked: Asked) -> bool:
 
 @contextmanager
 def _archive(asked: Asked) -> Iterator[Connection]:
-    from hooks.utils.edges import home
+    from hooks.utils.io import home
     from hooks.utils.reclaim import access
 
     with access.Opened(home.popkit_home(asked.environ)) as db:

@@ -91,7 +91,7 @@ def _memory(asked: Asked, create: bool = False) -> Iterator[Memory]:
 
 
 def _project(asked: Asked) -> Project:
-    from hooks.utils.edges import home
+    from hooks.utils.io import home
     from hooks.utils.state import memory as kept
 
     return kept.project_of(home.popkit_home(asked.environ), asked.folder)

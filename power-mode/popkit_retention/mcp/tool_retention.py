@@ -65,7 +65,7 @@ def retention_archive(asked: Asked) -> dict[str, Any]:
 
 
 def _controller(asked: Asked) -> Controller:
-    from hooks.utils.edges.system import now
+    from hooks.utils.io.system import now
 
     from ..governance.controller import Controller
     from ..governance.domains import TOOL

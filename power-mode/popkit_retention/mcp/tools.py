@@ -175,7 +175,7 @@ class Tools:
         said = mistakes.message_of(error)
         if said:
             return said
-        from hooks.utils.edges import failures
+        from hooks.utils.io import failures
 
         failures.record(self._environ, HOOK, error)
         return f"{name} failed inside PopKit ({type(error).__name__}). Nothing more can be done here; `popkit doctor` tells the user more."

@@ -13,8 +13,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import files
-from hooks.utils.edges.codec import loads
+from hooks.utils.io import files
+from hooks.utils.io.codec import loads
 
 from . import exchange, holds
 from .items import BY_TOOL, BY_USER

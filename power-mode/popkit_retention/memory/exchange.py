@@ -16,7 +16,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import durable, files
+from hooks.utils.io import durable, files
 from hooks.utils.policy.masking import mask
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json

@@ -8,8 +8,8 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import failures, files, home, repository
-from hooks.utils.edges.storage import OK, WARNING, Check, Storage
+from hooks.utils.io import failures, files, home, repository
+from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.state import marked, memory
 from hooks.utils.text import clean, counted, size, span
 

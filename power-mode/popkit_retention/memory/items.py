@@ -233,7 +233,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What one session taught. `session`: its id · `project`: see `hooks.utils.edges.repository` · `began`, `ended`: seconds · `observed`:
+    """What one session taught. `session`: its id · `project`: see `hooks.utils.io.repository` · `began`, `ended`: seconds · `observed`:
     one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session held
     them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of `lookup_tokens`
     tokens together · `root`: the checkout that it was held in, "" where that is not known."""

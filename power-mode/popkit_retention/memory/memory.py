@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.config import remembered
-from hooks.utils.edges import files, home
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io import files, home
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
 from hooks.utils.state.memory import project_of

@@ -6,20 +6,20 @@ import os
 from functools import lru_cache
 from importlib import import_module
 
-from hooks.utils.edges import storage
+from hooks.utils.io import storage
 from hooks.utils.text import size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hooks.utils.edges.storage import Storage
+    from hooks.utils.io.storage import Storage
 
 # The modules that declare a STORAGE, in the order in which doctor checks them.
 STORES = (
     "hooks.utils.archive.migrations",
     "hooks.utils.config.fields",
-    "hooks.utils.edges.failures",
+    "hooks.utils.io.failures",
     "hooks.utils.state.breaks",
     "hooks.utils.state.consents",
     "hooks.utils.state.sockets",

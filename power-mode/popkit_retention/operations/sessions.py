@@ -3,10 +3,10 @@ where there is none. Reads only."""
 
 from __future__ import annotations
 
-from hooks.utils.edges.codec import loads
-from hooks.utils.edges.files import open_regular
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.hosts.claude_code.projects import session_id_of
+from hooks.utils.io.codec import loads
+from hooks.utils.io.files import open_regular
 from hooks.utils.text import clean
 
 TYPE_CHECKING = False

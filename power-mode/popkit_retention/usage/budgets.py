@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.edges import home
+from hooks.utils.io import home
 
 from .records import Sum, month_of
 from .store import DatabaseUnavailable

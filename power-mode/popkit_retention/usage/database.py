@@ -8,8 +8,8 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.config import layers, remembered
-from hooks.utils.edges import children, home
-from hooks.utils.edges.storage import OK, WARNING, Check, Storage
+from hooks.utils.io import children, home
+from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.text import clean, counted
 
 from .. import extras

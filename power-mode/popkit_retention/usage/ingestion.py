@@ -13,10 +13,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hooks.utils.config import remembered
-from hooks.utils.edges import home
-from hooks.utils.edges.files import open_regular
-from hooks.utils.edges.system import now as time_of_day
 from hooks.utils.hosts.claude_code import projects
+from hooks.utils.io import home
+from hooks.utils.io.files import open_regular
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import peek, session
 from hooks.utils.state.store import ContextFiles

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.edges.system import now as time_of_day
+from hooks.utils.io.system import now as time_of_day
 
 from . import budgets
 from .database import configuration, login_name, open_store

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.edges.codec import loads
 from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.io.codec import loads
 from hooks.utils.policy.bookings import Warmed
 from hooks.utils.state import journal
 

@@ -13,8 +13,8 @@ import uuid
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.edges import files
-from hooks.utils.edges.sqlite_file import BUSY_S, Schema, StoreError, StoreTooNew, Transaction, open_store
+from hooks.utils.io import files
+from hooks.utils.io.sqlite_file import BUSY_S, Schema, StoreError, StoreTooNew, Transaction, open_store
 
 from .records import MOD, warmed_id
 from .store import SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore

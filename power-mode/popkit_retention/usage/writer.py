@@ -13,7 +13,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Union
 
-from hooks.utils.edges import home
+from hooks.utils.io import home
 
 from .records import Snapshot, Used
 from .store import DatabaseUnavailable, NotWritable

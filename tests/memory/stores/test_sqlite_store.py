@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.edges.sqlite_file import Schema, open_store
+from hooks.utils.io.sqlite_file import Schema, open_store
 from popkit_retention.memory.items import DIMENSIONS
 from popkit_retention.memory.stores import Change, StoreUnavailable, sqlite_schema
 from popkit_retention.memory.stores.conformance import NOW, example, full

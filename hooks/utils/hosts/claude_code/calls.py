@@ -8,9 +8,9 @@ text alone, and live state must equal replay.
 
 from __future__ import annotations
 
-from ...edges import home
-from ...edges.codec import dumps
-from ...edges.system import sha256
+from ...io import home
+from ...io.codec import dumps
+from ...io.system import sha256
 from ...policy.calls import Call, Outcome, text_in
 from ...policy.estimate import image_tokens, wide_chars
 from ...policy.tools import EDITS, FIND, READ, SEARCH, Tool
@@ -84,7 +84,7 @@ def commits(call: Call) -> bool:
 
 def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | None:
     """The files in the commit that a call made, asked of git; None where git cannot say."""
-    from ...edges import git
+    from ...io import git
 
     response = payload.get("tool_response")
     output = response.get("stdout") if isinstance(response, dict) else response

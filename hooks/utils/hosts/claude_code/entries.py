@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from ...edges import files
+from ...io import files
 from ...policy.estimate import estimate_tokens
 from .calls import dumps_or_nothing
 

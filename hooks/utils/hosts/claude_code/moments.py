@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ...edges import files
+from ...io import files
 from ...policy.tools import ASK, PLAN
 from . import entries
 from .stamps import seconds_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ...edges import files, home
+from ...io import files, home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from array import array
 
-from ...edges import files
-from ...edges.system import os
+from ...io import files
+from ...io.system import os
 from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from sys import intern
 
-from ...edges import files
-from ...edges.codec import loads
+from ...io import files
+from ...io.codec import loads
 from ...policy.conversation import Usage
 from ...policy.models import LONG_MARK, WINDOW_TOKENS
 from .stamps import seconds_of

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hooks.utils.edges import home
+from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
 from ...extras import reach

@@ -15,7 +15,7 @@ from hooks.utils import archive
 from hooks.utils.archive import deleting, index, marks, putting_back
 from hooks.utils.archive import holds as holding
 from hooks.utils.archive.content import to_bytes, to_text
-from hooks.utils.edges import home, repository
+from hooks.utils.io import home, repository
 from hooks.utils.policy import kinds
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import transcript_handles

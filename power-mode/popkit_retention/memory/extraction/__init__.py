@@ -32,8 +32,8 @@ from .names import Names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.edges.repository import Repository
     from hooks.utils.hosts.claude_code.entries import Entry
+    from hooks.utils.io.repository import Repository
     from hooks.utils.policy.calls import Call
 
 

@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 
-from hooks.utils.edges import repository
+from hooks.utils.io import repository
 from hooks.utils.policy.calls import verdict_of
 from hooks.utils.policy.commandline import programs
 from hooks.utils.policy.commandline.runs import run_of

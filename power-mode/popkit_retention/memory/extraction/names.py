@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from hooks.utils.edges import repository
+from hooks.utils.io import repository
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.outline import PLAIN
 from hooks.utils.policy.tools import EDIT, WRITE

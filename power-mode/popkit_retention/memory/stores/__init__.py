@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from hooks.utils.edges.home import NoHome, plugin_root, popkit_home
+from hooks.utils.io.home import NoHome, plugin_root, popkit_home
 from hooks.utils.state.memory import STORE
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from itertools import count, groupby, islice, takewhile
 from typing import TYPE_CHECKING, cast
 
-from hooks.utils.edges import sqlite_file
-from hooks.utils.edges.sqlite_file import StoreError, Transaction
+from hooks.utils.io import sqlite_file
+from hooks.utils.io.sqlite_file import StoreError, Transaction
 from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, BadItem

@@ -13,7 +13,7 @@ from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.edges.sqlite_file import Schema
+from hooks.utils.io.sqlite_file import Schema
 from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, DIMENSIONS, Item

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.edges import codec, files
+from hooks.utils.io import codec, files
 from hooks.utils.state import store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +63,7 @@ def test_what_python_cannot_hold_is_refused_in_our_words(text, said):
 def test_malformed_documents_are_value_errors_where_json_was_never_imported():
     script = (
         "import sys; sys.path.insert(0, 'hooks')\n"
-        "from utils.edges.codec import loads\n"
+        "from utils.io.codec import loads\n"
         "for text in ('{broken', '\"abc', '{1:2}', '[1 2]', 'nul', ''):\n"
         "    try: loads(text)\n"
         "    except ValueError: continue\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.edges import files
+from hooks.utils.io import files
 from hooks.utils.state import session
 from tests.patience import HANG_S
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.edges import home
+from hooks.utils.io import home
 
 
 @pytest.mark.parametrize("id", ["/", "..", "../../etc", "/a/../..", "a" * 5_000, "/caf\u00e9", "/\udcff", "/a\nb", ""])
