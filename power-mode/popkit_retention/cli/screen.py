@@ -1,4 +1,4 @@
-"""Write lines and progress on a terminal: plain ASCII where its encoding has no blocks and rules, a little colour where it is a terminal."""
+"""Write lines and progress on a terminal: plain ASCII where its encoding has no blocks and rules, some colour where it is a terminal."""
 
 from __future__ import annotations
 
