@@ -138,13 +138,13 @@ class Session:
 
     def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
         """Return what the summariser should know, and remember for the hook on compactions that it has been given."""
-        from ..reclaim import partner  # seldom
+        from ..reclaim import compaction_advice  # seldom
 
         at, site = now(self.environ), self._site()
         if not site.enabled:
             return {}
         with self._settled():
-            text = partner.before(site, self.door.transcript_path, at, manual=False)
+            text = compaction_advice.before(site, self.door.transcript_path, at, manual=False)
             site.remember(advised=at)
         return {"text": text or ""}
 
