@@ -59,7 +59,7 @@ def plain(name: str) -> str:
 
 
 def subjects_of(text: Any) -> list[str]:
-    """Return the subjects of a record, from the column that holds them; those that somebody has spoilt are left out."""
+    """Return the subjects of a record, from the column that holds them; corrupt ones are left out."""
     return [subject for subject in read_json(text, list) or [] if isinstance(subject, str)]
 
 

@@ -222,15 +222,15 @@ def begin_again(db: Connection, without: Sequence[int] = ()) -> None:
     """Empty the index, and queue all records but some. To be called within a transaction."""
     import sqlite3
 
-    db.execute("SAVEPOINT anew")
+    db.execute("SAVEPOINT rebuilding")
     try:
         db.execute("DROP TABLE IF EXISTS words")
     except sqlite3.DatabaseError:
-        db.execute("ROLLBACK TO anew")
+        db.execute("ROLLBACK TO rebuilding")
         # Damaged, or there is no FTS5: then its tables are tables like any others. Left is what it makes of an index in which nothing is.
         for statement in _EMPTY:
             db.execute(statement)
-    db.execute("RELEASE anew")
+    db.execute("RELEASE rebuilding")
     db.execute("DELETE FROM indexed")
     db.execute("INSERT OR IGNORE INTO unindexed SELECT seq FROM thought_records")
     db.executemany("DELETE FROM unindexed WHERE seq = ?", [(seq,) for seq in without])

@@ -1,4 +1,4 @@
-"""UserPromptSubmit and Stop: answers /popkit:context, and tells the user, once a threshold, that the context fills up."""
+"""Answer /popkit:context (UserPromptSubmit), and say, once a threshold, that the context fills up (Stop)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Begin, resume or clear a session, or follow a compaction."""
+"""Begin, resume or clear a session; follow a compaction."""
 
 from __future__ import annotations
 

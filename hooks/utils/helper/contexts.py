@@ -5,7 +5,7 @@ before the door was there.
 from __future__ import annotations
 
 from ..hosts.claude_code import calls, entries, usage
-from ..policy import door, outside
+from ..policy import door, provider_clearing
 from ..policy.door.packed import Lines
 from ..policy.placeholder import handle_in
 from ..policy.tools import READ
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Usage
     from ..policy.door.shown import Source
-    from ..policy.outside import Editing
+    from ..policy.provider_clearing import Editing
     from ..policy.tools import Tool
     from ..state.site import Site
 
 
 # What is shown may take so many bytes, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
-# that is in no context any more. It goes in large steps, for each step makes the index of what stays anew.
+# that is in no context any more. It goes in large steps, for each step builds the index of what stays again.
 MOST_BYTES, _KEPT = 11_000_000, 0.8
 _LINE_BYTES = 75  # a line's part of the index
 # The newest answer stands in so many bytes at a transcript's end, or a little later.
@@ -115,7 +115,7 @@ class Context:
         if self.newest is None:
             return
         lacking = self.newest.left_out[0]
-        if editing is not None and (self.is_cut or outside.is_near(editing, self.newest.tokens + self.grown)):
+        if editing is not None and (self.is_cut or provider_clearing.is_near(editing, self.newest.tokens + self.grown)):
             self.is_cut = True
             lacking = max(lacking, len(self.numbers) - editing.keep)
         if lacking > 0:
@@ -134,8 +134,8 @@ def learnt(
     try:
         made = live.rebuilt(site, site.paths(agent_id), transcript_path)
         known = {result.id: result for result in made.conversation.results()}
-        gone = {id for step in outside.steps(made.conversation, editing) for id in step.ids}
-        context.is_cut = bool(gone) or outside.has_begun(made.conversation, editing)
+        gone = {id for step in provider_clearing.steps(made.conversation, editing) for id in step.ids}
+        context.is_cut = bool(gone) or provider_clearing.has_begun(made.conversation, editing)
         context.count = made.state.index
         called: dict[str, object] = {}
         for entry in entries.read(transcript_path, made.index.size, made.index.telling):

@@ -80,7 +80,7 @@ class Keeper:
                 return {}  # another turn has come between
             if asked.get("answered") is not True and asked.get("reason") != "empty-reply":
                 return _ends(site, warmth, warming.ERROR, _word(asked.get("error")) or _word(asked.get("reason")))
-            if warming.missed(read, warmth.prompt):
+            if warming.is_miss(read, warmth.prompt):
                 return _ends(site, warmth, warming.MISS)
             return self._decided(asked, now)
 

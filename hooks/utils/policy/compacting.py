@@ -107,7 +107,7 @@ def compact(
 
 
 def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
-    """Tokens of a conversation, system and tools apart: estimated by its texts."""
+    """Return the tokens of a conversation, system and tools apart: estimated by its texts."""
     estimated = 0
     for message in messages:
         estimated += estimate_tokens(message.text) + sum(use.tokens for use in message.uses)
@@ -152,7 +152,7 @@ def _file_of(use: Use) -> str:
 
 
 def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
-    """Whether a result leaves before the target is looked at: it is dead, or was asked for."""
+    """Return whether a result leaves before the target is looked at: it is dead, or was asked for."""
     decision = pair.decision
     if decision is None:
         return False
@@ -164,7 +164,7 @@ def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> 
 
 
 def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
-    """Takes the steps that lose least, until as many tokens as are `needed` may have left; whether it took any."""
+    """Take the steps that lose least, until as many tokens as are `needed` may have left; whether it took any."""
     steps: list[tuple[float, int, Pair]] = []
     for order, pair in enumerate(pairs):
         if not pair.stands:
@@ -188,7 +188,7 @@ def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None
 
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:
-    """Ids of the results that stand, whose references named what has left, and which are whole now."""
+    """Return the ids of the results that stand, whose references named what has left, and which are whole now."""
     made = []
     for id, event in conversation.entered.items():
         pair = pairs.get(id)
@@ -202,7 +202,7 @@ def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Ca
 
 
 def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
-    """Whether what a reference names stands no more: a result, or what a call was made with ("call ID")."""
+    """Return whether what a reference names stands no more: a result, or what a call was made with ("call ID")."""
     pair = pairs.get(id.removeprefix("call "))
     if pair is None or pair.now.listed:
         return True
@@ -213,7 +213,7 @@ def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
 
 
 def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builder) -> tuple[list[Message], list[Left]]:
-    """The messages that stand, and what left. Calls that are only listed are listed together where nothing stands between them."""
+    """Return the messages that stand, and what left. Calls that are only listed are listed together where nothing stands between them."""
     standing: list[Message] = []
     left: list[Left] = []
     away: list[Message] = []  # whole calls, with their results as they stand in the archive
@@ -265,7 +265,7 @@ class _Builder:
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
 
     def built(self, pair: Pair, leaves: bool, left: list[Left]) -> tuple[Use, Shown]:
-        """A call and its result as they stand; what of them left is added to `left`. `leaves`: the whole message does."""
+        """Return a call and its result as they stand; what of them left is added to `left`. `leaves`: the whole message does."""
         way = pair.now if leaves else pair.beside
         known = self._known.get(pair.use.id)
         if known is None or known[0] is not way:

@@ -78,13 +78,13 @@ class Models:
     def model(self, id: str) -> Model:
         """The model of an id as the host writes it (`claude-opus-5-5[1m]`, `us.anthropic.claude-haiku-4-5-20251001-v1:0`); one that the
         table does not name is not `known`. The longest id that fits counts."""
-        found = self._found.get(id)
-        if found is None:
+        model = self._found.get(id)
+        if model is None:
             name = _plain(id)
             fitting = [known for known in self._by_id if _fits(known, name)]
             entry = self._by_id[max(fitting, key=len)] if fitting else None
-            found = self._found[id] = Model(id, entry)
-        return found
+            model = self._found[id] = Model(id, entry)
+        return model
 
 
 def models_of(config: dict[str, Any]) -> Models:

@@ -71,12 +71,12 @@ def findings(text: str, is_run: bool) -> Findings:
     """What an outline of this text is made of; `is_run`: it is the output of a run."""
     if len(text) < LEAST_CHARS:
         return Findings([])  # there is no room for any
-    bare, told = secret_shapes.without(text), []
+    bare, lines = secret_shapes.without(text), []
     if is_run:
         rest = [line for line in bare.splitlines() if not passes(line)]
-        told = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]
+        lines = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]
         bare = "\n".join(line for line in rest if not tells(line))
-    return Findings(_fitting(_names(bare), _room(text)), told)
+    return Findings(_fitting(_names(bare), _room(text)), lines)
 
 
 def outline_of(result: Result, text: str, found: Callable[[str, bool], Findings] = findings) -> str:

@@ -100,7 +100,8 @@ class Pair:
         return self.ways[self.at]
 
     def tokens_at(self, at: int) -> int:
-        """Tokens that a way takes; of an outline that nobody has made yet none, so that no step seems to give less room than it gives."""
+        """Return the tokens that a way takes; of an outline that nobody has made yet none, so that no step seems to give less room than it
+        gives."""
         way = self.ways[at]
         known = estimate_tokens(self._outline) if self._outline and way.result == OUTLINED else 0
         return way.tokens - way.names + min(known, way.names)
@@ -130,7 +131,7 @@ class Pair:
 
 
 def _all_ways(pair: Pair) -> list[Way]:
-    """Every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
+    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
     whole = pair.use.tokens
     inputs = [(whole, _worth_of_input(pair, whole), True)]
     if stubs.long_fields(pair.use):
@@ -148,18 +149,18 @@ def _all_ways(pair: Pair) -> list[Way]:
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
-    """(tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
+    """Return (tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
     result = pair.decision.result if pair.decision else None
     whole = result_tokens(pair.shown.text, pair.estimated)
     worth = _worth_of_result(pair, result, whole)
-    found = [(whole, worth, WHOLE, 0)]
+    ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
         notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
         most = outline.most_tokens(whole)
         for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
-            if notice + names < found[-1][0] or pair.lost:
-                found.append((notice + names, share * worth, level, names))
-    return found
+            if notice + names < ways[-1][0] or pair.lost:
+                ways.append((notice + names, share * worth, level, names))
+    return ways
 
 
 def _worth_of_result(pair: Pair, result: Result | None, tokens: int) -> float:

@@ -190,7 +190,7 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     if held and (args.dry_run or args.yes):
         lines += views.unrestorable(held, doing)
     if doing and not pruned.shrunk:
-        lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it anew.")
+        lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it again.")
     screen.show(lines, sys.stdout, environ)
     return 0
 

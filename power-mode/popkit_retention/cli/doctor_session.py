@@ -49,16 +49,16 @@ def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: s
     if not path:
         if not environ.get(_SESSION):  # nobody can tell whether it is at work
             return Check("helper", OK, f"none runs now; each session starts its own{note}", **facts)
-        advice = "Start the session anew with --resume. Lines with `serve` in the log of hooks say what went wrong."
+        advice = "Start the session again with --resume. Lines with `serve` in the log of hooks say what went wrong."
         return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter as they come{note}", advice, **facts)
     health = _health(path)
     if health is None:
-        advice = "Nothing is lost: results enter as they come. Start the session anew with --resume."
+        advice = "Nothing is lost: results enter as they come. Start the session again with --resume."
         return Check("helper", WARNING, f"that of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{note}", advice, **facts)
     facts.update(running=True, session=session_id, **health)
     summary = f"runs for session {session_id[:8]}: {_in_words(health)}{note}"
     if health.get("version") != version:
-        advice = "It was started before the update. Start the session anew with --resume."
+        advice = "It was started before the update. Start the session again with --resume."
         return Check("helper", WARNING, f"{summary}; it is {clean(str(health.get('version')))}, this is {version}", advice, **facts)
     return Check("helper", OK, summary, **facts)
 

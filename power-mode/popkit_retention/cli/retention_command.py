@@ -146,7 +146,7 @@ def _rollback(request: Request) -> Answer:
     try:
         before = request.controller.policies()
     except Damaged:
-        before = None  # then it is written anew
+        before = None  # then it is written again
     result: dict[str, Any] = request.controller.rollback(revision, request.domain)
     return Answer(retention_policies.rolled_back(revision, before, result, COMMAND), result)
 

@@ -104,7 +104,7 @@ def _reclaimable(site: live.Site, warm: bool) -> dict:
     try:
         known = peek.state(paths)
     except ValueError:
-        return {}  # corrupt: the next hook sets it aside and begins anew
+        return {}  # corrupt: the next hook sets it aside and begins a new one
     planned = site.session.get("planned")
     if known is None:
         return {}

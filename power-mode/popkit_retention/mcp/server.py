@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import revisions, rpc
+from . import dialects, rpc
 from .call_queue import Call, Calls
 from .rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from .call_queue import Answer
-    from .revisions import Dialect
+    from .dialects import Dialect
 
     Reply = Callable[[Answer | None], None]
 
@@ -135,17 +135,17 @@ class Server:
             reply(fault.answer())
 
     def _dialect_of(self, message: Message) -> Dialect:
-        dialect = revisions.spoken(message.params, message.id) or self._dialect
+        dialect = dialects.spoken(message.params, message.id) or self._dialect
         if dialect is not None:
             return dialect
         if message.method == "ping":
-            return revisions.dialect(revisions.HANDSHAKES[0])
+            return dialects.dialect(dialects.HANDSHAKES[0])
         raise Fault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
 
     def _initialize(self, message: Message, in_batch: bool) -> dict[str, Any]:
         if self._dialect is not None or in_batch:
             raise Fault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
-        dialect = revisions.negotiated(message.params, message.id)
+        dialect = dialects.negotiated(message.params, message.id)
         self._dialect = dialect
         about = self._about if dialect.structured else {key: self._about[key] for key in ("name", "version")}
         return {
@@ -164,7 +164,7 @@ class Server:
         elif message.method == "tools/list":
             answer, lasts = {"tools": self._tools(message, dialect)}, True
         elif message.method == "server/discover" and dialect.stateless:
-            answer = {"supportedVersions": list(revisions.STATELESS), "capabilities": {"tools": {}}}
+            answer = {"supportedVersions": list(dialects.STATELESS), "capabilities": {"tools": {}}}
             answer, lasts = {**answer, "instructions": self._toolbox.instructions}, True
         else:
             known = "initialize, ping, server/discover, tools/list, tools/call"

@@ -17,7 +17,7 @@ from .tool_call import ALL, ToolCall, ToolError, message_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .revisions import Dialect
+    from .dialects import Dialect
     from .schemas import Schema
     from .server import Progress
 
