@@ -12,7 +12,7 @@ from .named import is_variable, value_at
 
 _SHORT = ("-k", "-p", "-P", "-w", "-a", "-t", "-s", "-T", "-K", "-A")
 # What a text must hold for one of these to be looked for.
-_DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp")
+DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp")
 _USERS = ("user", "proxy-user")
 _PROMPTS = ("assword", "assphrase", "asscode")
 # A prompt stands so many words before what is sent to it.
@@ -240,7 +240,7 @@ def _user(line: Line, number: int, name: str, equals: str) -> list[tuple[int, in
 
 def _has_dialogue(text: str) -> bool:
     """Return whether a text may hold such a dialogue."""
-    return any(mark in text for mark in _DIALOGUES)
+    return any(mark in text for mark in DIALOGUES)
 
 
 def _dialogue(line: Line, number: int) -> list[tuple[int, int]]:
