@@ -75,12 +75,12 @@ def _unknown(_id: str) -> str:
 
 def compact(
     messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
-    only: Collection[str] | None = None, lost: Collection[str] = (), found: Callable[[str, bool], Findings] = findings,
+    only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM,
 ) -> Compacted:  # fmt: skip
     """What stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be. `plan`: made
     as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave, and nothing
-    else does; but `lost`, those that cannot be handed back as they are, leave in any case. `found`: as `outline.findings` does it.
+    else does; but `lost`, those that cannot be handed back as they are, leave in any case. `find`: as `outline.findings` does it.
     `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known. `least`: tokens that may stand whatever
     their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
@@ -94,7 +94,7 @@ def compact(
     least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
     if only is None and least > target:
         _make_room(least - target, pairs.values())
-    builder = _Builder(conversation, handle_of, found, why)
+    builder = _Builder(conversation, handle_of, find, why)
     made_whole: list[str] = []
     while True:
         made_whole += _make_whole(pairs, conversation, whole_of)
@@ -253,14 +253,14 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
 class _Builder:
     """Calls with their results as they stand, each way built once."""
 
-    __slots__ = ("_known", "conversation", "found", "handle_of", "why")
+    __slots__ = ("_known", "conversation", "find", "handle_of", "why")
 
     def __init__(
-        self, conversation: Conversation, handle_of: Callable[[str, Content], str], found: Callable[[str, bool], Findings], why: str
+        self, conversation: Conversation, handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str
     ) -> None:
         self.conversation = conversation
         self.handle_of = handle_of
-        self.found = found
+        self.find = find
         self.why = why
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
 
@@ -277,7 +277,7 @@ class _Builder:
         use, shown, left = pair.use, pair.shown, []
         if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
-            text = pair.placeholder(handle, self.conversation, way.result, self.found)
+            text = pair.placeholder(handle, self.conversation, way.result, self.find)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
                 left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = Shown(shown.id, text, shown.error)

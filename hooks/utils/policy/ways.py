@@ -119,13 +119,13 @@ class Pair:
         about = next((self.use.input[name] for name in _ABOUT if isinstance(self.use.input.get(name), str)), "")
         return mask(f"{self.use.tool} {about}".strip())[:_LABEL_CHARS]
 
-    def placeholder(self, handle: str, conversation: Conversation, level: int, found: Callable[[str, bool], Findings]) -> str:
-        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `found`: as `outline.findings` does it."""
+    def placeholder(self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings]) -> str:
+        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`: as `outline.findings` does it."""
         result = self.decision.result  # type: ignore[union-attr]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if level == OUTLINED:
             if self._outline is None:
-                self._outline = beside(result, self.shown.text, conversation.rules, found)
+                self._outline = beside(result, self.shown.text, conversation.rules, find)
             return with_outline(notice, self._outline)
         return with_outline(notice, outline.said_of(result))
 

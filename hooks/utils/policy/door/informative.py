@@ -83,9 +83,9 @@ def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told
         about = _counts(files, kept)
     else:
         kept, about = _told(lines, end, kind, telling, budget), ""
-    told = _written(lines[:end], kept, kind != kinds.SEARCH, about, handle)
-    shorter = told.text + "\n" * (end < len(lines)) + added + rest
-    return Told(shorter, told.lines) if len(text) - len(shorter) >= LEAST_SAVED else Told(text, 0)
+    written = _written(lines[:end], kept, kind != kinds.SEARCH, about, handle)
+    shorter = written.text + "\n" * (end < len(lines)) + added + rest
+    return Told(shorter, written.lines) if len(text) - len(shorter) >= LEAST_SAVED else Told(text, 0)
 
 
 def is_listed(lines: Sequence[str]) -> bool:
