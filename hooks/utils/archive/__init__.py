@@ -7,7 +7,7 @@ from ..io.hash_chain import FIRST_PREV_HASH
 from .arriving import leave
 from .chains import Chain, chain
 from .clears import Clear, clears_of, clears_of_records, mark_undone
-from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content
+from .content import RetentionIntegrityError, compress_content, decompress_content, gunzip_content, gzip_content, hash_content
 from .display import text_of, value_of
 from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
 from .records import (
@@ -30,7 +30,10 @@ from .zones import (
     HOT_MAX_POSITION,
     RETENTION_ZONES,
     WARM_MAX_POSITION,
+    ArchiveRecordInput,
     RecordNotFound,
+    RetentionZone,
+    RetrieveRecordInput,
     archive_record,
     compute_zone,
     get_record_position,
@@ -45,6 +48,7 @@ __all__ = [
     "Added",
     "ArchiveDamaged",
     "ArchiveError",
+    "ArchiveRecordInput",
     "ArchiveTooNew",
     "Broken",
     "Chain",
@@ -54,6 +58,8 @@ __all__ = [
     "Record",
     "RecordNotFound",
     "RetentionIntegrityError",
+    "RetentionZone",
+    "RetrieveRecordInput",
     "Transaction",
     "Verified",
     "add_records",
@@ -68,6 +74,8 @@ __all__ = [
     "due_cold",
     "find_records",
     "get_record_position",
+    "gunzip_content",
+    "gzip_content",
     "handle_of",
     "handles_of",
     "hash_content",
