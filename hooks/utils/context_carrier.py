@@ -23,7 +23,7 @@ class ToolResultMeta:
     expiry_trigger: Optional[str]  # noqa: UP045
     """What ends it: "tool_count:5", "supersede:npm test", "edit:/path/file.ts"; None for never."""
     content_hash: str
-    """SHA-256 of the content, "" for no content."""
+    """SHA-256 of the content in hex, "" for no content; of the results of a context its first 32 digits, which the state keeps."""
     token_estimate: int
 
 
@@ -45,4 +45,4 @@ class HookContext:
     timestamp: float = 0.0
     """Seconds since the epoch; 0 for now."""
     tool_results_meta: Tuple[ToolResultMeta, ...] = ()  # noqa: UP006
-    """The live results of the context, oldest first."""
+    """The live results of the context, oldest first: `process_retention` returns a context that has them."""

@@ -47,6 +47,7 @@ CONTEXT = Table(
         "stats",
         "what PopKit was worth: lately and since installed, in tokens and money",
         Flag("--details", "also by tier and by cause, and each context"),
+        Flag("--card FILE", "write what it was worth to a card that you can show: FILE.svg or FILE.md", FILE, shell_only=True),
         more="It counts since yesterday, in the last 7 days and since installed, its own cost subtracted; then this session, this"
         " project and everything on this machine.",
     ),

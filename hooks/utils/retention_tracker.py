@@ -14,6 +14,7 @@ if __name__ == "__main__" and not __package__:
 
 import os
 import time
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from .context_carrier import HookContext, ToolResultMeta
@@ -127,6 +128,18 @@ class RetentionTracker:
             return "edit:" + read[len("read:") :]
         return "supersede:" + (label.partition(" ")[2] or label) if "supersede" in rule.events else None
 
+    def meta_of(self, result: Result) -> ToolResultMeta:
+        """Return the metadata of a result."""
+        return ToolResultMeta(
+            tool_name=result.tool,
+            tool_call_index=result.index,
+            timestamp=datetime.fromtimestamp(result.at, timezone.utc).isoformat(),
+            retention_tier=result.tier,
+            expiry_trigger=self.trigger_of(result.tier, result.parts, result.label),
+            content_hash=result.hash,
+            token_estimate=result.tokens,
+        )
+
     def observe(self, event: Event) -> list[Decision]:
         """Feeds one event of the engine; its decisions."""
         return engine.observe(self.state, event, self.rules)
@@ -236,7 +249,8 @@ def detect_events(ctx: HookContext) -> list[str]:
 
 
 def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Processes a completed tool call: `meta` of its result, `expired_ids` that it ended, `tokens_reclaimable` of these."""
+    """Process a completed tool call. Return `meta` of its result, `expired_ids` that it ended, `tokens_reclaimable` of these, and
+    `context`: the call with the metadata of every result that is live now."""
     site = _site(ctx.session_id, environ)
     paths = site.paths(ctx.agent_id)
     with paths.locked():
@@ -245,20 +259,12 @@ def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, 
         decisions = tracker.observe(call)
         tracker.write(paths)
     expired = [decision for decision in decisions if decision.action in ("expire", "supersede")]
-    result = tracker.state.live[call.id]
-    meta = ToolResultMeta(
-        tool_name=ctx.tool_name,
-        tool_call_index=tracker.current_index,
-        timestamp=datetime.fromtimestamp(call.at, timezone.utc).isoformat(),
-        retention_tier=result.tier,
-        expiry_trigger=tracker.trigger_of(result.tier, result.parts, result.label),
-        content_hash=hash_content(tool_result) if tool_result else "",
-        token_estimate=result.tokens,
-    )
+    meta = tracker.meta_of(tracker.state.live[call.id])
     return {
-        "meta": meta,
+        "meta": replace(meta, content_hash=hash_content(tool_result) if tool_result else ""),
         "expired_ids": [decision.id for decision in expired],
         "tokens_reclaimable": sum(decision.tokens for decision in expired),
+        "context": replace(ctx, tool_results_meta=tuple([tracker.meta_of(result) for result in tracker.get_live()])),
     }
 
 

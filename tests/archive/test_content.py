@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import random
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.archive import RetentionIntegrityError, compress_content, decompress_content, hash_content
+from hooks.utils.archive import RetentionIntegrityError, compress_content, decompress_content, gunzip_content, gzip_content, hash_content
 from hooks.utils.archive.content import stamp
 
 # Every code point, lone surrogates too.
@@ -21,6 +22,26 @@ def test_i6_compression_gives_back_64_kib_of_mixed_text() -> None:
     dice = random.Random(64)
     text = "".join(dice.choice('abc \n\t{}"\\é→漢🙂\u2028\x00') for _ in range(65_536))
     assert decompress_content(compress_content(text)) == text
+
+
+@given(ANY_TEXT)
+def test_i6_any_text_comes_back_from_base64_too(text: str) -> None:
+    assert gunzip_content(gzip_content(text)) == text
+
+
+def test_the_base64_is_gzip_as_other_tools_read_it() -> None:
+    assert gzip.decompress(base64.b64decode(gzip_content("mixed text, ü"))).decode() == "mixed text, ü"
+
+
+@pytest.mark.parametrize("garbage", ["", "no base64!", "AAAA", None, 7, gzip_content("x" * 100)[:-8], base64.b64encode(b"plain").decode()])
+def test_what_is_no_base64_of_gzip_is_an_integrity_error(garbage: object) -> None:
+    with pytest.raises(RetentionIntegrityError):
+        gunzip_content(garbage)
+
+
+def test_base64_that_would_grow_beyond_its_bound_is_not_opened() -> None:
+    with pytest.raises(RetentionIntegrityError, match="more than 1,000 bytes"):
+        gunzip_content(gzip_content("x" * 1001), 1000)
 
 
 @given(ANY_TEXT)

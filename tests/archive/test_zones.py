@@ -12,9 +12,12 @@ from hooks.utils.archive import (
     HOT_MAX_POSITION,
     RETENTION_ZONES,
     WARM_MAX_POSITION,
+    ArchiveRecordInput,
     Chain,
     RecordNotFound,
     RetentionIntegrityError,
+    RetentionZone,
+    RetrieveRecordInput,
     add_records,
     archive_chain,
     archive_record,
@@ -198,6 +201,25 @@ def test_an_unknown_id_is_none_to_retrieve_and_an_error_to_archive(db: sqlite3.C
         archive_record(db, "nobody")
     with pytest.raises(LookupError):
         archive_record(db, "lone \ud800 surrogate")
+
+
+@pytest.mark.parametrize("zone", RETENTION_ZONES)
+def test_the_schema_of_zones_knows_the_three(zone: str) -> None:
+    assert RetentionZone.parse(zone) == zone
+
+
+@pytest.mark.parametrize("value", ["Hot", "", None, 1, ["hot"]])
+def test_the_schema_of_zones_refuses_all_else(value: object) -> None:
+    with pytest.raises(ValueError, match="one of hot, warm, cold"):
+        RetentionZone.parse(value)
+
+
+@pytest.mark.parametrize("schema", [ArchiveRecordInput, RetrieveRecordInput])
+def test_the_schemas_of_both_operations_ask_for_an_id_and_leave_all_else_out(schema: type) -> None:
+    assert schema.parse({"id": "abc", "more": 1}) == {"id": "abc"}
+    for value in ({}, {"id": ""}, {"id": 7}, "abc", None):
+        with pytest.raises(ValueError, match="not empty"):
+            schema.parse(value)
 
 
 @pytest.mark.parametrize("id", ["", None, 7, b"abcdefgh"])

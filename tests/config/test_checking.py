@@ -235,6 +235,15 @@ def test_a_project_that_switches_the_compaction_partner_on_again_is_told_so(tmp_
     assert found == [Problem(project, "compaction.advise", "true", refused, "")]
 
 
+def test_a_file_where_the_specification_has_it_and_no_hook_reads_it_is_reported(tmp_path):
+    (tmp_path / "hooks").mkdir()
+    beside = tmp_path / "hooks" / "retention-config.json"
+    beside.write_text('{"retention": {"profile": "spec"}}')
+    _, problems = check_layers(str(tmp_path), None, None)
+    place = str(tmp_path / "power-mode" / "config.json")
+    assert Problem(str(beside), "", "", "no file here; it is not read", f'Move its "retention" to {place}.') in problems
+
+
 def test_a_link_to_nowhere_is_reported(tmp_path):
     (tmp_path / "retention-config.json").symlink_to(tmp_path / "gone")
     _, found = check_layers(str(ROOT), str(tmp_path), None)

@@ -113,7 +113,7 @@ RETENTION = members(
     {
         "enabled": mostly(st.booleans()),
         "profile": mostly(st.sampled_from(["auto", "spec", "default", "aggressive", "conservative"])),
-        "tiers": mostly(members({**{name: tier(EVENTS) for name in TIERS[:4]}, "preserved": tier(["manual"])})),
+        "tiers": mostly(members({**{name: tier(EVENTS) for name in TIERS[:4]}, "preserved": tier(["success", "manual"])})),
         "tool_overrides": mostly(st.dictionaries(st.sampled_from(["Read", "Bash", "mcp__*"]), OVERRIDE, max_size=3)),
         "preserved_patterns": mostly(st.lists(mostly(PATTERNS), max_size=3)),
         "thresholds": mostly(members(dict.fromkeys(("notice", "warning", "critical", "emergency"), SHARES))),

@@ -38,14 +38,21 @@ def test_without_configuration_the_rules_are_those_of_the_specification_and_a_cl
     assert lifetimes(rules) == lifetimes(Ruleset.from_config(SHIPPED, TOOLS))
 
 
-def test_the_shipped_events_are_those_of_the_specification_with_edit_under_one_name():
-    assert events(Ruleset.from_config(SHIPPED, TOOLS)) == {
+def test_the_events_of_the_profile_spec_are_those_of_the_specification_with_edit_under_one_name():
+    assert events(Ruleset.from_config(SHIPPED, TOOLS, "spec")) == {
         "ephemeral": set(),
         "short": set(),
         "medium": {"edit", "commit"},
         "session": {"supersede", "session_end"},
         "preserved": {"manual"},
     }
+
+
+@pytest.mark.parametrize("profile", ["auto", "conservative", "aggressive"])
+def test_under_every_other_profile_a_success_ends_what_was_preserved_of_a_failure(profile):
+    assert events(Ruleset.from_config(SHIPPED, TOOLS, profile))["preserved"] == {"success", "manual"}
+    alone = {"tiers": {"preserved": {"expiry_events": ["manual"]}}}
+    assert events(Ruleset.from_config(alone, TOOLS, profile))["preserved"] == {"manual"}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +140,7 @@ def test_a_configured_field_replaces_the_built_in_one_and_null_takes_it_away():
     assert lifetimes(rules)["ephemeral"] == (None, None)
 
 
-def test_preserved_never_expires_by_itself_whatever_is_configured():
+def test_preserved_never_expires_by_age_edit_or_commit_whatever_is_configured():
     config = {"tiers": {"preserved": {"ttl_tools": 1, "ttl_seconds": 1, "expiry_events": ["edit", "commit"]}}}
     rule = Ruleset.from_config(config, TOOLS, "aggressive").tier_rule("preserved")
     assert (rule.ttl_calls, rule.ttl_s, rule.events) == (None, None, frozenset(["manual"]))

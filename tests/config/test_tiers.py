@@ -9,13 +9,13 @@ from hooks.utils.policy.ruleset import Ruleset
 RULES = Ruleset.from_config({}, TOOLS)
 
 
-def test_the_tier_table_has_the_values_of_the_specification():
+def test_the_tier_table_has_the_values_of_the_specification_and_lets_a_success_end_an_error():
     assert tiers.TIER_CONFIG == {
         "ephemeral": {"ttl_tools": 1, "ttl_seconds": None},
         "short": {"ttl_tools": 5, "ttl_seconds": 300},
         "medium": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["edit", "commit"]},
         "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede", "session_end"]},
-        "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["manual"]},
+        "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["success", "manual"]},
     }
 
 
@@ -61,5 +61,5 @@ def test_every_tool_has_a_tier_that_exists(tool):
 
 def test_every_event_of_the_tier_table_is_an_event():
     for entry in tiers.TIER_CONFIG.values():
-        assert set(entry.get("expiry_events", ())) <= set(tiers.EVENTS)
+        assert set(entry.get("expiry_events", ())) <= {*tiers.EVENTS, *tiers.PRESERVED_EVENTS}
     assert set(tiers.EVENT_ALIASES.values()) <= set(tiers.EVENTS)

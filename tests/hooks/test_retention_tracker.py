@@ -78,6 +78,18 @@ def test_process_retention_gives_the_metadata_of_the_result(session):
     assert meta.token_estimate > 0
 
 
+def test_the_context_that_comes_back_holds_the_metadata_of_what_is_live(session):
+    session.call("Read", READ, "1\texport const login = 1")
+    session.call("Grep", {"pattern": "login"})
+    context = session.call("Edit", READ)["context"]
+    assert [(meta.tool_name, meta.tool_call_index, meta.retention_tier) for meta in context.tool_results_meta] == [
+        ("Grep", 2, "short"),
+        ("Edit", 3, "ephemeral"),
+    ]
+    assert hash_content("what T2 said").startswith(context.tool_results_meta[0].content_hash)
+    assert context == session.context("Edit", READ, tool_results_meta=context.tool_results_meta)
+
+
 def test_eight_processes_that_process_results_at_once_lose_none(forks: Forks, tmp_path: Path):
     home = str(tmp_path / "home")
     all_do(forks, [Function("tests.hooks.processes:process_results", [home, str(number)]) for number in range(8)], {})

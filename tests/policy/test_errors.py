@@ -38,6 +38,14 @@ def test_an_error_is_ended_by_the_later_success_of_the_same_action(tool, tool_in
     assert session.call(tool, tool_input) == {"T1": "superseded"}
 
 
+@pytest.mark.parametrize("lasting", [{"profile": "spec"}, {"tiers": {"preserved": {"expiry_events": ["manual"]}}}])
+def test_where_only_a_person_ends_what_is_preserved_an_error_outlives_the_success(lasting):
+    session = Scenario(lasting)
+    session.call("Edit", {"file_path": "a.py"}, "String to replace not found in file.", failed=True)
+    assert session.call("Edit", {"file_path": "a.py"}) == {}
+    assert "T1" in session.live
+
+
 @pytest.mark.parametrize(("tool", "tool_input", "text"), FAILURES)
 def test_an_error_is_not_ended_by_the_same_failure(tool, tool_input, text):
     session = Scenario()

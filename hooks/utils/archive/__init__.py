@@ -5,7 +5,7 @@ Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: wha
 
 from ..io.hash_chain import FIRST_PREV_HASH
 from .chains import Chain, Clear, chain, clears_of, clears_of_records, mark_undone
-from .content import RetentionIntegrityError, compress_content, decompress_content, hash_content
+from .content import RetentionIntegrityError, compress_content, decompress_content, gunzip_content, gzip_content, hash_content
 from .deletion import Pruned, prunable, prune, pruned_of
 from .display import text_of, value_of
 from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
@@ -29,7 +29,10 @@ from .zones import (
     HOT_MAX_POSITION,
     RETENTION_ZONES,
     WARM_MAX_POSITION,
+    ArchiveRecordInput,
     RecordNotFound,
+    RetentionZone,
+    RetrieveRecordInput,
     archive_chain,
     archive_record,
     compute_zone,
@@ -48,6 +51,7 @@ __all__ = [
     "Added",
     "ArchiveDamaged",
     "ArchiveError",
+    "ArchiveRecordInput",
     "ArchiveTooNew",
     "Broken",
     "Chain",
@@ -57,6 +61,8 @@ __all__ = [
     "Record",
     "RecordNotFound",
     "RetentionIntegrityError",
+    "RetentionZone",
+    "RetrieveRecordInput",
     "Transaction",
     "Verified",
     "add_records",
@@ -71,6 +77,8 @@ __all__ = [
     "due_cold",
     "find_records",
     "get_record_position",
+    "gunzip_content",
+    "gzip_content",
     "handle_of",
     "handles_of",
     "hash_content",

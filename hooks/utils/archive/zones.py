@@ -53,6 +53,32 @@ class RecordNotFound(LookupError):
         self.id = id
 
 
+class RetentionZone:
+    """The specification's RetentionZoneSchema."""
+
+    @staticmethod
+    def parse(value: object) -> str:
+        """Return the name of a zone; ValueError for anything else."""
+        if value not in RETENTION_ZONES:
+            raise ValueError(f"a zone is one of {', '.join(RETENTION_ZONES)}, not {value!r}")
+        return str(value)
+
+
+class RecordInput:
+    """The specification's ArchiveRecordInputSchema and RetrieveRecordInputSchema, which ask the same."""
+
+    @staticmethod
+    def parse(value: object) -> dict[str, str]:
+        """Return {"id"}, other keys left out; ValueError for what is no object, or has no id that is a text and not empty."""
+        id = value.get("id") if isinstance(value, dict) else None
+        if not isinstance(id, str) or not id:
+            raise ValueError("a record's id is a text that is not empty")
+        return {"id": id}
+
+
+ArchiveRecordInput = RetrieveRecordInput = RecordInput
+
+
 def compute_zone(position: int, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION) -> str:
     """Return the zone of a position, the newest being 1; ValueError for what is no position, or for boundaries that do not rise."""
     for value in (position, hot_max, warm_max):
@@ -80,7 +106,7 @@ def archive_record(
     A record that was never archived counts as hot. If it stays so, its row says so from then on, which is no change. A record whose
     position asks for an earlier zone than it has stays where it is. ValueError for an id that is none, RecordNotFound for an unknown one,
     RetentionIntegrityError for one whose content is not what it should be; then nothing is changed."""
-    _check_id(id)
+    RecordInput.parse({"id": id})
     with Transaction(db):
         position = get_record_position(db, id)
         if position is None:
@@ -115,7 +141,7 @@ def retrieve_record(db: Connection, id: str) -> dict[str, Any] | None:
     """Return what is left of a record, None for an id that is unknown: hot and warm {"id", "zone", "content", "content_available": True},
     cold {"id", "zone", "hash_only", "content_available": False}. ValueError for an id that is none; RetentionIntegrityError for a record
     whose columns do not fit its zone or its hash."""
-    _check_id(id)
+    RecordInput.parse({"id": id})
     row = db.execute(_CONTENT, (plain(id),)).fetchone()
     if row is None:
         return None
@@ -148,11 +174,6 @@ def _known_zone(zone: object, id: str) -> str:
     if zone not in RETENTION_ZONES:
         raise RetentionIntegrityError(f"{id}: there is no zone {zone!r}")
     return zone
-
-
-def _check_id(id: object) -> None:
-    if not isinstance(id, str) or not id:
-        raise ValueError("a record's id is a text that is not empty")
 
 
 def archive_chain(

@@ -37,7 +37,7 @@ from ..policy.ruleset import (
     THRESHOLDS,
     WHEN_COLD,
 )
-from ..policy.tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS
+from ..policy.tiers import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS
 
 STORAGE = (
     Storage("your configuration", {"": r"retention-config\.json"}, keep=("Your configuration stays.",), stays=True),
@@ -127,11 +127,14 @@ TIER = record(
 )
 PRESERVED_TIER = record(
     "PreservedTier",
-    "The preserved tier never expires by age or event: only a person clears what it holds.",
+    "The preserved tier never expires by age. An error ends when what failed succeeds later, a task list with the next one.",
     {
         "ttl_tools": {"kind": "null", "allowed": NEVER_BY_AGE, "about": "Only null."},
         "ttl_seconds": {"kind": "null", "allowed": NEVER_BY_AGE, "about": "Only null."},
-        "expiry_events": said("Only manual.", listed({"kind": "word", "words": ("manual",)}, "events")),
+        "expiry_events": said(
+            "manual: a person clears it; success: an error also ends when the same call succeeds later (never under the profile spec).",
+            listed({"kind": "word", "words": PRESERVED_EVENTS}, "events"),
+        ),
         "description": _DESCRIPTION,
     },
 )

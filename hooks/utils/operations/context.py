@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 from .. import flag_parser, text
 from ..context_table import CONTEXT
 from ..reclaim import access, restoring, rewrite
@@ -17,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..efficiency_tracker import EfficiencyMetrics
+    from ..policy.shapes import Period
     from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.report_shapes import Report
@@ -166,8 +171,26 @@ def _stats(request: Request) -> Answer:
         "behind": behind,
         "contexts": {agent: metrics.to_json() for agent, metrics in contexts.items()},
     }
+    if "card" in request.flags:
+        return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
     return Answer(stats_lines((session, project, everywhere), worth, dated, behind, shown), data)
+
+
+def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:
+    """Write the card of all sessions. UsageError where the file is of another kind, or there and no card."""
+    from ..io import files
+    from ..views import card
+
+    kind = os.path.splitext(path)[1].lower()
+    if kind not in (card.SVG, card.MARKDOWN):
+        raise flag_parser.UsageError(f"--card writes {card.SVG} or {card.MARKDOWN}, not {text.clean(path)}")
+    path = os.path.abspath(path)
+    if os.path.lexists(path) and card.MARK not in (files.read_text(path, 1 << 16) or ""):
+        raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
+    day = time.strftime("%Y-%m-%d", time.localtime(now))
+    files.replace_text(path, card.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
+    return Answer(card.written(path), {**data, "card": path})
 
 
 def _warm(request: Request) -> Answer:

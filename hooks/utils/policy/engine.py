@@ -118,7 +118,7 @@ def _supersede(state: ContextState, rules: Ruleset, new: Result, found: Classifi
     """A newer result of the same thing ends the earlier ones that it covers."""
     if not new.error:
         for old in list(state.by_key.get("error:" + found.action, {}).values()):
-            if not old.pinned:
+            if not old.pinned and (old.tier != "preserved" or "success" in rules.tier_rule(old.tier).events):
                 end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
     answers = not new.error or kinds.is_run(new.kind) or "supersede" in rules.tier_rule(new.tier).events
     if answers:

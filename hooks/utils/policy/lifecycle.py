@@ -1,7 +1,7 @@
 """How lifetimes end: what a live result is found by, what may end it, and the mark that it has ended. Pure, part of the engine.
 
 The state is changed in place; every decision carries its reasons. Nothing that is pinned ever expires; what is preserved only when the
-user says so, when the action that failed succeeds later, or (task lists) when a newer one comes.
+user says so, (errors, under `success`) when the action that failed succeeds later, or (task lists) when a newer one comes.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ the configuration leaves out, or holds in a form that is not understood, comes f
 from __future__ import annotations
 
 from . import globs, kinds
-from .tiers import EVENT_ALIASES, EVENTS, TIER_CONFIG, TIERS, starts_with_words
+from .tiers import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS, starts_with_words
 from .tools import SHELL
 
 TYPE_CHECKING = False
@@ -24,8 +24,8 @@ THRESHOLDS = {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.
 PRESERVED_PATTERNS = ("error", "fail", "decision", "STATUS.json")
 
 # profile -> (numerator, denominator) of every lifetime. Under AUTO a clear weighs what it takes; under the others it goes by lifetimes.
-AUTO = "auto"
-PROFILES = {AUTO: (1, 1), "spec": (1, 1), "aggressive": (1, 2), "conservative": (2, 1)}
+AUTO, SPEC = "auto", "spec"
+PROFILES = {AUTO: (1, 1), SPEC: (1, 1), "aggressive": (1, 2), "conservative": (2, 1)}
 # What a configuration may call the profile that is shipped, and a user what is configured.
 DEFAULT = "default"
 
@@ -152,7 +152,7 @@ class Ruleset:
 
     def use_tables(self, tier_config: Table, tool_tiers: Table) -> None:
         """Other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""
-        self._tiers = _tier_rules(tier_config, self._tiers_configured, PROFILES[self.profile])
+        self._tiers = _tier_rules(tier_config, self._tiers_configured, self.profile)
         self.tool_tiers = tool_tiers
 
     @property
@@ -227,18 +227,19 @@ def _command_matches(pattern: str, command: str) -> bool:
     return globs.is_wild(pattern) and globs.matches_command(pattern, command)
 
 
-def _tier_rules(table: Table, configured: dict[str, Any], scale: tuple[int, int]) -> dict[str, TierRule]:
-    rules = {}
+def _tier_rules(table: Table, configured: dict[str, Any], profile: str) -> dict[str, TierRule]:
+    rules, scale = {}, PROFILES[profile]
     for tier in TIERS:
         entry = {**_object(table.get(tier)), **_object(configured.get(tier))}
         events = frozenset([EVENT_ALIASES.get(event, event) for event in _strings(entry.get("expiry_events"), ())])
         rules[tier] = TierRule(_scaled(entry.get("ttl_tools"), scale), _scaled(entry.get("ttl_seconds"), scale), events & _EVENTS)
-    # Preserved means that only a person ends it, whatever a configuration says.
-    rules["preserved"] = TierRule(None, None, frozenset(["manual"]))
+    # Whatever a configuration says, no age ends what is preserved, and no event but these; the specification knows `manual` alone.
+    ends = rules["preserved"].events.intersection(PRESERVED_EVENTS) if profile != SPEC else ()
+    rules["preserved"] = TierRule(None, None, frozenset(["manual", *ends]))
     return rules
 
 
-_EVENTS = frozenset(EVENTS)
+_EVENTS = frozenset(EVENTS + PRESERVED_EVENTS)
 
 
 def _scaled(lifetime: object, scale: tuple[int, int]) -> int | None:

@@ -1,7 +1,8 @@
 """Tier names in order of lifetime, how each tier ends, and which tier a call has by its tool. Pure: no clock, no disk.
 
-`TIER_CONFIG` keeps the names and values of the specification: what is changed in it changes what results live by. The tiers of tools are
-the host's (`hosts/claude_code/tools.py`). A configuration lies above both.
+`TIER_CONFIG` keeps the names and values of the specification, but for `success`, which the profile `spec` leaves out
+(docs/decisions/state/errors.md): what is changed in it changes what results live by. The tiers of tools are the host's
+(`hosts/claude_code/tools.py`). A configuration lies above both.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ TIER_CONFIG = {
     "short": {"ttl_tools": 5, "ttl_seconds": 300},
     "medium": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["edit", "commit"]},
     "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede", "session_end"]},
-    "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["manual"]},
+    "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["success", "manual"]},
 }
 
 EVENTS = ("edit", "commit", "supersede", "session_end", "manual")
+# What may end a preserved result: an error ends when what failed succeeds later.
+PRESERVED_EVENTS = ("success", "manual")
 EVENT_ALIASES = {"edit_file": "edit"}
 
 

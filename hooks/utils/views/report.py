@@ -163,7 +163,8 @@ def _events(result: Result, rules: Ruleset) -> list[str]:
     if result.tier == "preserved":
         if result.kind == kinds.TASKS:
             return ["newer", "manual"]
-        return ["success", "manual"] if any(part[0].startswith("error:") for part in result.parts) else ["manual"]
+        ends = "success" in rules.tier_rule(result.tier).events and any(part[0].startswith("error:") for part in result.parts)
+        return ["success", "manual"] if ends else ["manual"]
     own = rules.tier_rule(result.tier).events
     on = lifecycle.file_events(result, rules)
     on.append(kinds.of(result.kind).ends_on)

@@ -38,6 +38,11 @@ def check_layers(root: str | None, home: str | None, project: str | None) -> tup
         elif name == "shipped":
             problems.append(Problem(path, "", "", "the shipped file; the built-in defaults hold", "Install PopKit again."))
         layers.append(read_layer(name, path))
+    beside = os.path.join(root or "", "hooks", "retention-config.json")
+    if root and os.path.lexists(beside):
+        # The specification names this place, too; hooks read power-mode/config.json, the other one that it names.
+        place = layers[1].path
+        problems.append(Problem(beside, "", "", "no file here; it is not read", f'Move its "retention" to {place}.'))
     refused: list[Any] = []
     merge(layers, refused)
     for layer, key, value, allowed in refused:

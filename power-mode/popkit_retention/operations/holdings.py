@@ -29,6 +29,7 @@ STORES = (
     "popkit_retention.governance.data_folder",
     "popkit_retention.governance.manifests",
     "popkit_retention.usage.database",
+    "popkit_retention.bill.digests",
     "popkit_retention.dashboard.instance",
     "popkit_retention.cli.doctor_command",
     "popkit_retention.cli.statusline_install",

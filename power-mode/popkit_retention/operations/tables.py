@@ -148,6 +148,19 @@ BUDGET = Table(
         more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; none takes a limit away.",
     ),
 )
+MISSES = Table(
+    "popkit misses",
+    "what the prompt cache lost, why, and what that cost",
+    Operation(
+        "[PATH…]",
+        "",
+        Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        _JSON,
+        type=FILE,
+        more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
+        " the transcript shows between the two. " + _PATH_NOTE,
+    ),
+)
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
     "popkit config",
@@ -276,7 +289,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, NATIVE, BUDGET, CONFIG, DOCTOR, DASHBOARD, SETUP,
-        STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
+        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, MISSES, NATIVE, BUDGET, CONFIG, DOCTOR, DASHBOARD,
+        SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip

@@ -1,0 +1,153 @@
+"""The requests of a transcript with what happened between them: what the bill of a session is made of. Reads only.
+
+A large transcript is mostly results. What they hold does not matter here, so a line of a result is not parsed: its place in the
+conversation is read from its bytes.
+"""
+
+from __future__ import annotations
+
+from ...policy.lost_cache import Between, Sent
+from . import entries
+from .moments import is_answer
+from .usage import usage_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .entries import Entry
+
+_UUID = b'"uuid":"'
+_HEAD = 400  # bytes in which the client says what a line is
+_COMMAND, _COMMAND_ENDS = "<command-name>", "</command-name>"
+_INTERRUPTED = "[Request interrupted by user"
+_CHANGES_TOOLS = ("deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "skill_listing")
+_MOST_NAMES = 3
+_LONGEST_NAME = 60
+
+
+class Session:
+    """What a transcript tells of its requests: `requests` (Sent, in order), and the folder (`cwd`), "" where it does not say."""
+
+    def __init__(self) -> None:
+        self.requests: list[Sent] = []
+        self.cwd = ""
+
+
+def read(path: str, size: int) -> Session:
+    """Return the requests of the first `size` bytes of a transcript, of a main thread or of a subagent's own file; OSError when it
+    cannot be read."""
+    reading = _Reading()
+    for _, line in entries.lines(path, size):
+        reading.take(line)
+    return reading.session
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.session = Session()
+        self.between = Between()
+        self.known: set[str] = set()  # ids of messages
+        self.ends: dict[str, int] = {}  # uuid of an entry -> how many requests had been answered
+        self.side: bool | None = None  # a subagent's own file holds nothing but a side chain
+        self.thinks = False  # whether the turn under way has thought
+        self.thought = False  # whether the one before had
+        self.last = ""  # the kind of the newest block
+
+    def take(self, line: bytes) -> None:
+        if entries.says_nothing(line):
+            return
+        at = line.find(_UUID)
+        if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in line[:_HEAD]:
+            if not self._is_other(b'"isSidechain":true' in line[:_HEAD]):
+                self._grow("tool_result")
+                self._place(line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace"))
+            return
+        entry = entries.entry_of(line)
+        if entry is None or not isinstance(entry.get("uuid"), str) or self._is_other(entries.is_side(entry)):
+            return
+        if not self.session.cwd and isinstance(entry.get("cwd"), str):
+            self.session.cwd = entry["cwd"]
+        if entry.get("type") == "assistant":
+            self._assistant(entry)
+        else:
+            self._between(entry)
+        self._place(entry["uuid"])
+
+    def _is_other(self, is_side: bool) -> bool:
+        self.side = is_side if self.side is None else self.side
+        return is_side != self.side
+
+    def _grow(self, kind: str) -> None:
+        """Note a block: a run of calls, or of results, is one position of the cache's."""
+        self.between.positions += kind != self.last or kind not in ("tool_use", "tool_result")
+        self.last = kind
+
+    def _place(self, uuid: str) -> None:
+        self.ends[uuid] = len(self.session.requests)
+
+    def _assistant(self, entry: Entry) -> None:
+        blocks = entries.blocks_of(entry)
+        self.thinks = self.thinks or any(block.get("type") in ("thinking", "redacted_thinking") for block in blocks)
+        if not is_answer(entry):
+            self.between.error = True
+            return
+        message = entry["message"]
+        id = message.get("id") or entry["uuid"]
+        usage = usage_of({**entry, "isSidechain": False})
+        if usage is not None and id not in self.known:
+            self.known.add(id)
+            self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
+            self.between = Between()
+        elif usage is not None:
+            last = self.session.requests[-1]
+            last.output = max(last.output, _output(message))
+        for block in blocks:
+            self._grow(str(block.get("type")))
+
+    def _between(self, entry: Entry) -> None:
+        kind, attached = entry.get("type"), entry.get("attachment")
+        if entries.is_compaction(entry):
+            self.between.compaction = True
+        elif entry.get("subtype") == "api_error":
+            self.between.error = True
+        elif isinstance(attached, dict):
+            self._grow("text")
+            if attached.get("type") in _CHANGES_TOOLS and not self.between.tools:
+                self.between.tools = _names(attached)
+        elif any(block.get("type") == "tool_result" for block in entries.blocks_of(entry)):
+            self._grow("tool_result")
+        elif kind == "user":
+            self._user(entry)
+
+    def _user(self, entry: Entry) -> None:
+        count = len(self.session.requests)
+        self.between.rewind |= self.ends.get(entries.parent_of(entry) or "", count) < count and not entries.is_summary(entry)
+        self._grow("text")
+        self.between.spoke = True
+        content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else ""
+        said = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in entries.blocks_of(entry))
+        self.between.interruption |= said.startswith(_INTERRUPTED)
+        if _COMMAND in said:
+            name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
+            self.between.command = "/" + name[:_LONGEST_NAME].strip().lstrip("/")
+        self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
+
+
+def _names(attached: dict[str, Any]) -> str:
+    """Return what came or went, in few words: servers by their names."""
+    names: dict[str, None] = {}
+    for key in ("addedNames", "removedNames", "names"):
+        some = attached.get(key)
+        for name in some if isinstance(some, list) else ():
+            if isinstance(name, str):
+                names[name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else name] = None
+    listed = [name[:_LONGEST_NAME] for name in names]
+    more = f" and {len(listed) - _MOST_NAMES} more" if len(listed) > _MOST_NAMES else ""
+    return ", ".join(listed[:_MOST_NAMES]) + more or str(attached["type"])
+
+
+def _output(message: dict[str, Any]) -> int:
+    usage = message.get("usage")
+    count = usage.get("output_tokens") if isinstance(usage, dict) else 0
+    return count if type(count) is int and 0 < count < 10**9 else 0

@@ -1,0 +1,122 @@
+"""Which requests wrote to the prompt cache what the one before had left there, and why. Pure.
+
+A request is expected to read what the one before has read and written. Where it reads less, the reason is the first that the events between
+the two show, in the order of CAUSES: what changes the prompt for certain stands before what may have. Where they show nothing it is
+UNKNOWN; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .conversation import Usage
+
+COMPACTION, REWIND, CLEARED, MODEL, EFFORT, PAUSE, TOOLS, ERROR, DATE, THINKING, COMMAND, INTERRUPTION, LOOK_BACK, EARLY, UNKNOWN = (
+    "compaction", "rewind", "cleared", "model", "effort", "pause", "tools", "error", "date", "thinking", "command", "interruption",
+    "look-back", "early", "unknown",
+)  # fmt: skip
+CAUSES = (
+    COMPACTION, REWIND, CLEARED, MODEL, EFFORT, PAUSE, TOOLS, ERROR, DATE, THINKING, COMMAND, INTERRUPTION, LOOK_BACK, EARLY, UNKNOWN,
+)  # fmt: skip
+# Less than this is no loss: the end of a prompt is cut into blocks, and a breakpoint moves.
+LEAST_TOKENS, LEAST_SHARE = 1_000, 0.02
+# The provider looks so many positions back from a breakpoint for what an earlier request ended with.
+LOOK_BACK_POSITIONS = 20
+# A pause this long, within the life of a cache that lasts an hour, is told where nothing else is known.
+LONG_PAUSE_S = 300
+# A prompt that is so much smaller than the one before lacks something that was in it.
+_SHRUNK = 0.9
+# Models that leave the thinking of earlier turns out of the prompt once the user speaks, by how their ids begin (provider's documentation
+# of extended thinking: Opus 4.5 and later models keep it).
+_DROP_THINKING = (
+    "claude-3", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-2", "claude-sonnet-4-0", "claude-sonnet-4-2", "claude-sonnet-4-5",
+    "claude-haiku-4-5",
+)  # fmt: skip
+
+
+class Between:
+    """What happened between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
+    the slash `command` and the names of `tools` or servers that came or went, "" for none; `positions` that the conversation grew by."""
+
+    __slots__ = ("command", "compaction", "error", "interruption", "positions", "rewind", "spoke", "tools")
+
+    def __init__(self) -> None:
+        self.compaction = self.rewind = self.error = self.interruption = self.spoke = False
+        self.command = self.tools = ""
+        self.positions = 0
+
+
+class Sent:
+    """A request: its `usage`, `output` tokens, whether the assistant `thought` in the turn before the user spoke, and what was `between`
+    the request before and this one."""
+
+    __slots__ = ("between", "output", "thought", "usage")
+
+    def __init__(self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False) -> None:
+        self.usage = usage
+        self.output = output
+        self.between = between or Between()
+        self.thought = thought
+
+
+class Loss:
+    """Tokens that a request wrote again although the one before had left them in the cache: `cause` of CAUSES, `detail` in the client's
+    words (a command, names of servers, models), `pause_s` between the requests, the Usage of the request."""
+
+    __slots__ = ("cause", "detail", "pause_s", "tokens", "usage")
+
+    def __init__(self, cause: str, tokens: int, usage: Usage, pause_s: float, detail: str = "") -> None:
+        self.cause = cause
+        self.tokens = tokens
+        self.usage = usage
+        self.pause_s = pause_s
+        self.detail = detail
+
+
+def losses(requests: Iterable[Sent], day_of: Callable[[float], object]) -> list[Loss]:
+    """Return the losses of one conversation, in order. `day_of`: the user's calendar day at a time in seconds."""
+    found: list[Loss] = []
+    before: Sent | None = None
+    lifetime = 300  # of what was written last: a request that only reads does not say
+    for sent in requests:
+        if before is not None:
+            tokens = lost_tokens(before.usage, sent.usage)
+            if tokens:
+                cause, detail = cause_of(before, sent, lifetime, day_of)
+                found.append(Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail))
+        if sent.usage.created:
+            lifetime = sent.usage.cache_ttl_s
+        before = sent
+    return found
+
+
+def lost_tokens(before: Usage, after: Usage) -> int:
+    """Return how many tokens a request wrote that it would have read, had it found what the one before left; 0 for what is no loss."""
+    left = before.read + before.created
+    lost = min(left - after.read, after.tokens - after.read)
+    return lost if lost > max(LEAST_TOKENS, LEAST_SHARE * left) else 0
+
+
+def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[float], object]) -> tuple[str, str]:
+    """Return (cause, detail) of a loss."""
+    between, old, new = after.between, before.usage, after.usage
+    pause = new.at - old.at
+    shown = (
+        (COMPACTION, between.compaction, ""),
+        (REWIND, between.rewind, ""),
+        (CLEARED, new.left_out[1] > old.left_out[1] or new.tokens < _SHRUNK * old.tokens, ""),
+        (MODEL, bool(old.model and new.model and old.model != new.model), f"{old.model} to {new.model}"),
+        (EFFORT, between.command == "/effort", ""),
+        (PAUSE, pause > lifetime_s, ""),
+        (TOOLS, bool(between.tools), between.tools),
+        (ERROR, between.error, ""),
+        (DATE, bool(old.at and new.at) and day_of(old.at) != day_of(new.at), ""),
+        (THINKING, between.spoke and after.thought and old.model.startswith(_DROP_THINKING), ""),
+        (COMMAND, bool(between.command), between.command),
+        (INTERRUPTION, between.interruption, ""),
+        (LOOK_BACK, between.positions > LOOK_BACK_POSITIONS, ""),
+        (EARLY, pause > LONG_PAUSE_S, ""),
+    )
+    return next(((cause, detail) for cause, is_shown, detail in shown if is_shown), (UNKNOWN, ""))

@@ -1,0 +1,210 @@
+"""A digest of each transcript: what its requests used, by model, and what its cache lost. Kept in a SQLite file of our folder, so that a
+transcript is read once and again only when it has changed. A digest of one that Claude Code has deleted stays for a year.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from contextlib import closing, suppress
+
+from hooks.utils.hosts.claude_code import projects, sent
+from hooks.utils.io import home
+from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, open_store
+from hooks.utils.io.storage import Storage
+from hooks.utils.policy import lost_cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TypedDict
+
+    from hooks.utils.policy.lost_cache import Sent
+
+    # (id of the model, hundreds of thousands of tokens that the prompt has, at most 2: a price may hold up to a size of prompt)
+    Priced = tuple[str, int]
+
+    class Loss(TypedDict):
+        """`at`: seconds · `tokens` that were written again, for `ttl_s` seconds · `prompt`: tokens of the request's."""
+
+        at: float
+        cause: str
+        detail: str
+        tokens: int
+        pause_s: float
+        model: str
+        prompt: int
+        ttl_s: int
+
+    class Used(TypedDict):
+        """Sums over the requests of one model whose prompts are of one size: tokens by what they cost."""
+
+        model: str
+        prompt: int
+        requests: int
+        plain: int
+        read: int
+        write_5m: int
+        write_1h: int
+        output: int
+
+    class Digest(TypedDict):
+        """`session`: its id, with `/agent` for a subagent · `began`, `ended`: seconds."""
+
+        session: str
+        cwd: str
+        began: float
+        ended: float
+        used: list[Used]
+        losses: list[Loss]
+
+
+FILE = "bills.sqlite"
+FORM = 1  # of a digest
+KEPT_S = 365 * 86_400
+_BUCKET = 100_000
+_MOST_BUCKETS = 2
+# Fewer bytes are read by one process before others would have started.
+_ALONE_BYTES = 64 * 1024 * 1024
+_TABLE = (
+    "CREATE TABLE digests (path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, form INTEGER NOT NULL,"
+    " ended REAL NOT NULL, digest TEXT NOT NULL)"
+)
+SCHEMA = Schema("bills", 0x506B426C, (("digests", (_TABLE,)),), anew="bills are read from your transcripts again")  # "PkBl"
+STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
+
+
+def digest_of(path: str, size: int) -> Digest:
+    """Return the digest of the first `size` bytes of a transcript; OSError where it cannot be read."""
+    session = sent.read(path, size)
+    requests = session.requests
+    losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3])
+    return {
+        "session": _session_of(path),
+        "cwd": session.cwd,
+        "began": requests[0].usage.at if requests else 0.0,
+        "ended": requests[-1].usage.at if requests else 0.0,
+        "used": _used(requests),
+        "losses": [
+            {
+                "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
+                "model": loss.usage.model, "prompt": loss.usage.tokens, "ttl_s": loss.usage.cache_ttl_s,
+            }
+            for loss in losses
+        ],
+    }  # fmt: skip
+
+
+def _session_of(path: str) -> str:
+    folder, agent = os.path.split(os.path.dirname(path))
+    own = projects.session_id_of(path)
+    return f"{os.path.basename(folder)}/{own}" if agent == "subagents" else own
+
+
+def _used(requests: list[Sent]) -> list[Used]:
+    sums: dict[Priced, Used] = {}
+    for request in requests:
+        usage = request.usage
+        key = usage.model, min(_MOST_BUCKETS, usage.tokens // _BUCKET)
+        sum = sums.get(key)
+        if sum is None:
+            sum = sums[key] = {
+                "model": key[0], "prompt": key[1] * _BUCKET, "requests": 0,
+                "plain": 0, "read": 0, "write_5m": 0, "write_1h": 0, "output": 0,
+            }  # fmt: skip
+        sum["requests"] += 1
+        sum["plain"] += max(0, usage.tokens - usage.read - usage.created)
+        sum["read"] += usage.read
+        sum["write_1h" if usage.cache_ttl_s > 300 else "write_5m"] += usage.created
+        sum["output"] += request.output
+    return list(sums.values())
+
+
+# --- many ------------------------------------------------------------------------------------------------------------------------------
+
+
+def of_paths(paths: Iterable[str], progress: Callable[[int, int], object]) -> Iterator[Digest]:
+    """Yield the digests of transcripts; one that cannot be read is left out. `progress(bytes done, bytes in all)`."""
+    sized = [(path, size) for path in paths for size in [_size(path)] if size]
+    whole, done = sum(size for _, size in sized), 0
+    for (_, size), digest in zip(sized, _each(sized, whole)):
+        done += size
+        progress(done, whole)
+        if digest is not None:
+            yield digest
+
+
+def _each(sized: list[tuple[str, int]], whole: int) -> Iterator[Digest | None]:
+    workers = min(os.cpu_count() or 1, 8, len(sized))
+    if whole < _ALONE_BYTES or workers < 2:
+        yield from map(_digest, sized)
+        return
+    from multiprocessing import get_context
+
+    with get_context("fork" if hasattr(os, "fork") else "spawn").Pool(workers) as pool:
+        yield from pool.imap(_digest, sized, chunksize=4)
+
+
+def _digest(one: tuple[str, int]) -> Digest | None:
+    try:
+        return digest_of(*one)
+    except OSError:
+        return None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def of_user(environ: Mapping[str, str], since: float, now: float, progress: Callable[[int, int], object]) -> list[Digest]:
+    """Return the digests of all sessions and subagents of the user that had a request since a time, those of transcripts that are no more
+    among them. What has changed is read first, and remembered."""
+    path = os.path.join(home.popkit_home(environ), FILE)
+    transcripts = projects.every(environ)
+    transcripts += [agent for transcript in transcripts for agent in projects.transcripts_of_agents(transcript)]
+    with _open(path) as db:
+        known = {row[0]: row[1:] for row in db.execute("SELECT path, size, changed_ns FROM digests WHERE form = ?", (FORM,))}
+        stamps = {one: stamp for one in transcripts for stamp in [_stamp(one)] if stamp is not None}
+        changed = [one for one, stamp in stamps.items() if known.get(one) != stamp]
+        _read(db, changed, stamps, progress)
+        with Transaction(db):
+            db.execute("DELETE FROM digests WHERE ended < ? OR form != ?", (now - KEPT_S, FORM))
+        rows = db.execute("SELECT digest FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
+    return [digest for (text,) in rows for digest in [json.loads(text)]]
+
+
+def _open(path: str) -> closing[sqlite3.Connection]:
+    try:
+        return closing(open_store(path, SCHEMA))
+    except (StoreError, sqlite3.DatabaseError):
+        # Everything in it is read from the transcripts again.
+        for name in (path, path + "-journal", path + "-wal", path + "-shm"):
+            with suppress(OSError):
+                os.unlink(name)
+        return closing(open_store(path, SCHEMA))
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def _read(db: sqlite3.Connection, paths: list[str], stamps: Mapping[str, tuple[int, int]], progress: Callable[[int, int], object]) -> None:
+    sized = [(path, stamps[path][0]) for path in paths]
+    whole, done = sum(size for _, size in sized), 0
+    rows: list[tuple[object, ...]] = []
+    for (path, size), digest in zip(sized, _each(sized, whole)):
+        done += size
+        progress(done, whole)
+        if digest is not None:
+            rows.append((path, *stamps[path], FORM, digest["ended"], json.dumps(digest, ensure_ascii=True)))
+    with Transaction(db):
+        db.executemany("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?, ?, ?)", rows)

@@ -1,0 +1,57 @@
+"""Conversations in which the cache is known: each request reads what the one before has left, unless it is told to read less."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from popkit_retention.bill.digests import digest_of
+from tests.lab.transcripts import Transcript
+
+if TYPE_CHECKING:
+    from popkit_retention.bill.digests import Digest
+
+BASE = 20_000
+
+
+class Conversation(Transcript):
+    """A conversation whose requests grow by 2,000 tokens each, 10 seconds apart, written to a cache that lives an hour."""
+
+    def __init__(self, model: str = "claude-opus-4-6", hour: bool = True) -> None:
+        super().__init__()
+        self.model, self.hour = model, hour
+        self.cached = 0
+        self.count = 0
+        self.prompt("begin")
+        self.request()
+
+    def request(self, reads: int | None = None, total: int | None = None, thinks: bool = False, output: int = 50) -> None:
+        """A request; `reads`: tokens from the cache, everything that was left there unless it is said."""
+        self.wait(10)
+        self.count += 1
+        read = self.cached if reads is None else reads
+        whole = max(BASE, self.cached) + 2_000 if total is None else total
+        created = whole - read
+        lives = {"ephemeral_5m_input_tokens": 0 if self.hour else created, "ephemeral_1h_input_tokens": created if self.hour else 0}
+        usage = {
+            "input_tokens": 0, "cache_read_input_tokens": read, "cache_creation_input_tokens": created, "cache_creation": lives,
+            "output_tokens": output,
+        }  # fmt: skip
+        blocks = [{"type": "thinking", "thinking": "so"}] if thinks else []
+        body = {"id": f"m-{self.count}", "role": "assistant", "model": self.model, "usage": usage}
+        self.add("assistant", message={**body, "content": [*blocks, {"type": "text", "text": "done"}]})
+        self.cached = whole
+
+    def attach(self, **fields) -> None:
+        self.add("attachment", attachment=fields)
+
+    def command(self, name: str) -> None:
+        self.prompt(f"<command-name>{name}</command-name>")
+
+    def digest(self, folder: Path) -> Digest:
+        path = Path(self.write(folder / f"{self.model}.jsonl"))
+        return digest_of(str(path), path.stat().st_size)
+
+    def losses(self, folder: Path) -> list[tuple[str, int]]:
+        """[(cause, tokens)] of what its cache lost."""
+        return [(loss["cause"], loss["tokens"]) for loss in self.digest(folder)["losses"]]

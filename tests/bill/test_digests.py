@@ -1,0 +1,133 @@
+"""Digests: what requests used by model, read once, and again when a transcript has changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.policy.models import Models
+from popkit_retention.bill import digests
+from popkit_retention.bill.costs import loss_usd, misses, usd_of
+from tests.bill.conversations import BASE, Conversation
+
+MODELS = Models({"claude-opus-4-6": {"read": 0.1, "write_5m": 1.25, "write_1h": 2.0, "input": 5, "output": 25}})
+ENDED = 1_790_000_000.0
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """The client's folder with one project."""
+    project = tmp_path / "claude" / "projects" / "-shop"
+    project.mkdir(parents=True)
+    return project
+
+
+def environ(place: Path) -> dict[str, str]:
+    return {"CLAUDE_CONFIG_DIR": str(place.parents[1]), "POPKIT_HOME": str(place.parents[2] / "home")}
+
+
+def asked(place: Path, since: float = 0.0) -> tuple[list[digests.Digest], int]:
+    """(the digests, bytes that were read for them)."""
+    read: list[int] = [0]
+    found = digests.of_user(environ(place), since, ENDED, lambda done, whole: read.append(done))
+    return found, read[-1]
+
+
+def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_path: Path):
+    conversation = Conversation()
+    conversation.use("t1", "Read", {}, message="m-1", usage=conversation.entries[-1]["message"]["usage"])
+    conversation.result("t1", "text")
+    conversation.request(output=70)
+    (used,) = conversation.digest(tmp_path)["used"]
+    assert used == {
+        "model": "claude-opus-4-6", "prompt": 0, "requests": 2, "plain": 0, "read": BASE + 2_000, "write_5m": 0,
+        "write_1h": BASE + 4_000, "output": 120,
+    }  # fmt: skip
+    paid = usd_of(used, MODELS)
+    assert paid is not None
+    assert sum(paid.values()) == pytest.approx((22_000 * 0.1 + 24_000 * 2) * 5e-6 + 120 * 25e-6)
+
+
+def test_a_transcript_is_read_again_only_when_it_has_changed(place: Path):
+    conversation = Conversation()
+    path = Path(conversation.write(place / "one.jsonl"))
+    found, read = asked(place)
+    assert [digest["session"] for digest in found] == ["one"]
+    assert read == path.stat().st_size
+    assert asked(place) == (found, 0)
+    conversation.request()
+    conversation.write(place / "one.jsonl")
+    again, read = asked(place)
+    assert read == path.stat().st_size
+    assert again[0]["used"][0]["requests"] == 2
+
+
+def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
+    path = Path(Conversation().write(place / "one.jsonl"))
+    found, _ = asked(place)
+    path.unlink()
+    assert asked(place) == (found, 0)
+    assert asked(place, since=ENDED + 10_000)[0] == []
+
+
+def test_subagents_have_conversations_of_their_own(place: Path):
+    Conversation().write(place / "one.jsonl")
+    (place / "one" / "subagents").mkdir(parents=True)
+    agent = Conversation("claude-opus-5")
+    for entry in agent.entries:
+        entry["isSidechain"] = True
+    agent.write(place / "one" / "subagents" / "agent-a.jsonl")
+    assert sorted(digest["session"] for digest in asked(place)[0]) == ["one", "one/agent-a"]
+
+
+def test_a_store_that_is_spoilt_is_made_again_from_the_transcripts(place: Path):
+    Conversation().write(place / "one.jsonl")
+    found, _ = asked(place)
+    store = place.parents[2] / "home" / digests.FILE
+    store.write_bytes(b"no database" * 100)
+    assert asked(place)[0] == found
+
+
+def test_lines_that_are_none_are_passed_over(tmp_path: Path):
+    conversation = Conversation()
+    path = Path(conversation.write(tmp_path / "one.jsonl"))
+    lines = [
+        b"\xff\xfe",
+        b"[]",
+        b'{"type":"assistant","uuid":"u9"}',
+        b'{"type":"user","uuid":7,"message":[]}',
+        b'{"uuid":"x","type":"user"}',
+        b"{",
+    ]
+    path.write_bytes(b"\n".join(lines) + b"\n" + path.read_bytes() + b"\n".join(lines))
+    digest = digests.digest_of(str(path), path.stat().st_size)
+    assert digest["used"] == conversation.digest(tmp_path)["used"]
+
+
+def test_lines_without_blanks_as_the_client_writes_them_tell_the_same(tmp_path: Path):
+    conversation = Conversation()
+    conversation.bash("t1", "ls", "a.py")
+    conversation.prompt("and?", parent=conversation.entries[0]["uuid"])
+    conversation.request(reads=BASE - 5_000)
+    loose = conversation.digest(tmp_path)
+    path = tmp_path / "tight.jsonl"
+    path.write_text("".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in conversation.entries))
+    tight = digests.digest_of(str(path), path.stat().st_size)
+    assert tight["losses"] == loose["losses"]
+    assert [loss["cause"] for loss in tight["losses"]] == ["rewind"]
+
+
+def test_losses_are_summed_by_cause_and_one_without_a_price_says_so(tmp_path: Path):
+    priced, unpriced = Conversation(), Conversation("claude-nobody-1")
+    for conversation in (priced, unpriced):
+        conversation.wait(4_000)
+        conversation.request(reads=0)
+    found = misses([priced.digest(tmp_path), unpriced.digest(tmp_path)], MODELS)
+    (loss,) = priced.digest(tmp_path)["losses"]
+    assert loss_usd(loss, MODELS) == pytest.approx(22_000 * 1.9 * 5e-6)
+    (row,) = found["causes"]
+    assert (row["cause"], row["times"], row["tokens"], row["unpriced"]) == ("pause", 2, 44_000, 1)
+    assert row["usd"] == found["lost"]["usd"] == pytest.approx(22_000 * 1.9 * 5e-6)
+    assert (found["sessions"], found["requests"], found["unpriced"]) == (2, 4, 2)
