@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from hooks.utils import archive  # noqa: E402  the benchmark runs from anywhere
-from hooks.utils.archive import deleting, index, searching  # noqa: E402
+from hooks.utils.archive import deletion, index, searching  # noqa: E402
 from hooks.utils.policy.masking import mask  # noqa: E402
 
 BOUND_MS, BOUND_SHARE = 20.0, 0.30
@@ -110,7 +110,7 @@ def asked(db: object, runs: int) -> list[dict]:
 def measure(path: Path, count: int, runs: int) -> dict:
     fill(path, count)
     db = archive.open_archive(str(path))
-    deleting.compact(db)
+    deletion.compact(db)
     without = path.stat().st_size
     began = time.perf_counter()
     index.work_off(db)
@@ -118,7 +118,7 @@ def measure(path: Path, count: int, runs: int) -> dict:
     grown = path.stat().st_size
     rows = asked(db, runs)
     began = time.perf_counter()
-    deleting.compact(db)
+    deletion.compact(db)
     compacted_s = time.perf_counter() - began
     original = archive.stats(db)["original_bytes"]
     db.close()

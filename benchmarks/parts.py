@@ -29,8 +29,7 @@ import held_out
 from lab import fitting
 
 from hooks.utils.policy import outline
-from hooks.utils.policy.door.numbered import listed
-from hooks.utils.policy.door.once import REMINDER
+from hooks.utils.policy.door.once import REMINDER, listed
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab import sessions

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.archive import index
-from hooks.utils.archive.deleting import delete_records
+from hooks.utils.archive.deletion import delete_records
 from hooks.utils.archive.searching import search
 from hooks.utils.io.sqlite_file import Transaction
 from tests.archive.written import CHAIN, fill
@@ -49,7 +49,7 @@ def test_what_is_deleted_between_reading_and_indexing_does_not_enter_the_index(t
         (gone,) = db.execute("SELECT id FROM thought_records ORDER BY seq LIMIT 1").fetchone()
         delete_records(db, [gone])
         with Transaction(db):
-            index.begin_anew(db)  # which queues the stub, too
+            index.begin_again(db)  # which queues the stub, too
         with Transaction(db):
             assert index.is_ready(db)
             for seq, has_content, words in batch:
@@ -61,17 +61,17 @@ def test_an_index_that_is_begun_anew_while_one_searches_is_searched_as_it_was(tm
     path = str(tmp_path / "archive.sqlite")
     tried: list[str] = []
 
-    def begin_anew(statement: str) -> None:
+    def begin_again(statement: str) -> None:
         if "words MATCH" in statement and not tried:
             tried.append(statement)
             with closing(archive.open_archive(path, busy_s=0.0)) as other, suppress(sqlite3.OperationalError), Transaction(other):
-                index.begin_anew(other)
+                index.begin_again(other)
 
     with closing(archive.open_archive(path)) as db:
         fill(db, 9)
         index.work_off(db)
         there = [each.record.id for each in search(db, "value", str)]
-        db.set_trace_callback(begin_anew)
+        db.set_trace_callback(begin_again)
         found = [each.record.id for each in search(db, "value", str)]
         db.set_trace_callback(None)
     assert tried

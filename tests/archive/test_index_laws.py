@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from hooks.utils import archive
 from hooks.utils.archive import Chain, NewRecord, add_records, archive_record, index
-from hooks.utils.archive.deleting import delete_records
+from hooks.utils.archive.deletion import delete_records
 from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, place_folders, release_hold
-from hooks.utils.archive.putting_back import Returning, put_back
+from hooks.utils.archive.readmission import Returning, put_back
 from hooks.utils.archive.terms import terms_of
 from tests.archive.searched import NOW, found, retrieve, said, with_all_queued
 

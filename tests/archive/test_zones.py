@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -12,15 +13,19 @@ from hooks.utils.archive import (
     RETENTION_ZONES,
     WARM_MAX_POSITION,
     ArchiveRecordInput,
+    Chain,
     RecordNotFound,
     RetentionIntegrityError,
     RetentionZone,
     RetrieveRecordInput,
+    add_records,
+    archive_chain,
     archive_record,
     compute_zone,
     get_record_position,
     hash_content,
     retrieve_record,
+    stats,
 )
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 
@@ -280,3 +285,87 @@ def test_archiving_is_part_of_a_transaction_that_the_caller_has_begun(opened: sq
     assert archive_record(opened, ids[0], hot_max=1, warm_max=1)["changed"]
     opened.execute("ROLLBACK")
     assert retrieve_record(opened, ids[0])["content_available"]
+
+
+# --- whole chains ---------------------------------------------------------------------------------------------------------------------
+
+
+def _zones(db: sqlite3.Connection, ids: list[str]) -> list[str]:
+    return [row(db, id)["zone"] for id in ids]
+
+
+def test_a_chain_archived_at_once_is_as_if_record_by_record(db: sqlite3.Connection) -> None:
+    ids = fill(db, 7)
+    other = fill(db, 7, Chain("session-2", "session-2"))
+    counts = archive_chain(db, "session-1", **SMALL)
+    assert counts == {"hot_to_warm": 2, "hot_to_cold": 3, "warm_to_cold": 0, "kept_warm": 0, "damaged": 0}
+    assert _zones(db, ids) == ["cold"] * 3 + ["warm"] * 2 + ["hot"] * 2
+    assert _zones(db, other) == [None] * 7, "other chains are not touched"
+    for id in other:
+        archive_record(db, id, **SMALL)
+    assert _zones(db, other) == _zones(db, ids)
+
+
+def test_a_chain_archived_again_changes_nothing(db: sqlite3.Connection) -> None:
+    ids = fill(db, 7)
+    archive_chain(db, "session-1", **SMALL)
+    before = [row(db, id) for id in ids]
+    assert set(archive_chain(db, "session-1", **SMALL).values()) == {0}
+    assert set(archive_chain(db, "session-1").values()) == {0}
+    assert set(archive_chain(db, "nobody").values()) == {0}
+    assert [row(db, id) for id in ids] == before
+
+
+def test_what_may_not_go_cold_stays_warm_until_it_may(db: sqlite3.Connection) -> None:
+    ids = fill(db, 6)
+    asked: list[str] = []
+
+    def may_go_cold(record: archive.Record) -> bool:
+        asked.append(record.id)
+        return record.label == "Read src/0.py"
+
+    counts = archive_chain(db, "session-1", may_go_cold, **SMALL)
+    assert (counts["hot_to_cold"], counts["kept_warm"], counts["hot_to_warm"]) == (1, 1, 3)
+    assert asked == ids[:2]
+    assert _zones(db, ids) == ["cold", "warm", "warm", "warm", "hot", "hot"]
+    assert archive_chain(db, "session-1", **SMALL)["warm_to_cold"] == 1
+
+
+def test_a_source_may_be_noted_while_a_record_is_judged(opened: sqlite3.Connection) -> None:
+    fill(opened, 6)
+    archive_chain(opened, "session-1", lambda record: archive.set_source(opened, record.id, {"path": "/a"}), **SMALL)
+    assert [record.source for record in archive.find_records(opened)] == [None] * 4 + [{"path": "/a"}] * 2
+
+
+def test_a_damaged_record_stays_and_stops_no_other(db: sqlite3.Connection) -> None:
+    ids = fill(db, 6)
+    tamper(db, ids[0], "content", '"other"')
+    counts = archive_chain(db, "session-1", **SMALL)
+    assert (counts["damaged"], counts["hot_to_cold"], counts["hot_to_warm"]) == (1, 1, 2)
+    assert (row(db, ids[0])["zone"], row(db, ids[0])["content"]) == (None, '"other"')
+
+
+def test_stats_count_by_zone_and_size(opened: sqlite3.Connection) -> None:
+    nothing = stats(opened)
+    assert (nothing["records"], nothing["oldest"], nothing["stored_bytes"]) == (0, None, 0)
+    ids = fill(opened, 5, at=100.0)
+    add_records(opened, Chain("session-2", "session-2"), [new(1)], clear_at=200.0)
+    archive_chain(opened, "session-1", **SMALL)
+    found = stats(opened)
+    warm = sum(len(row(opened, id)["content_compressed"]) for id in ids[1:3])
+    assert found["zones"] == {"hot": 3, "warm": 2, "cold": 1}
+    assert found["original_bytes"] == sum(len(content(number)) for number in (0, 1, 2, 3, 4, 1))
+    assert found["stored_bytes"] == warm + sum(len(content(number)) for number in (3, 4, 1))
+    assert (found["records"], found["chains"], found["clears"]) == (6, 2, 1)
+    assert (found["oldest"], found["newest"]) == ("1970-01-01T00:01:40.000Z", "1970-01-01T00:03:20.000Z")
+    file = Path(opened.execute("PRAGMA database_list").fetchone()[2])
+    assert found["file_bytes"] == file.stat().st_size
+
+
+@pytest.mark.parametrize("boundaries", [{"hot_max": 0}, {"hot_max": 5, "warm_max": 4}])
+def test_boundaries_that_do_not_rise_move_nothing(db: sqlite3.Connection, boundaries: dict) -> None:
+    ids = fill(db, 6)
+    for act in (lambda: archive_chain(db, "session-1", **boundaries), lambda: archive_record(db, ids[0], **boundaries)):
+        with pytest.raises(ValueError, match=r"whole numbers|behind"):
+            act()
+    assert _zones(db, ids) == [None] * 6

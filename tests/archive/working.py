@@ -6,7 +6,7 @@ import sqlite3
 
 from hooks.utils import archive
 from hooks.utils.archive import index
-from hooks.utils.archive.deleting import compact, delete_records
+from hooks.utils.archive.deletion import compact, delete_records
 from hooks.utils.archive.searching import search
 
 BUSY_S = 300.0

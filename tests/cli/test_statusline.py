@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.ruleset import THRESHOLDS
-from popkit_retention.cli import settings_text, statusline
+from popkit_retention.cli import settings_text, statusline_command
 from popkit_retention.cli.statusline_install import COMMAND, VALUE
 from tests.cli.played import ROOT, SESSION, Played
 from tests.patience import HANG_S
@@ -55,14 +55,14 @@ LINES = [
 
 @pytest.mark.parametrize(("facts", "expected"), LINES)
 def test_the_line_says_what_is_known(facts: dict, expected: str) -> None:
-    assert statusline.line(facts, THRESHOLDS, coloured=False) == expected
+    assert statusline_command.line(facts, THRESHOLDS, coloured=False) == expected
 
 
 @pytest.mark.parametrize(("ratio", "colour"), [(0.79, ""), (0.80, "33"), (0.89, "33"), (0.90, "31"), (1.2, "31")])
 def test_the_context_is_yellow_from_warning_and_red_from_critical_on(ratio: float, colour: str) -> None:
-    plain = statusline.line({"ratio": ratio}, THRESHOLDS, coloured=False)
+    plain = statusline_command.line({"ratio": ratio}, THRESHOLDS, coloured=False)
     expected = f"\033[{colour}m{plain}\033[0m" if colour else plain
-    assert statusline.line({"ratio": ratio}, THRESHOLDS, coloured=True) == expected
+    assert statusline_command.line({"ratio": ratio}, THRESHOLDS, coloured=True) == expected
 
 
 def test_until_a_clear_is_planned_it_tells_what_has_expired_and_the_time_the_cache_has_left(worked: Played) -> None:
@@ -81,7 +81,7 @@ def test_it_agrees_with_the_panel(worked: Played) -> None:
     for later_s, reclaimable in ((0, now), (301, cold)):
         worked.now += later_s
         shown = worked.popkit("statusline", stdin=worked.status()).stdout
-        assert statusline.line({"ratio": 0.5, "now": reclaimable, "cold": cold}, THRESHOLDS, coloured=False) in shown
+        assert statusline_command.line({"ratio": 0.5, "now": reclaimable, "cold": cold}, THRESHOLDS, coloured=False) in shown
 
 
 def test_after_another_call_the_plan_no_longer_holds(worked: Played) -> None:

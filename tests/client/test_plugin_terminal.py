@@ -59,11 +59,11 @@ def opened(
 def window(opened: Window) -> Window:
     """With a session that has just begun."""
     opened.terminal.wait_idle()
-    begin_anew(opened.terminal)
+    begin_again(opened.terminal)
     return opened
 
 
-def begin_anew(terminal: ClientTerminal) -> None:
+def begin_again(terminal: ClientTerminal) -> None:
     terminal.send("/clear")
     terminal.wait(lambda text: "looked at it" not in text and "searched it" not in text)
     terminal.wait_idle()
@@ -146,7 +146,7 @@ def test_clear_begins_a_new_session_and_what_is_current_in_the_old_one_stays_so(
     tracked, terminal = window.tracked, window.terminal
     look(terminal)
     first = tracked.session_id()
-    begin_anew(terminal)
+    begin_again(terminal)
     terminal.turn("go [[SCRIPT:search]]", "searched it")
     assert tracked.live_labels(first) == LOOKED
     second = tracked.session_id()

@@ -10,7 +10,7 @@ import pytest
 from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.native import Native
-from hooks.utils.helper.views import Asked, Views
+from hooks.utils.helper.pane import Pane, PaneRequest
 from hooks.utils.operations import context
 from hooks.utils.policy.figures import of
 from hooks.utils.state import journal, session, store
@@ -36,8 +36,8 @@ class Drawn:
         return context.answer(words, self.shop.site(), self.path, self.shop.at)
 
     def view(self, page: str) -> dict:
-        views = Views(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions())
-        return views.view(self.shop.site(), Asked(page, "", 110, 40, False), self.shop.at)
+        pane = Pane(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions())
+        return pane.view(self.shop.site(), PaneRequest(page, "", 110, 40, False), self.shop.at)
 
     def pane(self, page: str) -> list[str]:
         shown = self.view(page)["pane"]

@@ -12,13 +12,13 @@ SERVICES = ROOT / "power-mode/popkit_retention"
 ARCHIVE = ROOT / "hooks/utils/archive"
 TEXT = (ROOT / "docs" / "governance.md").read_text(encoding="utf-8")
 # Of the archive's modules and the command line's, those that are there for governance.
-OURS = ("holds.py", "marks.py", "deleting.py", "putting_back.py", "index.py", "terms.py", "searching.py")
+OURS = ("holds.py", "marks.py", "deletion.py", "readmission.py", "index.py", "terms.py", "searching.py")
 MAPPED = [
     *(SERVICES / "governance").rglob("*.py"),
     *(SERVICES / "mcp").rglob("*.py"),
     *(SERVICES / "cli").glob("retention_*.py"),
     *(SERVICES / "cli").glob("mcp_*.py"),
-    *(SERVICES / "cli").glob("archive_search.py"),
+    *(SERVICES / "cli").glob("archive_command.py"),
     *(ARCHIVE / name for name in OURS),
     ROOT / "hooks/utils/io/durable.py",
 ]

@@ -8,7 +8,7 @@ import pytest
 
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.native import Native
-from hooks.utils.helper.views import Asked, Views
+from hooks.utils.helper.pane import Pane, PaneRequest
 from hooks.utils.reclaim import outlook
 from tests.views.test_clear_answers import COLD_S, Asking
 from tests.views.test_clear_auto_answers import wandered
@@ -25,8 +25,8 @@ def _band(asking: Asking, window: int) -> tuple[str, str]:
     written = asking.written
     site = written.site(asking.home)
     site.remember(window_tokens=window)
-    views = Views(str(written.path), Native({"POPKIT_HOME": str(asking.home)}, str(asking.home)), Compactions())
-    band = views.view(site, Asked("now", "", 110, 40, False), written.now)["band"]
+    pane = Pane(str(written.path), Native({"POPKIT_HOME": str(asking.home)}, str(asking.home)), Compactions())
+    band = pane.view(site, PaneRequest("now", "", 110, 40, False), written.now)["band"]
     return outlook.look(site, str(written.path), written.now).verdict["kind"], band["text"] if band else ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hooks.utils import text
-from hooks.utils.helper import pages
+from hooks.utils.helper import pane
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, store
 from hooks.utils.views import report
@@ -30,7 +30,7 @@ def _drawn(shown: dict[str, Any]) -> list[str]:
 def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "") -> dict[str, Any]:
     site = asking.written.site(asking.home)
     found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
-    return pages.page(name, found, chosen, text.width_of(columns, text.NARROWEST_PANE), rows)
+    return pane.page(name, found, chosen, text.width_of(columns, text.NARROWEST_PANE), rows)
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from popkit_retention.mcp import protocol, rpc
+from popkit_retention.mcp import dialects, rpc
 from popkit_retention.mcp.server import Server
 from tests.patience import until
 
 from .talking import NEWEST, STATELESS, Session, enveloped, hello, notice, request, tool_call
 
-VERSIONS = {**{version: version for version in protocol.HANDSHAKES}, "2026-07-28": NEWEST, "1999-01-01": NEWEST, "": NEWEST}
+VERSIONS = {**{version: version for version in dialects.HANDSHAKES}, "2026-07-28": NEWEST, "1999-01-01": NEWEST, "": NEWEST}
 
 
 @pytest.mark.parametrize(("asked", "given"), VERSIONS.items())
@@ -109,7 +109,7 @@ def test_a_request_of_the_stateless_revision_needs_no_handshake() -> None:
 
 def test_a_request_of_an_unknown_revision_is_told_which_there_are() -> None:
     error = Session(version=None).answer(enveloped(request("server/discover"), "2031-01-01"))["error"]
-    assert error["code"] == protocol.UNSUPPORTED_VERSION
+    assert error["code"] == dialects.UNSUPPORTED_VERSION
     assert error["data"] == {"supported": [STATELESS], "requested": "2031-01-01"}
 
 

@@ -721,8 +721,8 @@ MUTANTS = [
     Mutant(
         "no key stays in an outline",
         "outline.py",
-        "bare, told = secret_shapes.without(text), []",
-        "bare, told = text, []",
+        "bare, lines = secret_shapes.without(text), []",
+        "bare, lines = text, []",
         "test_outline.py",
     ),
     Mutant(

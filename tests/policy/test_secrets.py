@@ -22,7 +22,7 @@ except ImportError:  # before Python 3.11
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.masking import MASK, NAMES, dialogue, mask, named, programs, words
+from hooks.utils.policy.masking import MASK, NAMES, mask, named, programs, words
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
 from tests.policy.test_masking import PIECES
@@ -137,7 +137,7 @@ def _line_of(phrase: str, name: str) -> str:
 def test_no_name_is_looked_for_in_every_text_that_the_tables_do_not_know():
     named = [names for names, _ in programs.OPTIONS] + [phrase.partition(" ")[0] for phrase in programs.PHRASES]
     pieces = {name.lower().replace(".", ":").partition(":")[0] for names in named for name in names.replace("|", " ").split()}
-    assert set(NAMES.split()) <= pieces | programs.RECEIVERS | set(dialogue.MARKS), (
+    assert set(NAMES.split()) <= pieces | programs.RECEIVERS | set(words.DIALOGUES), (
         "that each is there which is needed, the tests of the tables say"
     )
 

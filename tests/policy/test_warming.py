@@ -143,7 +143,7 @@ def test_no_limit_is_ever_passed(sent: int, allowed: int, usd: float, spent: flo
 
 
 def test_a_request_that_read_much_less_than_the_prompt_has_missed_the_cache():
-    assert [warming.missed(read, 100_000) for read in (0, 20_000, 79_000, 81_000, 100_000)] == [True, True, True, False, False]
+    assert [warming.is_miss(read, 100_000) for read in (0, 20_000, 79_000, 81_000, 100_000)] == [True, True, True, False, False]
 
 
 def test_what_a_request_has_cost_is_reckoned_from_its_usage():

@@ -99,7 +99,7 @@ def test_a_picture_of_a_message_that_does_not_stand_any_more_is_not_spoken_of(to
     told.shown(IMAGE)
     told.prompt("go on")
     found = found_in(told, tmp_path, told.rows()[1:])
-    assert (found.said, found.lost, found.contents) == ({}, set(), {})
+    assert (found.beside, found.lost, found.contents) == ({}, set(), {})
 
 
 # --- what a result showed ---------------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_a_result_that_is_more_than_text_is_one_that_its_text_would_lose_and_its
     found = found_in(told, tmp_path, rows)
     assert found.lost == {"t1"}
     assert json.loads(found.contents["t1"]) == content
-    assert found.said == {}
+    assert found.beside == {}
 
 
 def test_a_result_of_several_texts_loses_nothing_but_its_whole_content_is_known(told, tmp_path):
@@ -143,14 +143,14 @@ def test_a_text_that_speaks_of_pictures_is_none(told, tmp_path, text):
     told.prompt(text)
     told.bash("t1", "cat a.json", text)
     found = found_in(told, tmp_path)
-    assert (found.said, found.lost) == ({}, set())
+    assert (found.beside, found.lost) == ({}, set())
     assert [each.text for each in carried(told, tmp_path) if each.text] == [text]
 
 
 def test_a_picture_is_found_however_the_line_is_spaced(told, tmp_path):
     told.shown(IMAGE)
     Lines.write(told, tmp_path / "t.jsonl")
-    assert pictures(str(tmp_path / "t.jsonl"), told.rows()).said == {"u1": ["image"]}
+    assert pictures(str(tmp_path / "t.jsonl"), told.rows()).beside == {"u1": ["image"]}
 
 
 # --- commands of ours ---------------------------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def test_lines_that_are_none_of_the_hosts_are_passed_over(tmp_path, line: bytes)
     path = tmp_path / "t.jsonl"
     path.write_bytes(line)
     found = pictures(str(path), [{"role": "user", "text": "", "handle": "u1"}])
-    assert (found.said, found.lost) == ({}, set())
+    assert (found.beside, found.lost) == ({}, set())
 
 
 @pytest.mark.parametrize(

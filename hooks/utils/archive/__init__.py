@@ -1,13 +1,12 @@
-"""The archive: contents that left the context, in a SQLite file, chained per context and kept by zone.
+"""Archive the contents that left the context, in a SQLite file, chained per context and kept by zone.
 
 Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
 
 from ..io.hash_chain import FIRST_PREV_HASH
-from .arriving import leave
-from .chains import Chain, chain
-from .clears import Clear, clears_of, clears_of_records, mark_undone
+from .chains import Chain, Clear, chain, clears_of, clears_of_records, mark_undone
 from .content import RetentionIntegrityError, compress_content, decompress_content, gunzip_content, gzip_content, hash_content
+from .deletion import Pruned, prunable, prune, pruned_of
 from .display import text_of, value_of
 from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
 from .records import (
@@ -24,7 +23,7 @@ from .records import (
     set_source,
 )
 from .sources import is_kept, recover, source_of
-from .upkeep import Pruned, archive_chain, due_cold, prunable, prune, pruned_of, stats, zone_sizes
+from .spill import leave
 from .verification import Broken, Verified, verify
 from .zones import (
     HOT_MAX_POSITION,
@@ -34,10 +33,14 @@ from .zones import (
     RecordNotFound,
     RetentionZone,
     RetrieveRecordInput,
+    archive_chain,
     archive_record,
     compute_zone,
+    due_cold,
     get_record_position,
     retrieve_record,
+    stats,
+    zone_sizes,
 )
 
 __all__ = [

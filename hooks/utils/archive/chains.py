@@ -1,12 +1,16 @@
-"""Chains: the records of one context, each bound to the one before by its hash."""
+"""Write and read chains, the records of one context, each bound to the one before by its hash; and clears: which of them left the context
+together.
+"""
 
 from __future__ import annotations
 
 from ..io.hash_chain import FIRST_PREV_HASH
+from ..io.sqlite_file import Transaction
 from .content import as_text, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from sqlite3 import Connection
 
 # What is written once and never changed: what the hash of a record is made of, beside the hash before it.
@@ -24,6 +28,7 @@ UPDATE chains SET transcript = ?, project = CASE WHEN ? = '' OR (
   )
 ) THEN project ELSE ? END WHERE task_id = ?
 """
+_SELECT = "SELECT id, task_id, at, undone_at, (SELECT count(*) FROM cleared WHERE clear_id = clears.id) FROM clears "
 
 
 class Chain:
@@ -40,7 +45,7 @@ class Chain:
 
 
 def chain(db: Connection, task_id: str) -> Chain | None:
-    """A chain by its task_id."""
+    """Return a chain by its task_id."""
     row = db.execute(
         "SELECT task_id, session_id, agent_id, project, transcript FROM chains WHERE task_id = ?", (plain(task_id),)
     ).fetchone()
@@ -48,11 +53,43 @@ def chain(db: Connection, task_id: str) -> Chain | None:
 
 
 def begin(db: Connection, chain: Chain) -> tuple[int, str]:
-    """Sees to it that the archive knows a chain, and where its folder and its transcript are now. Returns its length and the hash at its
-    end."""
+    """Make a chain known to the archive, with where its folder and its transcript are now. Return its length and the hash at its end."""
     db.execute(
         "INSERT OR IGNORE INTO chains (task_id, session_id, agent_id, project, transcript, head) VALUES (?, ?, ?, ?, ?, ?)",
         (chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript, FIRST_PREV_HASH),
     )
     db.execute(_MOVE, (chain.transcript, chain.project, chain.project, chain.task_id))
     return db.execute("SELECT length, head FROM chains WHERE task_id = ?", (chain.task_id,)).fetchone()
+
+
+class Clear:
+    """One clear of a chain. Times in seconds; `undone_at` is None for one that stands; `records` is how many it took."""
+
+    __slots__ = ("at", "id", "records", "task_id", "undone_at")
+
+    def __init__(self, id: int, task_id: str, at: float, undone_at: float | None, records: int):
+        self.id = id
+        self.task_id = task_id
+        self.at = at
+        self.undone_at = undone_at
+        self.records = records
+
+
+def clears_of(db: Connection, task_id: str) -> list[Clear]:
+    """Return the clears of a chain, newest first."""
+    rows = db.execute(_SELECT + "WHERE task_id = ? ORDER BY id DESC", (plain(task_id),)).fetchall()
+    return [Clear(*row) for row in rows]
+
+
+def clears_of_records(db: Connection, ids: Iterable[str]) -> list[Clear]:
+    """Return the clears, of any chain, that took one of these records, newest first."""
+    asked = "SELECT clear_id FROM cleared WHERE record_id = ?"
+    clear_ids = {clear_id for id in ids for (clear_id,) in db.execute(asked, (plain(id),)).fetchall()}
+    return [Clear(*db.execute(_SELECT + "WHERE id = ?", (clear_id,)).fetchone()) for clear_id in sorted(clear_ids, reverse=True)]
+
+
+def mark_undone(db: Connection, clear_id: int | None, at: float) -> bool:
+    """Note that a clear was undone; return False for one that is unknown or undone already."""
+    with Transaction(db):
+        done = db.execute("UPDATE clears SET undone_at = ? WHERE id = ? AND undone_at IS NULL", (at, clear_id))
+        return done.rowcount == 1

@@ -1,7 +1,7 @@
-"""Contents as the archive keeps them: text to bytes and back, hashed and compressed; names and times. Pure.
+"""Turn contents into what the archive keeps: text to bytes and back, hashed and compressed; names and times. Pure.
 
-Contents are JSON texts out of transcripts. They may hold lone surrogates, which SQLite cannot bind as text: contents go in and come
-out as bytes, and names are written with escapes.
+Contents are JSON texts out of transcripts. They may hold lone surrogates, which SQLite cannot bind as text: contents go in and come out as
+bytes, and names are written with escapes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def to_bytes(content: str) -> bytes:
 
 
 def to_text(data: bytes) -> str:
-    """The text of such bytes; RetentionIntegrityError for bytes that are no text."""
+    """Return the text of such bytes; RetentionIntegrityError for bytes that are no text."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -42,29 +42,29 @@ def to_text(data: bytes) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A text out of a column; of what somebody else has put there, as Python writes it."""
+    """Return a text out of a column; of what somebody else has put there, as Python writes it."""
     return value if isinstance(value, str) else str(value)
 
 
 def as_count(value: Any) -> int:
-    """A number out of a column; 0 for anything else."""
+    """Return a number out of a column; 0 for anything else."""
     return value if isinstance(value, int) else 0
 
 
 def plain(name: str) -> str:
-    """A name, label or id as SQLite can bind and compare it: a NUL or a lone surrogate as its escape."""
+    """Return a name, label or id as SQLite can bind and compare it: a NUL or a lone surrogate as its escape."""
     if "\0" in name:
         name = name.replace("\0", "\\x00")
     return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def subjects_of(text: Any) -> list[str]:
-    """The subjects of a record, from the column that holds them; those that somebody has spoilt are left out."""
+    """Return the subjects of a record, from the column that holds them; corrupt ones are left out."""
     return [subject for subject in read_json(text, list) or [] if isinstance(subject, str)]
 
 
 def read_json(text: Any, kind: type[T]) -> T | None:
-    """The value of a JSON text if it is of this kind, else None: a verification tells what somebody may have made of it, a list of
+    """Return the value of a JSON text if it is of this kind, else None: a verification tells what somebody may have made of it, a list of
     records goes on."""
     import json
 
@@ -76,13 +76,13 @@ def read_json(text: Any, kind: type[T]) -> T | None:
 
 
 def names_of(subjects: Iterable[str]) -> set[str]:
-    """What a record is looked up by: the last segment of each path, and a command line as a whole."""
+    """Return the names by which a record is looked up: the last segment of each path, and a command line as a whole."""
     last = {subject.replace("\\", "/").rpartition("/")[2][:LONGEST_NAME] for subject in subjects}
     return last.union(subject[:LONGEST_NAME] for subject in subjects if " " in subject)
 
 
 def stamp(seconds: float) -> str:
-    """A time in UTC as the archive writes it; such texts sort as the times do."""
+    """Return a time in UTC as the archive writes it; such texts sort as the times do."""
     milliseconds = round(seconds * 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds // 1000)) + f".{milliseconds % 1000:03d}Z"
 
@@ -103,13 +103,13 @@ class Row:
 
 
 def hash_content(content: str) -> str:
-    """SHA-256 of a content's UTF-8 bytes, as 64 lower-case hex digits."""
+    """Return the SHA-256 of a content's UTF-8 bytes, as 64 lower-case hex digits."""
     return sha256(to_bytes(content)).hexdigest()
 
 
 def compress_content(content: str, most: int = LARGEST) -> bytes:
-    """The content gzipped, the same bytes for the same content; its UTF-8 bytes where gzip does not make them fewer, or where there are
-    more than `most`, to which it would not be opened again."""
+    """Return the content gzipped, the same bytes for the same content; its UTF-8 bytes where gzip does not make them fewer, or where there
+    are more than `most`, to which it would not be opened again."""
     data = to_bytes(content)
     if len(data) > most:
         return data
@@ -119,7 +119,7 @@ def compress_content(content: str, most: int = LARGEST) -> bytes:
 
 
 def decompress_content(data: bytes, most: int = LARGEST) -> str:
-    """What `compress_content` was given; RetentionIntegrityError for anything that it did not make, and for what grows to more than
+    """Return what `compress_content` was given; RetentionIntegrityError for anything that it did not make, and for what grows to more than
     `most` bytes: a small file that somebody has made must not fill the memory."""
     if not isinstance(data, bytes):
         raise RetentionIntegrityError("a compressed content is bytes, not " + type(data).__name__)

@@ -1,4 +1,4 @@
-"""Archived contents as a person reads them. Pure."""
+"""Show archived contents as a person reads them. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ except ImportError:
 
 
 def value_of(content: str) -> object:
-    """What a content (its JSON text) says: a text, or a list of blocks. The content itself where it is no JSON."""
+    """Return what a content (its JSON text) says: a text, or a list of blocks; the content itself where it is no JSON."""
     try:
         return _text(content) if content.startswith('"') else _json_value(content)
     except ValueError:
@@ -32,7 +32,7 @@ def _json_value(content: str) -> object:
 
 
 def text_of(content: str) -> str:
-    """The text that the model saw: blocks below each other, an image as a note."""
+    """Return the text that the model saw: blocks below each other, an image as a note."""
     value = value_of(content)
     if isinstance(value, str):
         return value
@@ -54,7 +54,7 @@ def _block(block: object) -> str:
 
 
 def _calls(message: dict[str, Any]) -> str:
-    """A message of calls that were archived whole (policy/stubs.py): what it says, its calls, their results."""
+    """Return a message of calls that were archived whole (policy/stubs.py): what it says, its calls, their results."""
     parts = [message.get("text")]
     for name, what in (("toolUses", _call), ("toolResults", _block)):
         values = message.get(name)

@@ -1,8 +1,8 @@
-"""Holds: what must stay, whatever its age and whoever wants it gone. A held record never goes cold and is never deleted.
+"""Hold what must stay, whatever its age and whoever wants it gone. A held record never goes cold and is never deleted.
 
-A hold is about a record (`item`, by its handle), all records of a session, or all of a project (by its key). The archive knows the folder
-that a context worked in; which project a folder belongs to it is told (`place_folders`). While a project is held, a folder that nobody has
-placed yet counts as held too.
+A hold is on a record (`item`, by its handle), all records of a session, or all of a project (by its key). The archive knows the folder that
+a context worked in; `place_folders` gives it the project of each folder. While a project is held, a folder that is not placed yet counts as
+held too.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Held:
         self.chains = chains
 
     def keeps(self, id: str, task_id: str) -> bool:
-        """Whether a record of a chain has to stay."""
+        """Return whether a record of a chain has to stay."""
         return id in self.items or task_id in self.chains
 
 
@@ -79,12 +79,12 @@ NOTHING = Held(frozenset(), frozenset())
 
 
 def holds(db: Connection) -> list[Hold]:
-    """All holds that ever were, oldest first."""
+    """Return all holds that ever were, oldest first."""
     return [Hold(*row) for row in db.execute(f"SELECT {', '.join(_FIELDS)} FROM holds ORDER BY created_at, id").fetchall()]  # noqa: S608
 
 
 def add_hold(db: Connection, hold: Hold) -> None:
-    """Keeps a hold; one of the same id is left as it is. ValueError for a scope that there is not, or a target that names nothing."""
+    """Keep a hold; one of the same id is left as it is. ValueError for a scope that there is not, or a target that names nothing."""
     if hold.scope not in SCOPES or not hold.target:
         raise ValueError(f"a hold is about an {', '.join(SCOPES)}, and names one")
     values = [plain(value) if isinstance(value, str) else value for value in (getattr(hold, name) for name in _FIELDS)]
@@ -93,13 +93,13 @@ def add_hold(db: Connection, hold: Hold) -> None:
 
 
 def release_hold(db: Connection, id: str, at: float) -> bool:
-    """Ends a hold at a time (seconds); whether it was in force."""
+    """End a hold at a time (seconds); whether it was in force."""
     with Transaction(db):
         return db.execute(f"UPDATE holds SET released_at = ? WHERE id = ? AND {_IN_FORCE}", (at, plain(id), at)).rowcount == 1  # noqa: S608
 
 
 def held(db: Connection, now: float | None = None) -> Held:
-    """What is held at `now` (seconds; by default the clock's). Whoever deletes asks within the transaction in which it does."""
+    """Return what is held at `now` (seconds; by default the clock's). A deletion asks within its own transaction."""
     now = time.time() if now is None else now
     scopes = {scope for (scope,) in db.execute(f"SELECT DISTINCT scope FROM holds WHERE {_IN_FORCE}", (now,))}  # noqa: S608
     if not scopes:
@@ -112,28 +112,28 @@ def held(db: Connection, now: float | None = None) -> Held:
 
 
 def place_folders(db: Connection, key_of: Callable[[str], str], all_of_them: bool = False) -> None:
-    """Notes which project each folder of the archive belongs to; `key_of(folder)` tells. A folder that has moved to another project belongs
+    """Note which project each folder of the archive belongs to; `key_of(folder)` tells. A folder that has moved to another project belongs
     to both from then on, so that no hold ends that way. A context that names no folder is never placed. Without `all_of_them` only new
     folders are asked about, and only while a project is held at all."""
     if not all_of_them and db.execute("SELECT 1 FROM holds WHERE scope = 'project' AND released_at IS NULL LIMIT 1").fetchone() is None:
         return
     asked = "SELECT DISTINCT project FROM chains" if all_of_them else _UNPLACED
-    found = [(folder, plain(key_of(folder))) for (folder,) in db.execute(asked).fetchall() if folder and isinstance(folder, str)]
+    placed = [(folder, plain(key_of(folder))) for (folder,) in db.execute(asked).fetchall() if folder and isinstance(folder, str)]
     known = set(db.execute("SELECT folder, project FROM folders").fetchall())
-    new = [pair for pair in found if pair not in known]
+    new = [pair for pair in placed if pair not in known]
     if new:
         with Transaction(db):
             db.executemany("INSERT OR IGNORE INTO folders VALUES (?, ?)", new)
 
 
 def problems(db: Connection) -> list[str]:
-    """What is wrong with the holds, in sentences."""
-    found = []
+    """Return what is wrong with the holds, in sentences."""
+    sentences = []
     for hold in holds(db):
         if hold.scope not in SCOPES or not hold.target:
-            found.append(f"hold {hold.id} names nothing: {hold.scope!r} {hold.target!r}")
+            sentences.append(f"hold {hold.id} names nothing: {hold.scope!r} {hold.target!r}")
         elif not all(isinstance(at, (int, float)) for at in (hold.created_at, hold.until or 0.0, hold.released_at or 0.0)):
-            found.append(f"hold {hold.id} has an invalid time")
+            sentences.append(f"hold {hold.id} has an invalid time")
         elif hold.until is not None and hold.until <= hold.created_at:
-            found.append(f"hold {hold.id} ends before it begins")
-    return found
+            sentences.append(f"hold {hold.id} ends before it begins")
+    return sentences

@@ -1,8 +1,8 @@
-"""The index: the terms of every content that the archive holds, and of its label, in an FTS5 table that keeps neither texts nor places.
+"""Index the terms of every content in the archive, and of its label, in an FTS5 table that keeps neither texts nor places.
 
-Whoever writes records indexes a little at once and queues the rest (`unindexed`); whoever searches works the queue off. A content that
-leaves the archive leaves the index in the same transaction. That takes the very terms that the index was told, so a checksum of them is
-kept; where they cannot be had any more, the index is emptied and everything queued. Where SQLite has no FTS5, all stays queued.
+Writing records indexes a little at once and queues the rest (`unindexed`); searching works the queue off. A content that leaves the archive
+leaves the index in the same transaction. That takes the very terms that the index was given, so a checksum of them is kept; where they
+cannot be had any more, the index is emptied and everything queued. Where SQLite has no FTS5, all stays queued.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Arrivals:
         self.left = left  # characters
 
     def take(self, seq: int, label: str, content: str) -> None:
-        """Indexes a new record, or queues it. It never fails for the index's sake."""
+        """Index a new record, or queue it. It never fails for the index's sake."""
         if len(content) <= self.left and self._tell(seq, words_of(label, content)):
             self.left -= len(content)
         else:
@@ -74,7 +74,7 @@ class Arrivals:
 
 
 def words_of(label: str, content: str) -> str:
-    """What the index is told of a record: its terms, with a space between them."""
+    """Return what the index is given of a record: its terms, with a space between them."""
     from .terms import terms_of
 
     try:
@@ -85,7 +85,7 @@ def words_of(label: str, content: str) -> str:
 
 
 def is_ready(db: Connection) -> bool:
-    """Whether terms can be entered; makes the index where it is missing. To be called within a transaction."""
+    """Return whether terms can be entered; makes the index where it is missing. To be called within a transaction."""
     import sqlite3
 
     if db.execute("SELECT 1 FROM indexed LIMIT 1").fetchone() and db.execute(_IS_MADE).fetchone():
@@ -99,7 +99,7 @@ def is_ready(db: Connection) -> bool:
 
 
 def is_without_fts5(error: Exception) -> bool:
-    """Whether it is an error of a SQLite that cannot read the index which another one has made."""
+    """Return whether it is an error of a SQLite that cannot read the index which another one has made."""
     return "no such module" in str(error)
 
 
@@ -113,15 +113,15 @@ def _checksum(words: str) -> int:
 
 
 def waiting(db: Connection) -> int:
-    """How many records no search finds yet."""
+    """Return how many records no search finds yet."""
     return db.execute("SELECT count(*) FROM unindexed").fetchone()[0]
 
 
 def work_off(
     db: Connection, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")
 ) -> int:  # fmt: skip
-    """Indexes what is queued, the newest first, for so many seconds at most. `progress` is told how many records of how many are done.
-    Returns how many are left: all of them where SQLite has no FTS5. Several processes may do so at once."""
+    """Index what is queued, the newest first, for so many seconds at most; `progress` is called with how many records of how many are done.
+    Return how many are left: all of them where SQLite has no FTS5. Several processes may do so at once."""
     import sqlite3
 
     until, total, done, mended = time.monotonic() + for_s, waiting(db), 0, False
@@ -140,7 +140,7 @@ def work_off(
                 raise
             mended = True
             with Transaction(db):
-                begin_anew(db)
+                begin_again(db)
             total, done = waiting(db), 0
             continue
         done += len(batch)
@@ -149,7 +149,7 @@ def work_off(
 
 
 def _next(db: Connection) -> list[tuple[int, bool, str | None]]:
-    """What of the queue comes next, read: (seq, whether it has a content, what the index is told of it)."""
+    """Return the next of the queue: (seq, whether it has a content, what the index is given of it)."""
     batch: list[tuple[int, bool, str | None]] = []
     chars = 0
     for (seq,) in db.execute("SELECT seq FROM unindexed ORDER BY seq DESC LIMIT ?", (_BATCH,)).fetchall():
@@ -162,7 +162,7 @@ def _next(db: Connection) -> list[tuple[int, bool, str | None]]:
 
 
 def _settle(db: Connection, seq: int, has_content: bool, words: str | None) -> None:
-    """Takes a record from the queue into the index, unless somebody else has, or its content has gone since it was read."""
+    """Take a record from the queue into the index, unless somebody else has, or its content has gone since it was read."""
     if db.execute("DELETE FROM unindexed WHERE seq = ?", (seq,)).rowcount == 0 or not has_content:
         return
     if db.execute(f"SELECT 1 FROM thought_records WHERE seq = ? AND {_HAS_CONTENT}", (seq,)).fetchone() is None:  # noqa: S608
@@ -174,7 +174,7 @@ def _settle(db: Connection, seq: int, has_content: bool, words: str | None) -> N
 
 
 def _read(db: Connection, seq: int) -> tuple[bool, str | None]:
-    """(whether a record has a content, what the index is told of it; None where that cannot be read)."""
+    """Return (whether a record has a content, what the index is told of it; None where that cannot be read)."""
     from .zones import retrieve_record
 
     row = db.execute(f"SELECT id, label FROM thought_records WHERE seq = ? AND {_HAS_CONTENT}", (seq,)).fetchone()  # noqa: S608
@@ -188,24 +188,24 @@ def _read(db: Connection, seq: int) -> tuple[bool, str | None]:
 
 
 def leave(db: Connection, seqs: Sequence[int]) -> None:
-    """Takes records out of the index. To be called within the transaction in which their contents go, while these are there still. Where
+    """Take records out of the index. To be called within the transaction in which their contents go, while these are there still. Where
     more goes than stays, the rest is queued: that is less work."""
     import sqlite3
 
     db.executemany("DELETE FROM unindexed WHERE seq = ?", [(seq,) for seq in seqs])
-    told = [row for seq in seqs for row in db.execute("SELECT seq, told FROM indexed WHERE seq = ?", (seq,)).fetchall()]
-    if not told:
+    rows = [row for seq in seqs for row in db.execute("SELECT seq, told FROM indexed WHERE seq = ?", (seq,)).fetchall()]
+    if not rows:
         return
-    if 2 * len(told) > db.execute("SELECT count(*) FROM indexed").fetchone()[0]:
-        begin_anew(db, seqs)
+    if 2 * len(rows) > db.execute("SELECT count(*) FROM indexed").fetchone()[0]:
+        begin_again(db, seqs)
         return
     db.execute("SAVEPOINT leaving")
     try:
-        for seq, checksum in told:
+        for seq, checksum in rows:
             _untell(db, seq, checksum)
     except (sqlite3.DatabaseError, IndexAstray):
         db.execute("ROLLBACK TO leaving")
-        begin_anew(db, seqs)
+        begin_again(db, seqs)
     db.execute("RELEASE leaving")
 
 
@@ -218,26 +218,26 @@ def _untell(db: Connection, seq: int, checksum: int) -> None:
     db.execute("DELETE FROM indexed WHERE seq = ?", (seq,))
 
 
-def begin_anew(db: Connection, without: Sequence[int] = ()) -> None:
-    """Empties the index, and queues all records but some. To be called within a transaction."""
+def begin_again(db: Connection, without: Sequence[int] = ()) -> None:
+    """Empty the index, and queue all records but some. To be called within a transaction."""
     import sqlite3
 
-    db.execute("SAVEPOINT anew")
+    db.execute("SAVEPOINT rebuilding")
     try:
         db.execute("DROP TABLE IF EXISTS words")
     except sqlite3.DatabaseError:
-        db.execute("ROLLBACK TO anew")
+        db.execute("ROLLBACK TO rebuilding")
         # Damaged, or there is no FTS5: then its tables are tables like any others. Left is what it makes of an index in which nothing is.
         for statement in _EMPTY:
             db.execute(statement)
-    db.execute("RELEASE anew")
+    db.execute("RELEASE rebuilding")
     db.execute("DELETE FROM indexed")
     db.execute("INSERT OR IGNORE INTO unindexed SELECT seq FROM thought_records")
     db.executemany("DELETE FROM unindexed WHERE seq = ?", [(seq,) for seq in without])
 
 
 def tidy(db: Connection) -> None:
-    """Writes the index in one piece: the terms of what has left it are in the file no more. To be called within a transaction."""
+    """Write the index in one piece: the terms of what has left it are in the file no more. To be called within a transaction."""
     import sqlite3
 
     if not db.execute(_IS_MADE).fetchone() or not db.execute("SELECT 1 FROM indexed LIMIT 1").fetchone():
@@ -247,32 +247,32 @@ def tidy(db: Connection) -> None:
         db.execute("INSERT INTO words (words) VALUES ('optimize')")
     except sqlite3.DatabaseError:
         db.execute("ROLLBACK TO tidying")
-        begin_anew(db)
+        begin_again(db)
     db.execute("RELEASE tidying")
 
 
 def problems(db: Connection) -> list[str]:
-    """What is wrong with the index, in sentences. What only waits to be indexed is no problem."""
+    """Return what is wrong with the index, in sentences. What only waits to be indexed is no problem."""
     import sqlite3
 
     held = f"SELECT seq FROM thought_records WHERE {_HAS_CONTENT}"  # noqa: S608  a piece of our own
     known = "SELECT seq FROM indexed UNION ALL SELECT seq FROM unindexed"
     missing = db.execute(f"SELECT count(*) FROM ({held} EXCEPT SELECT * FROM ({known}))").fetchone()[0]  # noqa: S608
     surplus = db.execute(f"SELECT count(*) FROM (SELECT seq FROM indexed EXCEPT {held})").fetchone()[0]  # noqa: S608
-    found = _said(missing, "missing from the search index")
-    found += _said(surplus, "in the search index but not in the archive")
-    told = {seq for (seq,) in db.execute("SELECT seq FROM indexed WHERE told <> ?", (_UNTOLD,))}
+    sentences = _sentence(missing, "missing from the search index")
+    sentences += _sentence(surplus, "in the search index but not in the archive")
+    untracked = {seq for (seq,) in db.execute("SELECT seq FROM indexed WHERE told <> ?", (_UNTOLD,))}
     try:
-        entered = {seq for (seq,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{EVERY}"',))} if told else set()
+        entered = {seq for (seq,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{EVERY}"',))} if untracked else set()
     except sqlite3.DatabaseError as error:
         if is_without_fts5(error):
-            return found
-        return [*found, f"the search index cannot be read ({error}). The next search makes a new one"]
-    found += _said(len(told - entered), "gone from the search index")
-    return found + _said(len(entered - told), "in the search index by mistake")
+            return sentences
+        return [*sentences, f"the search index cannot be read ({error}). The next search makes a new one"]
+    sentences += _sentence(len(untracked - entered), "gone from the search index")
+    return sentences + _sentence(len(entered - untracked), "in the search index by mistake")
 
 
-def _said(count: int, where: str) -> list[str]:
+def _sentence(count: int, where: str) -> list[str]:
     if not count:
         return []
     return [f"1 record is {where}" if count == 1 else f"{count:,} records are {where}"]

@@ -1,4 +1,4 @@
-"""Marks: which records are to be deleted, since when, and who said so. A mark deletes nothing by itself."""
+"""Mark the records that are to be deleted, with since when and by whom. A mark deletes nothing by itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GRACE_S = 86_400.0  # from a mark to the deletion
 
 
 class Mark(Row):
-    """Since when (seconds) something is to be deleted, and who (`user`, `tool`, `job`) said so."""
+    """A mark: since when (seconds) something is to be deleted, and by whom (`user`, `tool`, `job`)."""
 
     __slots__ = ("at", "by", "id")
 
@@ -29,17 +29,17 @@ class Mark(Row):
 
     @property
     def due_at(self) -> float:
-        """When it may be deleted (seconds)."""
+        """Return when it may be deleted (seconds)."""
         return self.at + GRACE_S
 
 
 def marked(db: Connection) -> dict[str, Mark]:
-    """handle -> Mark of all that is to be deleted."""
+    """Return handle -> Mark of all that is to be deleted."""
     return {id: Mark(id, at, by) for id, at, by in db.execute("SELECT record_id, at, by FROM marks ORDER BY at, record_id").fetchall()}
 
 
 def mark(db: Connection, ids: Iterable[str], at: float, by: str, now: float | None = None) -> list[str]:
-    """Marks records that have a content; those that are held at `now` (seconds; by default the clock's) or marked already are passed over.
+    """Mark records that have a content; those that are held at `now` (seconds; by default the clock's) or marked already are passed over.
     Returns the handles that it marked."""
     done = []
     with Transaction(db):
@@ -54,13 +54,13 @@ def mark(db: Connection, ids: Iterable[str], at: float, by: str, now: float | No
 
 
 def unmark(db: Connection, ids: Iterable[str]) -> list[str]:
-    """Takes marks back; returns the handles that had one."""
+    """Take marks back; return the handles that had one."""
     with Transaction(db):
         return [id for id in map(plain, ids) if db.execute("DELETE FROM marks WHERE record_id = ?", (id,)).rowcount == 1]
 
 
 def problems(db: Connection) -> list[str]:
-    """What is wrong with the marks, in sentences."""
+    """Return what is wrong with the marks, in sentences."""
     senseless = """
     SELECT m.record_id, r.id IS NULL FROM marks AS m LEFT JOIN thought_records AS r ON r.id = m.record_id
     WHERE r.id IS NULL OR r.zone = 'cold' OR typeof(m.at) <> 'real' ORDER BY 1

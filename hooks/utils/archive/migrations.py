@@ -1,4 +1,4 @@
-"""The tables of the archive, version by version."""
+"""Make the tables of the archive, version by version, and open it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _UNINDEXED = "CREATE TABLE unindexed (seq INTEGER PRIMARY KEY)"
 
 
 def _name_all(db: Connection) -> None:
-    """Enters the records that are there already."""
+    """Enter the records that are there already."""
     rows = db.execute("SELECT seq, subjects FROM thought_records")
     db.executemany("INSERT INTO named VALUES (?, ?)", ((name, seq) for seq, text in rows for name in names_of(subjects_of(text))))
 
@@ -145,14 +145,14 @@ SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear make
 
 
 def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> Connection:
-    """A connection to the archive, its tables up to date, and what waits beside it taken in, unless somebody else is at work in it: see
-    `sqlite_file.open_store`."""
+    """Return a connection to the archive, its tables up to date, and what waits beside it taken in, unless somebody else is at work in it:
+    see `sqlite_file.open_store`."""
     db = sqlite_file.open_store(path, SCHEMA, create, busy_s)
     waiting = files.spilled(path)
     if waiting:
         import sqlite3
 
-        from .arriving import take_in
+        from .spill import take_in
 
         try:
             take_in(db, waiting)
@@ -162,7 +162,7 @@ def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUS
 
 
 def migrate(db: Connection) -> None:
-    """Makes the tables of the archive, or brings them up to date."""
+    """Make the tables of the archive, or bring them up to date."""
     sqlite_file.migrate(db, SCHEMA)
 
 

@@ -1,4 +1,4 @@
-"""Records: written once, found again by handle, by tool call, by session, newest first."""
+"""Write records once, and find them by handle, by tool call, by session, newest first."""
 
 from __future__ import annotations
 
@@ -100,12 +100,11 @@ def add_records(
     db: Connection, chain: Chain, records: Iterable[NewRecord], clear_at: float | None = None, now: float | None = None,
     arrivals: Arrivals | None = None,
 ) -> Added:  # fmt: skip
-    """Appends records to a chain in one transaction, and with `clear_at` (seconds) notes that a clear took them, for its undo.
+    """Append records to a chain in one transaction, and with `clear_at` (seconds) note that a clear took them, for its undo.
 
     What the archive has already (the same chain, tool call and content) keeps its record, which is young again, unless that is cold: its
-    content is there again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default
-    that of the clear, else the clock's. `arrivals` indexes what is new; several calls may share one.
-    """
+    content is there again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default that
+    of the clear, else the clock's. `arrivals` indexes what is new; several calls may share one."""
     from .index import Arrivals
 
     arrivals = arrivals or Arrivals(db)
@@ -133,22 +132,22 @@ def add_records(
 
 
 def digest(task_id: str, tool_use_id: str, content_hash: str) -> int:
-    """The number that the handle of a record is written from."""
+    """Return the number that the handle of a record is written from."""
     return int(hash_content(f"{task_id}\0{tool_use_id}\0{content_hash}"), 16)
 
 
 def handle(number: int, length: int) -> str:
-    """The beginning of a digest in base32, in so many letters."""
+    """Return the beginning of a digest in base32, in so many letters."""
     return "".join([_LETTERS[number >> 256 - 5 * (at + 1) & 31] for at in range(length)])
 
 
 def handle_of(chain: Chain, tool_use_id: str, content: str) -> str:
-    """The handle that a content gets, unless another record has taken it: then it is longer."""
+    """Return the handle that a content gets, unless another record has taken it: then it is longer."""
     return handle(digest(chain.task_id, plain(tool_use_id), hash_content(content)), HANDLE_CHARS)
 
 
 def _handle_for(db: Connection, task_id: str, record: NewRecord) -> tuple[str, str, bool]:
-    """(handle, hash of the content, whether the archive has that record and its content)."""
+    """Return (handle, hash of the content, whether the archive has that record and its content)."""
     tool_use_id, content_hash = plain(record.tool_use_id), hash_content(record.content)
     number = digest(task_id, tool_use_id, content_hash)
     for length in range(HANDLE_CHARS, LONGEST_HANDLE + 1):
@@ -162,8 +161,8 @@ def _handle_for(db: Connection, task_id: str, record: NewRecord) -> tuple[str, s
 
 
 def insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int, str, str], prev_hash: str) -> tuple[str, int]:
-    """Writes one record at the end of its chain; `born` is its handle, place, hash of the content, and when it is written down. Returns
-    its hash and its seq."""
+    """Write one record at the end of its chain; `born` is its handle, place, hash of the content, and when it is written down. Returns its
+    hash and its seq."""
     import json
 
     id, place, content_hash, created_at = born
@@ -180,13 +179,13 @@ def insert(db: Connection, chain: Chain, record: NewRecord, born: tuple[str, int
 
 
 def record(db: Connection, id: str) -> Record | None:
-    """A record by its handle."""
+    """Return a record by its handle."""
     row = db.execute(_SELECT + "WHERE r.id = ?", (plain(id),)).fetchone()
     return Record(*row) if row else None
 
 
 def handles_of(db: Connection, word: str, most: int = 5) -> list[str]:
-    """The handles that a word can mean, at most so many: the one that it is, else those that begin with it if it is long enough."""
+    """Return the handles that a word can mean, at most so many: the one that it is, else those that begin with it if it is long enough."""
     if not word or not set(_LETTERS).issuperset(word):
         return []
     if record(db, word):
@@ -194,8 +193,8 @@ def handles_of(db: Connection, word: str, most: int = 5) -> list[str]:
     if len(word) < PREFIX_CHARS:
         return []
     # "~" sorts behind every letter of a handle.
-    found = db.execute("SELECT id FROM thought_records WHERE id > ? AND id < ? ORDER BY id LIMIT ?", (word, word + "~", most))
-    return [row[0] for row in found.fetchall()]
+    rows = db.execute("SELECT id FROM thought_records WHERE id > ? AND id < ? ORDER BY id LIMIT ?", (word, word + "~", most))
+    return [row[0] for row in rows.fetchall()]
 
 
 def find_records(
@@ -203,9 +202,9 @@ def find_records(
     since: float | None = None, limit: int | None = None, project: str | None = None,
     named: Iterable[str] | Callable[[str], bool] | None = None,
 ) -> list[Record]:  # fmt: skip
-    """Records, newest first: of one chain, of all chains of a session (its id, or the beginning of it), or of a project; written down at
-    `since` (seconds) or later; only those for which `matches(record)` holds; at most `limit`. `named` narrows the search before
-    `matches` looks: names (see `names_of`), or a function that tells which names will do."""
+    """Return records, newest first: of one chain, of all chains of a session (its id, or the beginning of it), or of a project; written
+    down at `since` (seconds) or later; only those for which `matches(record)` holds; at most `limit`. `named` narrows the search before
+    `matches` looks: names (see `names_of`), or a function that says which names will do."""
     wanted: list[str] = []
     values: list[str | int] = []
     for column, given in (("task_id = ?", task_id), ("task_id IN (SELECT task_id FROM chains WHERE project = ?)", project)):
@@ -226,20 +225,20 @@ def find_records(
         values += names
     where = "WHERE " + " AND ".join(wanted) + " " if wanted else ""
     order = "ORDER BY r.place DESC" if task_id is not None else "ORDER BY r.seq DESC"
-    found: list[Record] = []
+    chosen: list[Record] = []
     if limit is not None and limit < 1:
-        return found
+        return chosen
     for row in db.execute(_SELECT + where + order, values):
         each = Record(*row)
         if matches is None or matches(each):
-            found.append(each)
-            if limit is not None and len(found) >= limit:
+            chosen.append(each)
+            if limit is not None and len(chosen) >= limit:
                 break
-    return found
+    return chosen
 
 
 def _names_meant(db: Connection, named: Iterable[str] | Callable[[str], bool] | None) -> list[str] | None:
-    """The names to look up; None where they are so many that a walk over all records is shorter."""
+    """Return the names to look up; None where they are so many that a walk over all records is shorter."""
     if named is None:
         return None
     if not callable(named):
@@ -249,21 +248,21 @@ def _names_meant(db: Connection, named: Iterable[str] | Callable[[str], bool] | 
 
 
 def records_of_tool_use(db: Connection, tool_use_id: str, task_id: str | None = None) -> list[Record]:
-    """The records of one tool call, newest first; in every chain that has some, or in one."""
+    """Return the records of one tool call, newest first; in every chain that has some, or in one."""
     rows = db.execute(_SELECT + "WHERE r.tool_use_id = ? ORDER BY r.seq DESC", (plain(tool_use_id),)).fetchall()
-    found = [Record(*row) for row in rows]
-    return found if task_id is None else [each for each in found if each.task_id == plain(task_id)]
+    records = [Record(*row) for row in rows]
+    return records if task_id is None else [each for each in records if each.task_id == plain(task_id)]
 
 
 def records_of_clear(db: Connection, clear_id: int) -> list[Record]:
-    """What a clear took, oldest first."""
+    """Return what a clear took, oldest first."""
     rows = db.execute(_SELECT + "JOIN cleared AS c ON c.record_id = r.id WHERE c.clear_id = ? ORDER BY r.seq", (clear_id,)).fetchall()
     return [Record(*row) for row in rows]
 
 
 def set_source(db: Connection, id: str, source: dict[str, Any] | None) -> bool:
-    """Notes from where a content can be made again; False for an id that is unknown. It is not part of a record's hash: what comes from
-    a source is held against `content_hash`."""
+    """Note from where a content can be made again; False for an id that is unknown. It is not part of a record's hash: what comes from a
+    source is held against `content_hash`."""
     import json
 
     text = None if source is None else json.dumps(source)

@@ -1,4 +1,4 @@
-"""Search: which archived contents hold the words of a question, and the lines that do."""
+"""Search the archive: which contents hold the words of a question, and the lines that do."""
 
 from __future__ import annotations
 
@@ -54,15 +54,13 @@ def search(
     db: Connection, question: str, mask: Callable[[str], str], projects: Collection[str] | None = None, session: str | None = None,
     most: int = MOST,
 ) -> list[Found]:  # fmt: skip
-    """The records that a question finds, at most so many; `mask` takes secrets out of lines. `projects` (folders, as chains name them) and
-    `session` (an id, or its beginning) narrow it. Any text is a question: its terms are asked for, and nothing of it is syntax.
+    """Return the records that a question finds, at most so many; `mask` takes secrets out of lines. `projects` (folders, as chains name
+    them) and `session` (an id, or its beginning) narrow it. Any text is a question: its terms are asked for, and nothing of it is syntax.
 
-    Words are ranked from the rarest to the most common, what nothing holds left out (or taken as a beginning, if something begins so).
-    A record is found if it holds more than half of them in a row of that ranking; where none of those searched does, if it holds any.
-    First come those whose row begins with the rarest word, of them those with the longest row, of them the newest. What still waits to
-    be indexed (`index.waiting`) is not found.
-    SearchUnavailable where SQLite has no FTS5.
-    """
+    Words are ranked from the rarest to the most common, what nothing holds left out (or taken as a beginning, if something begins so). A
+    record is found if it holds more than half of them in a row of that ranking; where none of those searched does, if it holds any. First
+    come those whose row begins with the rarest word, of them those with the longest row, of them the newest. What still waits to be indexed
+    (`index.waiting`) is not found. SearchUnavailable where SQLite has no FTS5."""
     import sqlite3
 
     try:
@@ -73,21 +71,22 @@ def search(
         if isinstance(error, sqlite3.OperationalError):
             raise
         with Transaction(db):
-            index.begin_anew(db)
+            index.begin_again(db)
         index.work_off(db)
         seqs = _at_one_moment(db, lambda: _seqs(db, question, _contexts(db, projects, session), most))
     needles = needles_of(question)
-    found = []
+    matches = []
     for seq in seqs:
         row = db.execute("SELECT id FROM thought_records WHERE seq = ?", (seq,)).fetchone()
         known = record(db, row[0]) if row else None
         if known:
-            found.append(Found(known, _lines_of(db, known.id, needles, mask)))
-    return found
+            matches.append(Found(known, _lines_of(db, known.id, needles, mask)))
+    return matches
 
 
 def _at_one_moment(db: Connection, ask: Callable[[], list[int]]) -> list[int]:
-    """What all questions of `ask` find in the same state of the archive: another process may begin the index anew between two of them."""
+    """Return what all questions of `ask` find in the same state of the archive: another process may begin the index again between two of
+    them."""
     joined = db.in_transaction
     if not joined:
         db.execute("BEGIN")
@@ -99,7 +98,7 @@ def _at_one_moment(db: Connection, ask: Callable[[], list[int]]) -> list[int]:
 
 
 def _contexts(db: Connection, projects: Collection[str] | None, session: str | None) -> dict[int, int] | None:
-    """The contexts that are searched: the seq of their first record -> that of their last; None for all."""
+    """Return the contexts that are searched: the seq of their first record -> that of their last; None for all."""
     if projects is None and session is None:
         return None
     begins = plain(session or "")
@@ -109,7 +108,7 @@ def _contexts(db: Connection, projects: Collection[str] | None, session: str | N
 
 
 def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: int) -> list[int]:
-    """The seqs of what is found, the best first."""
+    """Return the seqs of what is found, the best first."""
     from .terms import terms_of
 
     asked = terms_of(question[:_ASKED_CHARS])
@@ -120,19 +119,19 @@ def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: 
 
 
 def _holding(db: Connection, ranked: list[Term], least: int, contexts: dict[int, int] | None, most: int) -> list[int]:
-    """The seqs of what holds so many terms in a row, the best first."""
-    found: dict[int, None] = {}
+    """Return the seqs of what holds so many terms in a row, the best first."""
+    holding: dict[int, None] = {}
     for first in range(len(ranked)):
         for end in range(len(ranked), first + least - 1, -1):
             for seq in _matches(db, " AND ".join(query for _, _, query in ranked[first:end]), contexts):
-                if len(found) >= most:
-                    return list(found)
-                found[seq] = None
-    return list(found)
+                if len(holding) >= most:
+                    return list(holding)
+                holding[seq] = None
+    return list(holding)
 
 
 def _term(db: Connection, term: str) -> Term | None:
-    """A term with how many records hold it; None for one that nothing holds, and that nothing begins with."""
+    """Return a term with how many records hold it; None for one that nothing holds, and that nothing begins with."""
     for query in (f'"{term}"', f'"{term}" *'):
         held = f"SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT {_COMMON})"  # noqa: S608  a number of our own
         count = db.execute(held, (query,)).fetchone()[0]
@@ -142,7 +141,7 @@ def _term(db: Connection, term: str) -> Term | None:
 
 
 def _matches(db: Connection, query: str, contexts: dict[int, int] | None) -> Iterator[int]:
-    """The seqs of what a query of the index finds, the newest first."""
+    """Yield the seqs of what a query of the index finds, the newest first."""
     if contexts is None:
         for (seq,) in db.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC", (query,)):
             yield seq
@@ -153,7 +152,7 @@ def _matches(db: Connection, query: str, contexts: dict[int, int] | None) -> Ite
 
 
 def needles_of(question: str) -> list[str]:
-    """What to look for in lines: the words as they were typed and their terms, in small letters."""
+    """Return what to look for in lines: the words as they were typed and their terms, in small letters."""
     from .terms import terms_of
 
     question = question[:_ASKED_CHARS]
@@ -170,7 +169,7 @@ def _lines_of(db: Connection, id: str, needles: list[str], mask: Callable[[str],
 
 
 def matching_lines(text: str, needles: list[str], mask: Callable[[str], str], most: int = _LINES) -> list[str]:
-    """The lines of a text that hold most of these, in its order, masked and cut."""
+    """Return the lines of a text that hold most of these, in its order, masked and cut."""
     scored = []
     for number, line in enumerate(text.splitlines()):
         lowered = line.lower()
@@ -183,7 +182,7 @@ def matching_lines(text: str, needles: list[str], mask: Callable[[str], str], mo
 
 
 def _narrowed(line: str, needles: list[str]) -> str:
-    """Of a long line the part around what was found. A word that it begins or ends within is left out: half a secret nobody knows for
+    """Return the part of a long line around a match. A word that it begins or ends within is left out: half a secret nobody knows for
     one."""
     if len(line) <= _SEEN_CHARS:
         return line
@@ -200,6 +199,6 @@ def _cut(line: str, needles: list[str]) -> str:
 
 
 def _at(line: str, needles: list[str]) -> int:
-    """Where in a line the longest of the needles stands that it holds."""
+    """Return where in a line the longest of the needles stands that it holds."""
     lowered = line.lower()
     return max(((len(needle), lowered.find(needle)) for needle in needles if needle in lowered), default=(0, 0))[1]

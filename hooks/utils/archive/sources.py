@@ -1,8 +1,8 @@
-"""Where a content can be had again: a Read whose file on disk, or whose blob in git, still has every byte that was shown. Only what git
-keeps for a commit that a branch or tag leads to is a proof: a file can change, a staged blob be collected.
+"""Make contents again from where they can be had: a Read whose file on disk, or whose blob in git, still has every byte that was shown.
+Only what git keeps for a commit of a branch or tag is a proof: a file can change, a staged blob be collected.
 
-The client shows a file as numbered lines, and may append a reminder of its own. What such a result is made of is found by making it
-again, and counts only if that gives the archived JSON text byte for byte.
+The client shows a file as numbered lines, and may append a reminder of its own. What such a result is made of is found by making it again,
+and counts only if that gives the archived JSON text byte for byte.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _REMINDER = "<system-reminder>"
 
 
 def source_of(content: str, path: str) -> Source | None:
-    """How the content of a Read (its JSON text) can be made again from the file at an absolute path; None where that does not give the
-    same text. {"path", "first" (number of the first line), "count" (lines), "separator", "width" (of the line numbers), "suffix",
-    "git" (the file's blob, where git has it, else None)}."""
+    """Return how the content of a Read (its JSON text) can be made again from the file at an absolute path; None where that does not give
+    the same text. {"path", "first" (number of the first line), "count" (lines), "separator", "width" (of the line numbers), "suffix", "git"
+    (the file's blob, where git has it, else None)}."""
     data = _read(path)
-    found = _template(content, data) if data is not None else None
-    if data is None or found is None:
+    template = _template(content, data) if data is not None else None
+    if data is None or template is None:
         return None
-    source = {"path": path, **found, "git": None}
+    source = {"path": path, **template, "git": None}
     if _made(data, source) != content:
         return None
     blob = git.blob_of(data)
@@ -48,7 +48,7 @@ def source_of(content: str, path: str) -> Source | None:
 
 
 def is_kept(source: Source, content: str) -> bool:
-    """Whether git gives this content from a blob that it keeps for good, now."""
+    """Return whether git gives this content from a blob that it keeps for good, now."""
     blob, path = source.get("git"), source.get("path")
     if not isinstance(blob, str) or not isinstance(path, str) or not git.keeps(path, blob):
         return False
@@ -57,13 +57,13 @@ def is_kept(source: Source, content: str) -> bool:
 
 
 def recover(db: Connection, id: str) -> str | None:
-    """The content of a record whatever its zone: a cold one's is made again from its source, and held against its hash. None where it
-    is gone for good, or the id is unknown."""
+    """Return the content of a record whatever its zone: a cold one's is made again from its source, and held against its hash. None where
+    it is gone for good, or the id is unknown."""
     kept = retrieve_record(db, id)
     if kept is None or kept["content_available"]:
         return kept["content"] if kept else None
-    found = record(db, id)  # it may have been pruned meanwhile
-    source = found.source or {} if found else {}
+    stored = record(db, id)  # it may have been pruned meanwhile
+    source = stored.source or {} if stored else {}
     for data in _candidates(source):
         made = _made(data, source)
         if made is not None and hash_content(made) == kept["hash_only"]:
@@ -72,7 +72,7 @@ def recover(db: Connection, id: str) -> str | None:
 
 
 def _candidates(source: Source) -> Iterator[bytes]:
-    """The bytes that the file has in git, then those that it has on disk."""
+    """Yield the bytes that the file has in git, then those that it has on disk."""
     path, blob = source.get("path"), source.get("git")
     if not isinstance(path, str):
         return
@@ -86,7 +86,7 @@ def _candidates(source: Source) -> Iterator[bytes]:
 
 
 def _read(path: str) -> bytes | None:
-    """The bytes of a regular file of bearable size."""
+    """Return the bytes of a regular file of bearable size."""
     if not os.path.isabs(path):
         return None
     try:
@@ -98,13 +98,13 @@ def _read(path: str) -> bytes | None:
 
 
 def _lines(data: bytes) -> list[str]:
-    """The lines of a file as the client counts them."""
+    """Return the lines of a file as the client counts them."""
     text = data.decode("utf-16", "replace") if data[:2] == b"\xff\xfe" else data.decode("utf-8-sig", "replace")
     return text.replace("\r\n", "\n").split("\n")
 
 
 def _template(content: str, data: bytes) -> Source | None:
-    """What of a source the content tells: first, count, separator, width, suffix."""
+    """Return what of a source the content has: first, count, separator, width, suffix."""
     import json
 
     try:
@@ -126,7 +126,7 @@ def _template(content: str, data: bytes) -> Source | None:
 
 
 def _shown(text: str, lines: list[str], form: tuple[int, str, int]) -> tuple[int, int]:
-    """(how many lines of a file the text shows from its beginning, where in the text they end)."""
+    """Return (how many lines of a file the text shows from its beginning, where in the text they end)."""
     first, separator, width = form
     at = count = 0
     for number in range(first, len(lines) + 1):
@@ -139,7 +139,8 @@ def _shown(text: str, lines: list[str], form: tuple[int, str, int]) -> tuple[int
 
 
 def _made(data: bytes, source: Source) -> str | None:
-    """The JSON text that a file's bytes and a source make; None for a source that is none, or that names lines which are not there."""
+    """Return the JSON text that a file's bytes and a source make; None for a source that is none, or that names lines which are not
+    there."""
     try:
         first, count, width = source["first"], source["count"], source["width"]
         lines = _lines(data)[first - 1 : first - 1 + count]
@@ -152,7 +153,7 @@ def _made(data: bytes, source: Source) -> str | None:
 
 
 def _quoted(text: str) -> str:
-    """A JSON string as JSON.stringify writes it: nothing escaped but quotes, backslashes, control characters and lone surrogates."""
+    """Return a JSON string as JSON.stringify writes it: nothing escaped but quotes, backslashes, control characters and lone surrogates."""
     import json
 
     quoted = json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Text -> terms: the words by which archived contents are found. Pure.
+"""Turn a text into terms, the words by which archived contents are found. Pure.
 
 A word is a run of letters and digits, `_` within it too; whatever else stands between words (`/`, `.`, `-`, quotes) parts them, so a path
 is its segments. A word made of several gives each of them and the whole without joints: `getUserName` and `get_user_name` both give get,
@@ -23,18 +23,18 @@ _known: dict[str, tuple[str, ...]] = {}  # word -> its terms: most words of a te
 
 
 def terms_of(text: str) -> list[str]:
-    """The terms of a text, each once, in the order of the alphabet. A term has letters and digits alone."""
+    """Return the terms of a text, each once, in the order of the alphabet. A term has letters and digits alone."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    found: set[str] = set()
+    all_terms: set[str] = set()
     for word in set(_WORD.findall(text)):
         terms = _known.get(word)
         if terms is None:
             if len(_known) >= _MOST_KNOWN:
                 _known.clear()
             terms = _known[word] = tuple(_of_word(word))
-        found.update(terms)
-    return sorted(found)
+        all_terms.update(terms)
+    return sorted(all_terms)
 
 
 def _of_word(word: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Is the archive what was written? Walks every chain from its first record, one record in memory at a time."""
+"""Verify that the archive is what was written. Walks every chain from its first record, one record in memory at a time."""
 
 from __future__ import annotations
 
@@ -50,11 +50,10 @@ class Verified:
 
 
 def verify(db: Connection) -> Verified:
-    """Holds every record against its hash, its content, its zone and its place, then looks at holds, marks and the index. A chain's walk
-    ends at its first broken record.
+    """Hold every record against its hash, its content, its zone and its place, then look at holds, mark and the index. A chain's walk ends
+    at its first broken record.
 
-    Each chain is read in a transaction of its own, so that writers wait for one chain and not for all.
-    """
+    Each chain is read in a transaction of its own, so that writers wait for one chain and not for all."""
     from . import holds, index, marks  # a restore loads this module, and needs none of them
 
     report = Verified()
@@ -122,10 +121,10 @@ def _wrong_zone(row: tuple[Any, ...]) -> str:
     if zone == "cold":
         return ""
     try:
-        found = to_text(content) if squeezed is None else decompress_content(squeezed)
+        text = to_text(content) if squeezed is None else decompress_content(squeezed)
     except RetentionIntegrityError as error:
         return str(error)
-    return "" if hash_content(found) == content_hash else "its content does not have its content_hash"
+    return "" if hash_content(text) == content_hash else "its content does not have its content_hash"
 
 
 def _wrong_source(source: Any) -> str:

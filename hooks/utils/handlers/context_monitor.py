@@ -1,4 +1,4 @@
-"""UserPromptSubmit and Stop: answers /popkit:context, and tells the user, once a threshold, that the context fills up."""
+"""Answer /popkit:context (UserPromptSubmit), and say, once a threshold, that the context fills up (Stop)."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
 
         pending.note(paths, prompted=now if typed else 0.0)
     if disk.stamp(paths.unarchived):
-        from ..reclaim import partner
+        from ..reclaim import compaction_advice
 
-        partner.catch_up(site, transcript_path)
+        compaction_advice.catch_up(site, transcript_path)
 
 
 def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A tool call completed: its result gets a lifetime, and others may end. Silent, but for the repair of a Read."""
+"""Give the result of a completed tool call a lifetime; others may end."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
 
 def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: str) -> tuple[dict[str, Any] | None, Call]:
     """(the answer to the host or None, the call as the model sees it)."""
-    from ..reclaim.repair import repair  # seldom
+    from ..reclaim.unchanged_read import repair  # seldom
 
     answer, response = repair(site, payload, call, text(payload, "transcript_path"), agent_id)
     seen = call_of({**payload, "tool_response": response}, call.at) if response is not None else None

@@ -22,15 +22,15 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
     site = live.site_of(payload, environ)
     if site is None:
         return None
-    from ..reclaim import partner
+    from ..reclaim import compaction_advice
 
     now = time_of_day(environ)
     _memory(site, text(payload, "transcript_path"), now)
     if text(payload, "trigger") == "auto":
         _remember_size(site, text(payload, "transcript_path"))
-    if partner.was_advised(site, now):
+    if compaction_advice.was_advised(site, now):
         return None
-    return partner.before(site, text(payload, "transcript_path"), now, manual=text(payload, "trigger") == "manual")
+    return compaction_advice.before(site, text(payload, "transcript_path"), now, manual=text(payload, "trigger") == "manual")
 
 
 def _remember_size(site: live.Site, transcript_path: str) -> None:

@@ -1,8 +1,4 @@
-"""The model wants to run `popkit restore HANDLE`, as a placeholder tells it: that needs no question to the user.
-
-What is allowed runs whole, and in every permission mode. So it is allowed only as what provably is ours, and for what this session, or one
-that it continues, has itself cleared; of anything else nothing is said, and the user is asked as ever.
-"""
+"""Allow `popkit restore HANDLE`, which a placeholder tells the model to run, without a question to the user."""
 
 from __future__ import annotations
 

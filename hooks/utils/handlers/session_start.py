@@ -1,4 +1,4 @@
-"""A session starts, is resumed, cleared or was just compacted."""
+"""Begin, resume or clear a session; follow a compaction."""
 
 from __future__ import annotations
 
@@ -85,6 +85,6 @@ def _index(site: live.Site, now: float) -> str:
         site.remember(in_place=None)
         if 0 <= now - in_place < _JUST_NOW_S:
             return ""
-    from ..reclaim import partner
+    from ..reclaim import compaction_advice
 
-    return partner.after(site, now) or ""
+    return compaction_advice.after(site, now) or ""

@@ -1,12 +1,16 @@
-"""Which compactions are answered without a model, with what, and what the person is told. What the person has asked for waits here until
-the host asks what the compaction is to be.
+"""Decide which compactions are answered without a model, and with what. What the person has asked for waits here until the host asks what
+the compaction is to be.
 """
 
 from __future__ import annotations
 
+import hashlib  # noqa: TID253  only the helper comes here
+import queue
+import threading
+
 from .. import text
 from ..hosts.claude_code.usage import newest_usage
-from ..policy.outline import findings
+from ..policy import kinds, outline
 from ..policy.ruleset import COMPACT_TARGET
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
@@ -23,53 +27,56 @@ if TYPE_CHECKING:
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
 _MOST_LEFT = 0.6
+# Names of so many characters are held: more than a tenth of what a window of 1,000,000 tokens shows.
+MOST_CHARS = 1_000_000
+_ENTRY_CHARS = 100  # of a text that has no names, too
 # Of what is left, so much goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
 
 
 class Compactions:
-    """The compactions of one session. `wanted`: what the next one that we start is to do; `found`: as `outline.findings` does it."""
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outline.findings` is."""
 
-    def __init__(self, found: Callable[[str, bool], Findings] = findings) -> None:
-        self.found = found
+    def __init__(self, find: Callable[[str, bool], Findings] = outline.findings) -> None:
+        self.find = find
         self.wanted: Wanted | None = None
         self.is_begun = True  # whether the host has been told to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
         self._answered: Callable[[], object] | None = None  # says in the journal what was answered last, once that stands
 
     def clear(self, ids: Sequence[str]) -> None:
-        """The next compaction that we start takes these results out."""
+        """Have the next compaction that we start take these results out."""
         self.wanted, self.is_begun = Wanted(ASKED, only=ids), False
 
     def put_back(self, handles: Sequence[str]) -> None:
-        """The next compaction that we start puts back what is archived under these handles."""
+        """Have the next compaction that we start put back what is archived under these handles."""
         self.wanted, self.is_begun = Wanted(ASKED, back=handles), False
 
     def when_cold(self, ids: Sequence[str]) -> None:
-        """The next compaction that we start takes these results out, if the cache is still cold then."""
+        """Have the next compaction that we start take these results out, if the cache is still cold then."""
         self.wanted, self.is_begun = Wanted(COLD, only=ids), False
 
     def cancel(self) -> bool:
-        """Lets go of a clear that was asked for and is not done yet; whether there was one."""
+        """Cancel a clear that was asked for and is not done yet; return whether there was one."""
         is_waiting = self.wanted is not None and self.wanted.only is not None
         if is_waiting:
             self.wanted, self.is_begun = None, True
         return is_waiting
 
     def begin(self) -> bool:
-        """Whether the host is to start a compaction for what is wanted; it is told once."""
+        """Return whether the host is to start a compaction for what is wanted; True once for each."""
         is_due, self.is_begun = not self.is_begun, True
         return is_due
 
-    def stands(self, is_ours: bool) -> None:
-        """A compaction is done: with what was answered, or without it."""
+    def confirm(self, is_ours: bool) -> None:
+        """Record that a compaction is done: with what was answered if `is_ours`, else without it."""
         if is_ours and self._answered is not None:
             self._answered()
         self._answered = None
 
     def answer(self, site: Site, transcript_path: str, asked: dict[str, Any], now: float) -> dict[str, Any]:
-        """What the mod does with a compaction: `rows` stand as it; or `hand_on`, they go to the summariser; with `behind`, these rows stand
-        behind its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: what the person is told."""
+        """Return what the mod does with a compaction: `rows` replace the conversation; with `hand_on` they go to the summariser; with
+        `behind`, these rows follow its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: a line for the person."""
         trigger, agent_id = str(asked.get("trigger") or ""), str(asked.get("agent_id") or "")
         is_own = asked.get("own") is True
         self._answered = None
@@ -84,7 +91,7 @@ class Compactions:
             return {"skip": "the prompt cache is warm again"}
         rows = asked.get("rows")
         try:
-            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.found)
+            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find)
         except Declined as error:
             if is_own:
                 return {"skip": str(error), "notice": f"Nothing was changed: {error}."}
@@ -106,7 +113,7 @@ class Compactions:
         return {"rows": made.rows, "notice": notice(made)}
 
     def _wanted(self, site: Site, trigger: str, agent_id: str, asked: dict[str, Any]) -> Wanted | None:
-        """What a compaction is to do; None where it is the host's."""
+        """Return what a compaction is to do; None where it is the host's."""
         config = site.config
         if not site.enabled:
             return None
@@ -125,7 +132,7 @@ def _is_warm(transcript_path: str, now: float) -> bool:
 
 
 def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The older part of what is left, and the newer, which begins with something that the user said, or with a call."""
+    """Return the older part of what is left, and the newer, which begins with something that the user said, or with a call."""
     sizes = [len(str(row)) for row in rows]
     room, at = _OLDER * sum(sizes), 0
     while at < len(rows) and room > 0:
@@ -137,7 +144,7 @@ def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[
 
 
 def notice(made: Answer) -> str:
-    """One line that says what a compaction came to."""
+    """Return one line that sums a compaction up."""
     sizes = f"{_size(made.before)} to {_size(made.after)} tokens"
     if made.back:
         return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
@@ -146,13 +153,57 @@ def notice(made: Answer) -> str:
 
 
 def _calls_of(made: Answer) -> set[str]:
-    """The ids of the calls of which something left."""
-    found = {one.id for one in made.left if one.id}
-    for one in made.left:
-        if isinstance(one.content, list):
-            found.update(use["tool_use_id"] for row in one.content for use in row["toolUses"])
-    return found
+    """Return the ids of the calls of which something left."""
+    uses = (use for one in made.left if isinstance(one.content, list) for row in one.content for use in row["toolUses"])
+    return {one.id for one in made.left if one.id} | {use["tool_use_id"] for use in uses}
 
 
 def _size(tokens: int) -> str:
     return text.tokens(tokens).removeprefix("~")
+
+
+class Outlines:
+    """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
+    of a text and whether it is a run's, the result of `outline.findings`; the newest is last."""
+
+    def __init__(self, failed: Callable[[Exception], None]) -> None:
+        self._failed = failed
+        self.known: dict[tuple[bytes, bool], Findings] = {}
+        self.chars = 0
+        self._lock = threading.Lock()
+        self._waiting: queue.SimpleQueue[tuple[str, bool]] = queue.SimpleQueue()
+        threading.Thread(target=self._find_all, daemon=True).start()
+
+    def prepare(self, text: str, kind: str) -> None:
+        """Queue a result of this text and kind, to be outlined soon."""
+        if len(text) >= outline.LEAST_CHARS:
+            self._waiting.put((text, kinds.is_run(kind)))
+
+    def findings(self, text: str, is_run: bool) -> Findings:
+        """Return what `outline.findings` does, from memory where it is known."""
+        key = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), is_run)
+        known = self.known.get(key)
+        if known is None:
+            known = outline.findings(text, is_run)
+            with self._lock:
+                self._hold(key, known)
+        return known
+
+    def _hold(self, key: tuple[bytes, bool], names: Findings) -> None:
+        if key not in self.known:
+            self.known[key] = names
+            self.chars += _chars(names)
+        while self.chars > MOST_CHARS and len(self.known) > 1:
+            self.chars -= _chars(self.known.pop(next(iter(self.known))))
+
+    def _find_all(self) -> None:
+        while True:
+            waiting = self._waiting.get()
+            try:
+                self.findings(*waiting)
+            except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for
+                self._failed(error)
+
+
+def _chars(names: Findings) -> int:
+    return _ENTRY_CHARS + sum(map(len, names.names)) + sum(map(len, names.telling))

@@ -1,11 +1,11 @@
-"""What one context shows, as far as the door knows: the results that stand in it by number, and their lines. Reads transcripts to learn
-what was said before the door was there.
+"""Keep what one context shows, as far as the door knows: its results by number, and their lines. Read transcripts to learn what was said
+before the door was there.
 """
 
 from __future__ import annotations
 
 from ..hosts.claude_code import calls, entries, usage
-from ..policy import door, outside
+from ..policy import door, provider_clearing
 from ..policy.door.packed import Lines
 from ..policy.placeholder import handle_in
 from ..policy.tools import READ
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Usage
     from ..policy.door.shown import Source
-    from ..policy.outside import Editing
+    from ..policy.provider_clearing import Editing
     from ..policy.tools import Tool
     from ..state.site import Site
 
 
 # What is shown may take so many bytes, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
-# that is in no context any more. It goes in large steps, for each step makes the index of what stays anew.
+# that is in no context any more. It goes in large steps, for each step builds the index of what stays again.
 MOST_BYTES, _KEPT = 11_000_000, 0.8
 _LINE_BYTES = 75  # a line's part of the index
 # The newest answer stands in so many bytes at a transcript's end, or a little later.
@@ -52,13 +52,13 @@ class Context:
         self.is_cut = False
 
     def arrive(self, id: str) -> int:
-        """The number of a result that comes now."""
+        """Return the number of a result that arrives now."""
         self.count += 1
         self.numbers[id] = self.count
         return self.count
 
     def show(self, source: Source) -> None:
-        """Lines have entered; of the oldest goes what no window can hold."""
+        """Add lines that have entered; forget the oldest beyond what a window can hold."""
         source.lines = lines = Lines(source.lines)
         self.shown.add(source)
         self.weight -= self.weights.pop(source.id, 0)
@@ -68,7 +68,7 @@ class Context:
             self.lighten(round(_KEPT * MOST_BYTES))
 
     def lighten(self, most: int) -> None:
-        """Lets the oldest of what is shown go, down to so many bytes."""
+        """Forget the oldest of what is shown, down to `most` bytes."""
         gone = []
         for id, weight in self.weights.items():
             if self.weight <= most:
@@ -80,7 +80,7 @@ class Context:
         self.shown.forget(gone)
 
     def keep(self, ids: Collection[str]) -> None:
-        """Only these stand in the context: what came after the last of them was taken back."""
+        """Keep these results alone: what came after the last of them was taken back."""
         kept = {id: number for id, number in self.numbers.items() if id in ids}
         if len(kept) == len(self.numbers):
             return
@@ -92,8 +92,8 @@ class Context:
         self.before = ()
 
     def compacted(self) -> None:
-        """The conversation was folded: nothing that was shown is shown any more. What the host carries over is shown as it shows it, so
-        nothing leans on that either."""
+        """Forget all that was shown: the conversation was folded. What the host carries over is shown in its own form, so nothing leans on
+        that either."""
         self.floor = self.count
         self.numbers = {}
         self.shown = door.Shown()
@@ -102,20 +102,20 @@ class Context:
         self.newest, self.is_cut = None, False
 
     def _weigh(self) -> None:
-        """What is shown has become less."""
+        """Weigh again what is shown, after it has become less."""
         self.weights = {id: weight for id, weight in self.weights.items() if id in self.shown.sources}
         self.weight = sum(self.weights.values())
 
     def answered(self, transcript_path: str, editing: Editing | None) -> None:
-        """Looks at the newest answer: nothing leans from now on on what its request lacked, as far as it says so, nor on what the next one
-        may lack. The provider is asked to leave out what `editing` says; once a prompt is near its limit, that goes on."""
+        """Read the newest answer: from now on nothing leans on what its request lacked, as far as it says so, nor on what the next one may
+        lack. The provider is asked to leave out what `editing` says; once a prompt is near its limit, that goes on."""
         newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
         if newest is not None and (self.newest is None or newest.at > self.newest.at):
             self.newest, self.grown = newest, 0
         if self.newest is None:
             return
         lacking = self.newest.left_out[0]
-        if editing is not None and (self.is_cut or outside.is_near(editing, self.newest.tokens + self.grown)):
+        if editing is not None and (self.is_cut or provider_clearing.is_near(editing, self.newest.tokens + self.grown)):
             self.is_cut = True
             lacking = max(lacking, len(self.numbers) - editing.keep)
         if lacking > 0:
@@ -128,14 +128,14 @@ class Context:
 def learnt(
     site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: str, editing: Editing | None, entered: Callable[[str, str], None]
 ) -> Context:
-    """The context of a session that goes on, from its transcript; an empty one where there is none that can be read. `cwd`: where the
-    session began; `say_once`, `editing` and `entered` as the door goes by them."""
+    """Return the context of a resumed session, from its transcript; an empty one where none can be read. `cwd`: where the session began;
+    `say_once`, `editing` and `entered` as the door has them."""
     context = Context()
     try:
         made = live.rebuilt(site, site.paths(agent_id), transcript_path)
         known = {result.id: result for result in made.conversation.results()}
-        gone = {id for step in outside.steps(made.conversation, editing) for id in step.ids}
-        context.is_cut = bool(gone) or outside.has_begun(made.conversation, editing)
+        gone = {id for step in provider_clearing.steps(made.conversation, editing) for id in step.ids}
+        context.is_cut = bool(gone) or provider_clearing.has_begun(made.conversation, editing)
         context.count = made.state.index
         called: dict[str, object] = {}
         for entry in entries.read(transcript_path, made.index.size, made.index.telling):
@@ -145,8 +145,8 @@ def learnt(
                     called[block["id"]] = block.get("input")
                 elif block.get("type") == "tool_result" and result is not None:
                     context.numbers[result.id] = result.index
-                    stands = not result.cleared and result.id not in gone
-                    arrival = _arrival(site, result, block if stands else {}, called.pop(result.id, None), cwd)
+                    is_shown = not result.cleared and result.id not in gone
+                    arrival = _arrival(site, result, block if is_shown else {}, called.pop(result.id, None), cwd)
                     stand(context, arrival, say_once)
                     entered(arrival.text, arrival.kind)
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
@@ -156,8 +156,8 @@ def learnt(
 
 
 def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
-    """A result as it came (its `block`, {} for one that stands no more: its call is named all the same); `tool_input`: of the call that it
-    answers."""
+    """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is named all the same); `tool_input`:
+    of its call."""
     given, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
     text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
@@ -167,7 +167,7 @@ def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: obje
 
 
 def stand(context: Context, arrival: door.Arrival, say_once: str) -> None:
-    """What a result shows that stands as it is, and the call that it answers."""
+    """Show a result that stands as it is, and the call that it answers."""
     wrote = door.written(arrival) if say_once == door.ANY else None
     if wrote is not None:
         context.show(wrote)
@@ -175,5 +175,5 @@ def stand(context: Context, arrival: door.Arrival, say_once: str) -> None:
 
 
 def path_of(tool: Tool, subjects: list[str]) -> str:
-    """The file whose lines a result shows; "" for what is no read of a file."""
+    """Return the file whose lines a result shows; "" for what is no read of a file."""
     return subjects[0] if tool.operation == READ and subjects else ""

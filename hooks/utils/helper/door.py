@@ -1,4 +1,6 @@
-"""The door: a row in, a row out. Archives what stays outside before it answers, and journals what the conversation will not tell."""
+"""Decide what enters of each row: a row in, a row out. Archives what stays outside before it answers, and journals what the conversation
+does not record.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import time
 
 from .. import archive
 from ..hosts import protocol
+from ..hosts.claude_code import calls
 from ..io import failures, files, home
 from ..policy import door
 from ..policy.classify import classify
@@ -16,7 +19,6 @@ from ..reclaim.places import stamp_of
 from ..state import journal, live, provider_cleared, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
-from . import rows
 from .contexts import MOST_BYTES, Context, learnt, path_of, stand
 
 TYPE_CHECKING = False
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
     from ..policy.calls import Call
     from ..policy.classify import Classification
-    from .rows import Arrived
 
 # Of the time that the mod waits for a row (seconds, by default) so much is ours: a result that takes longer to look at enters whole.
 _DOOR_S, _SHARE = 0.15, 0.7
@@ -34,13 +35,13 @@ _BUSY_SHARE = 1 / 3  # for a transaction of somebody else in the archive
 
 
 def _seconds(configured: str | None) -> float:
-    """How long the mod waits for a row: `configured` in milliseconds, where that is a number."""
+    """Return how long the mod waits for a row: `configured` in milliseconds, where that is a number."""
     return int(configured) / 1000 if configured and configured.isdigit() and int(configured) else _DOOR_S
 
 
 class Door:
-    """The contexts of one session. Not for several threads at once: the server holds a lock. `later(work)` does what needs not be done
-    before the answer; `entered(text, kind)` is told of every result as it stands in a context."""
+    """The contexts of one session. Not for several threads at once: the server holds a lock. `later(work)` does what need not be done
+    before the answer; `entered(text, kind)` is called with every result that enters a context."""
 
     def __init__(
         self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, later: Callable[..., None],
@@ -62,14 +63,14 @@ class Door:
         self.refresh()
 
     def refresh(self) -> None:
-        """The configuration may have changed."""
+        """Read the configuration again: it may have changed."""
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
         self.settings = door.Settings(self.rules.say_once, self.rules.shape)
         self.editing = provider_cleared.editing_of(self.environ)
 
     def context(self, agent_id: str) -> Context:
-        """The context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
+        """Return the context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.pop(agent_id, None)
         if known is None:
             known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.entered)
@@ -78,7 +79,7 @@ class Door:
         return known
 
     def _lighten(self) -> None:
-        """Nobody says that a subagent is done: of all contexts together no more is held than of one. Subagents let go first, and of these
+        """Hold no more of all contexts together than of one: nobody says when a subagent is done. Subagents give way first, and of these
         those that were silent the longest."""
         weight = sum(context.weight for context in self.contexts.values())
         *others, _ = sorted(self.contexts, key=lambda agent_id: not agent_id) if "" not in [*self.contexts][-1:] else self.contexts
@@ -93,44 +94,45 @@ class Door:
             return self.transcript_path
         return os.path.join(self.transcript_path.removesuffix(".jsonl"), "subagents", f"agent-{home.safe_name(agent_id)}.jsonl")
 
-    # --- what is told ---------------------------------------------------------------------------------------------------------------
+    # --- what changes a context ----------------------------------------------------------------------------------------------------
 
-    def stands(self, agent_id: str, ids: list[str]) -> None:
-        """These results stand in the context now, and no others. One that the door has not seen was there before it: then the transcript
-        tells."""
+    def keep(self, agent_id: str, ids: list[str]) -> None:
+        """Keep these results of a context, and no others. An unknown one was there before the door: then the transcript is read again."""
         known = self.contexts.get(agent_id)
         if known is not None and not set(ids) <= known.numbers.keys():
             del self.contexts[agent_id]
         self.context(agent_id).keep(set(ids))
 
     def turn(self) -> None:
-        """A turn begins: the configuration may have changed, and requests may have lacked results that the journal does not name yet."""
+        """Begin a turn: the configuration may have changed, and requests may have lacked results that the journal does not name yet."""
         self.refresh()
         self.returning.clear()
         for agent_id, context in self.contexts.items():
             if context.is_cut:
                 self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
 
-    def compacting(self, agent_id: str, uses: dict[str, tuple[str, dict[str, Any]]]) -> None:
-        """A context is folded. The results of these calls (id -> tool, input) may stand in it afterwards: then they come in once more."""
-        self.returning[agent_id] = uses
+    def compacting(self, agent_id: str, *messages: object) -> None:
+        """Note the calls in these messages of the host, as a context is folded: a result of theirs that stands afterwards comes in once
+        more."""
+        self.returning[agent_id] = {id: use for some in messages for id, use in uses_of(some).items()}
 
     def compacted(self, agent_id: str) -> None:
-        """The conversation of a context was folded."""
+        """Empty a context, whose conversation was folded."""
         if agent_id in self.contexts:
             self.contexts[agent_id].compacted()
         elif self.returning.get(agent_id):
             self.contexts[agent_id] = Context()  # its transcript does not tell yet what is left
 
     def late(self, agent_id: str, ids: list[str]) -> None:
-        """The answer for these came too late: they have entered whole."""
+        """Journal that these have entered whole: the answer for them came too late."""
         for id in ids:
             store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
 
     # --- a row ----------------------------------------------------------------------------------------------------------------------
 
     def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
-        """The blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool, input}."""
+        """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool,
+        input}."""
         if not self.site.enabled:
             return None
         began = time.monotonic()
@@ -140,7 +142,7 @@ class Door:
         if context.is_cut and not was_cut:
             self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
         blocks: list[Any] | None = None
-        for arrived in rows.results_of(row):
+        for arrived in results_of(row):
             call = calls.get(arrived.id)
             if arrived.id in context.numbers:
                 continue  # handed in twice
@@ -150,26 +152,26 @@ class Door:
             made = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
             text = self._enter(context, arrived, made, agent_id, began)
             if text is not None:
-                blocks = list(rows.blocks_of(row)) if blocks is None else blocks
-                blocks[arrived.at] = {**blocks[arrived.at], "content": arrived.saying(text)}
+                blocks = list(blocks_of(row)) if blocks is None else blocks
+                blocks[arrived.at] = {**blocks[arrived.at], "content": arrived.with_text(text)}
         return blocks
 
     def _again(self, context: Context, arrived: Arrived, agent_id: str) -> None:
-        """A result that nobody called for now: it stood before a compaction, and stands on as it is. Where its call is not known, nothing
-        can name it."""
+        """Take in a result that nobody called for now: it stood before a compaction, and stands on as it is. Where its call is not known,
+        nothing can name it."""
         context.arrive(arrived.id)
         tool, tool_input = self.returning.get(agent_id, {}).pop(arrived.id, ("", {}))
         if not tool:
             return
         call = self.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
-        found = classify(call, self.cwd, self.rules)
-        name, path = door.name_of(tool, tool_input, self.cwd), path_of(call.traits, found.subjects)
-        arrival = door.Arrival(arrived.id, call.traits, tool_input, found.kind, name, arrived.text, arrived.error, path)
+        classified = classify(call, self.cwd, self.rules)
+        name, path = door.name_of(tool, tool_input, self.cwd), path_of(call.traits, classified.subjects)
+        arrival = door.Arrival(arrived.id, call.traits, tool_input, classified.kind, name, arrived.text, arrived.error, path)
         stand(context, arrival, self.settings.say_once)
 
     def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
-        """What enters of a result, None for all of it; the context knows it from then on."""
-        found = classify(call, call.cwd or self.cwd, self.rules)
+        """Return what enters of a result, None for all of it; the context knows it from then on."""
+        classified = classify(call, call.cwd or self.cwd, self.rules)
         context.arrive(arrived.id)
         content = json.dumps(arrived.content, ensure_ascii=False, separators=(",", ":"))
         chain = archive.Chain(
@@ -177,28 +179,29 @@ class Door:
         )
         asked = (call.tool, call.tool_input)
         name = door.name_of(*asked, self.cwd)
-        path, handle = path_of(call.traits, found.subjects), archive.handle_of(chain, arrived.id, content)
+        path, handle = path_of(call.traits, classified.subjects), archive.handle_of(chain, arrived.id, content)
         arrival = door.Arrival(
-            arrived.id, call.traits, call.tool_input, found.kind, name, arrived.text, arrived.error, path, asked == context.before, handle
+            arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,
+            asked == context.before, handle,
         )  # fmt: skip
         entry = door.enter(arrival, context.shown, self.settings) if arrived.whole else door.Entry(arrived.text, (), ())
-        if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, found, content)):
+        if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, classified, content)):
             entry = door.Entry(arrived.text, (), ())
-        self.entered(entry.text, found.kind)
-        context.grown += estimate_tokens(entry.text, found.content)
+        self.entered(entry.text, classified.kind)
+        context.grown += estimate_tokens(entry.text, classified.content)
         context.before = asked if door.is_partial(entry) else ()
         for source in door.shows(arrival, entry.text, self.settings):
             context.show(source)
         if not entry.reasons:
             return None
-        self._note(agent_id, arrival, entry, found)
+        self._note(agent_id, arrival, entry, classified)
         self.rewritten += 1
         return entry.text
 
-    def _kept(self, chain: archive.Chain, arrival: door.Arrival, found: Classification, content: str) -> bool:
-        """Whether the archive has the whole, under the handle that the entering text may name."""
-        tokens = estimate_tokens(arrival.text, found.content)
-        new = archive.NewRecord(arrival.id, found.kind, found.label, content, stamp_of(time.time()), found.subjects, tokens)
+    def _kept(self, chain: archive.Chain, arrival: door.Arrival, classified: Classification, content: str) -> bool:
+        """Archive the whole of a result, under the handle that the entering text may name; return whether that is done."""
+        tokens = estimate_tokens(arrival.text, classified.content)
+        new = archive.NewRecord(arrival.id, classified.kind, classified.label, content, stamp_of(time.time()), classified.subjects, tokens)
         path = home.archive_path(self.site.home)
         try:
             if self.is_archive_sound and os.path.exists(path):
@@ -217,15 +220,15 @@ class Door:
         return self.is_archive_sound
 
     def _archive(self, path: str) -> None:
-        """Takes in what was left beside the archive."""
+        """Open the archive, which takes in what was left beside it."""
         try:
             archive.open_archive(path).close()
         except errors():
             self.is_archive_sound = False
             raise
 
-    def _note(self, agent_id: str, arrival: door.Arrival, entry: door.Entry, found: Classification) -> None:
-        tokens = estimate_tokens(entry.text, found.content)
+    def _note(self, agent_id: str, arrival: door.Arrival, entry: door.Entry, classified: Classification) -> None:
+        tokens = estimate_tokens(entry.text, classified.content)
         noted = journal.entered(
             arrival.id, entry.leans_on, arrival.handle, len(arrival.text), len(entry.text), tokens, entry.reasons, time.time()
         )  # fmt: skip
@@ -233,3 +236,68 @@ class Door:
         store.journal(paths, noted)
         event = journal.event_of(noted)
         self.later(live.note, self.site, paths, [], event)
+
+
+# --- a row as the client hands it: what is not understood is left as it came ---------------------------------------------------------
+
+
+class Arrived:
+    """A result block of a row: `at` its place among the blocks, `id` of its tool use, its `content`, the `text` that it shows, whether
+    that is all in one piece (`whole`: another text can take its place), and whether it is an `error`."""
+
+    __slots__ = ("at", "content", "error", "id", "text", "whole")
+
+    def __init__(self, at: int, id: str, content: Any, error: bool) -> None:
+        self.at = at
+        self.id = id
+        self.content = content
+        self.error = error
+        self.text = calls.text_of_blocks(content)[0]
+        self.whole = isinstance(content, str) or len(_texts(content)) == 1
+
+    def with_text(self, text: str) -> Any:
+        """Return the content with another text; images beside it stay."""
+        if isinstance(self.content, str):
+            return text
+        changed = list(self.content)
+        changed[_texts(changed)[0]] = {**changed[_texts(changed)[0]], "text": text}
+        return changed
+
+
+def _texts(content: Any) -> list[int]:
+    """Return the places of the text blocks; none where anything but texts and images is among them."""
+    if not isinstance(content, list):
+        return []
+    kinds = [block.get("type") if isinstance(block, dict) else None for block in content]
+    if not set(kinds) <= {"text", "image"}:
+        return []
+    return [at for at, block in enumerate(content) if kinds[at] == "text" and isinstance(block.get("text"), str)]
+
+
+def blocks_of(row: dict[str, Any]) -> list[Any]:
+    """Return the blocks of a row's message; none where it has none."""
+    message = row.get("message")
+    blocks = message.get("content") if isinstance(message, dict) else None
+    return blocks if isinstance(blocks, list) else []
+
+
+def results_of(row: dict[str, Any]) -> list[Arrived]:
+    """Return the results that a row brings."""
+    results = []
+    for at, block in enumerate(blocks_of(row)):
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            id = block.get("tool_use_id")
+            if isinstance(id, str) and id:
+                results.append(Arrived(at, id, block.get("content"), block.get("is_error") is True))
+    return results
+
+
+def uses_of(messages: object) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return id -> (tool, input) of the calls in a host's messages."""
+    calls = {}
+    for message in messages if isinstance(messages, list) else []:
+        uses = message.get("toolUses") if isinstance(message, dict) else None
+        for use in uses if isinstance(uses, list) else []:
+            if isinstance(use, dict) and isinstance(use.get("tool"), str) and isinstance(use.get("input"), dict):
+                calls[str(use.get("tool_use_id"))] = (use["tool"], use["input"])
+    return calls

@@ -1,7 +1,7 @@
-"""Clearing by the provider, from inside the client: `popkit native` in a process of its own, for what it looks at (the newest sessions,
+"""Switch clearing by the provider from inside the client: `popkit native` in a process of its own, for what it reads (the newest sessions,
 replayed) would fill the helper's memory and takes up to a minute.
 
-A change is shown first, with the words that make it; whoever presses those has seen it.
+A change is shown first, with the words that make it: whoever presses those has seen it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _LOOKING = "PopKit is looking at your newest sessions for settings that would ha
 
 
 class Native:
-    """`text`: what the last question came to · `change`: the words that make the change that it showed, "" for none."""
+    """Runs of `popkit native`. `text`: the result of the last one · `change`: the words that make the change that it showed, "" for
+    none."""
 
     def __init__(self, environ: Mapping[str, str], cwd: str) -> None:
         self.environ = {**environ, "CLAUDE_PROJECT_DIR": cwd} if cwd else dict(environ)
@@ -38,22 +39,22 @@ class Native:
         self._asking: threading.Thread | None = None
 
     def look(self) -> None:
-        """Looks whether it is on, where nobody has looked."""
+        """Find out whether it is on, where that is not known."""
         if self.is_on is None:
-            said = self._run(["show"])
-            self.is_on = "\nOn: " in said
-            self.text = self.text or said
+            printed = self._run(["show"])
+            self.is_on = "\nOn: " in printed
+            self.text = self.text or printed
 
     def answer(self, words: str) -> str:
-        """What `popkit WORDS` answers (`native …`), or that it is on its way. One question at a time."""
+        """Return what `popkit WORDS` (`native …`) prints, or that it is on its way. One question at a time."""
         if self._asking is None or not self._asking.is_alive():
             self._asking = threading.Thread(target=self._answer, args=(words,), daemon=True)
             self._asking.start()
         self._asking.join(_PATIENCE_S)
         return _LOOKING if self._asking.is_alive() else self.text
 
-    def deeds(self) -> list[Offer]:
-        """What can be done now."""
+    def offers(self) -> list[Offer]:
+        """Return what can be done now."""
         if self._asking is not None and self._asking.is_alive():
             return []
         if self.change:
@@ -66,14 +67,14 @@ class Native:
         return [Offer("native on --dry-run", "Let the provider clear", "finds settings that pay on your sessions, shows them", "n")]
 
     def _answer(self, words: str) -> None:
-        said = self._run(_split(words)[1:])
-        found = _CHANGE.search(said)
-        self.change = found[1] if found else ""
-        self.text = said.replace(found[0], "Nothing has been changed yet.") if found else said
+        printed = self._run(_split(words)[1:])
+        change = _CHANGE.search(printed)
+        self.change = change[1] if change else ""
+        self.text = printed.replace(change[0], "Nothing has been changed yet.") if change else printed
         self.is_on = None
 
     def _run(self, words: list[str]) -> str:
-        """What the command prints; it is never asked on a terminal."""
+        """Return what the command prints; it is never asked on a terminal."""
         command = [sys.executable, "-X", "utf8", "-S", "-E", home.plugin_root() + "/hooks/popkit.py", "native", *words]
         try:
             done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's

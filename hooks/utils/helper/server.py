@@ -1,4 +1,4 @@
-"""The helper as a process: HTTP over a Unix socket, one session, gone with it. Fail open: what it cannot do it answers with {}.
+"""Serve the helper as a process: HTTP over a Unix socket, one session, gone with it. Fail open: what it cannot do it answers with {}.
 
 One thread for each request; what the door knows is behind one lock, what people read is not.
 """
@@ -21,12 +21,10 @@ from ..io import failures
 from ..io.system import now
 from ..state import sockets
 from ..state.site import Site
-from .compactions import Compactions
+from .compactions import Compactions, Outlines
 from .door import Door
 from .native import Native
-from .outlines import Outlines
-from .rows import uses_of
-from .views import Asked, Views
+from .pane import Pane, PaneRequest
 from .warming import Keeper
 
 TYPE_CHECKING = False
@@ -48,7 +46,7 @@ _CALL = "compact"  # tells the mod that a compaction is to be started
 
 
 class Session:
-    """One session's door and what is known of its work. `version` of the plugin, for /health."""
+    """One session: its door, its pane and its work. `version` of the plugin, for /health."""
 
     def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
         self.environ = environ
@@ -59,7 +57,7 @@ class Session:
         outlines = Outlines(lambda error: failures.record(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         self.compactions = Compactions(outlines.findings)
-        self.views = Views(transcript_path, Native(environ, cwd), self.compactions)
+        self.pane = Pane(transcript_path, Native(environ, cwd), self.compactions)
         self.keeper = Keeper(environ, self._site, transcript_path)
         self.times: list[float] = []
         self.rows = 0
@@ -67,12 +65,12 @@ class Session:
         threading.Thread(target=self._learn, daemon=True).start()
 
     def _learn(self) -> None:
-        """What a session that goes on has shown, before it is asked about."""
+        """Learn what a resumed session has shown, before the first request."""
         with self.lock:
             self.door.context("")
 
     def _work(self) -> None:
-        """What need not be done before an answer, in order."""
+        """Do what need not be done before an answer, in order."""
         while True:
             work, what = self.work.get()
             try:
@@ -83,11 +81,11 @@ class Session:
             self.work.task_done()
 
     def settle(self) -> None:
-        """Waits until all that was put off is done."""
+        """Wait until all that was put off is done."""
         self.work.join()
 
     def _settled(self) -> threading.Lock:
-        """All that was put off is done; while the answer is held, nothing else changes what is stored."""
+        """Return the lock of what is stored, once all that was put off is done: while it is held, nothing else changes that."""
         self.settle()
         return self.stored
 
@@ -102,14 +100,14 @@ class Session:
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
         return {} if blocks is None else {"content": blocks}
 
-    def stand(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """A turn begins; with `ids` of the results that stand, where some were taken back, and what the client says of its usage."""
+    def begin_turn(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Begin a turn; with `ids` of the results that stand, where some were taken back, and the client's `usage`."""
         site = self._site()
-        self.views.told(site, asked.get("usage"))
+        self.pane.note_usage(site, asked.get("usage"))
         with self.lock:
             self.door.turn()
             if "ids" in asked:
-                self.door.stands(_text(asked, "agent_id"), _texts(asked, "ids"))
+                self.door.keep(_text(asked, "agent_id"), _texts(asked, "ids"))
         return {}
 
     def compact(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -117,8 +115,7 @@ class Session:
             path = self.door.transcript_of(_text(asked, "agent_id"))
             answer = self.compactions.answer(self._site(), path, asked, now(self.environ))
         with self.lock:
-            uses = {**uses_of(answer.get("rows", asked.get("rows"))), **uses_of(answer.get("behind"))}
-            self.door.compacting(_text(asked, "agent_id"), uses)
+            self.door.compacting(_text(asked, "agent_id"), answer.get("rows", asked.get("rows")), answer.get("behind"))
         if "rows" in answer:
             from ..reclaim import in_place  # seldom
 
@@ -126,7 +123,7 @@ class Session:
         return answer
 
     def want(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Somebody outside of the client asks for a change of the conversation; the mod reads it in our output."""
+        """Note a change of the conversation that a process outside of the client asks for; the mod reads it in our output."""
         with self.stored:
             if asked.get("cancel") is True:
                 return {"heard": True, "cancelled": self.compactions.cancel()}
@@ -140,21 +137,21 @@ class Session:
         return {"heard": True}
 
     def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
-        """What the summariser should know; the hook on compactions sees that it was said."""
-        from ..reclaim import partner  # seldom
+        """Return what the summariser should know, and remember for the hook on compactions that it has been given."""
+        from ..reclaim import compaction_advice  # seldom
 
         at, site = now(self.environ), self._site()
         if not site.enabled:
             return {}
         with self._settled():
-            text = partner.before(site, self.door.transcript_path, at, manual=False)
+            text = compaction_advice.before(site, self.door.transcript_path, at, manual=False)
             site.remember(advised=at)
         return {"text": text or ""}
 
     def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """A compaction is done; `stood`: what was answered stands."""
+        """Note that a compaction is done; `stood`: with what was answered."""
         with self._settled():
-            self.compactions.stands(asked.get("stood") is True)
+            self.compactions.confirm(asked.get("stood") is True)
         with self.lock:
             self.door.compacted(_text(asked, "agent_id"))
         return {}
@@ -165,21 +162,21 @@ class Session:
         return {}
 
     def view(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.views.told(self._site(), asked.get("usage"))
-        shown = Asked(_text(asked, "page"), _text(asked, "chosen"), _columns(asked), _rows(asked), asked.get("turn_ended") is True)
+        self.pane.note_usage(self._site(), asked.get("usage"))
+        shown = PaneRequest(_text(asked, "page"), _text(asked, "chosen"), _columns(asked), _rows(asked), asked.get("turn_ended") is True)
         with self._settled():
-            return self.views.view(self._site(), shown, now(self.environ))
+            return self.pane.view(self._site(), shown, now(self.environ))
 
     def command(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self._settled():
-            return self._told(self.views.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked)))
+            return self._reply(self.pane.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked)))
 
     def press(self, asked: dict[str, Any]) -> dict[str, Any]:
         with self._settled():
-            return self._told(self.views.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked)))
+            return self._reply(self.pane.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked)))
 
-    def _told(self, text: str) -> dict[str, Any]:
-        """An answer; with `compact` where a compaction is to be started, which does what was asked for."""
+    def _reply(self, text: str) -> dict[str, Any]:
+        """Return an answer; with `compact` where a compaction is to be started, which does what was asked for."""
         return {"text": text, **({"compact": True} if self.compactions.begin() else {})}
 
     def warm(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -202,7 +199,7 @@ class Session:
 
 # What is asked -> its method.
 _ASKED = {
-    "/row": Session.row, "/rows": Session.stand, "/compact": Session.compact, "/compacting": Session.compacting,
+    "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
     "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
     "/want": Session.want,
@@ -230,7 +227,7 @@ def _rows(asked: dict[str, Any]) -> int:
 
 
 def _rss_mb() -> float | None:
-    """Megabytes of memory in use now, where the system tells."""
+    """Return the megabytes of memory in use now; None where the system does not say."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return round(int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
@@ -247,7 +244,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     session: Session
 
     def handle_error(self, _request: object, _address: object) -> None:
-        """A client that went away before it was answered is nobody's failure."""
+        """Ignore a client that went away before it was answered."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -291,11 +288,11 @@ class _Handler(BaseHTTPRequestHandler):
         return "local"
 
     def log_message(self, format: str, *args: object) -> None:
-        """Standard error is the client's."""
+        """Write nothing: standard error is the client's."""
 
 
 def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
-    """Serves one session until its client has gone, or says so. Prints where it listens, as one line of JSON."""
+    """Serve one session until its client has gone, or asks for the end. Prints where it listens, as one line of JSON."""
     gc.set_threshold(*_COLLECT)
     path, server = _listening(environ, session_id)
     try:
@@ -313,7 +310,7 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
 
 
 def _listening(environ: Mapping[str, str], session_id: str, tries: int = _STARTS) -> tuple[str, _Server]:
-    """Where it listens, and what does."""
+    """Return (path, server) of a new socket."""
     path = sockets.free_path(environ, session_id)
     before = os.umask(0o177)
     try:
@@ -327,14 +324,14 @@ def _listening(environ: Mapping[str, str], session_id: str, tries: int = _STARTS
 
 
 def _watch_parent(server: _Server, parent: int) -> None:
-    """Ends the server when the client has gone: nobody would."""
+    """End the server when the client has gone: nobody would."""
     while os.getppid() == parent and _is_read(sys.stdout.fileno()):
         time.sleep(_PARENT_POLL_S)
     server.shutdown()
 
 
 def _is_read(fd: int) -> bool:
-    """Whether somebody still holds the other end of our standard output."""
+    """Return whether somebody still holds the other end of our standard output."""
     import select
 
     poll = select.poll()

@@ -1,4 +1,4 @@
-"""Keeping the prompt cache warm: tells the mod when to send what, and books what came of it. The mod sends it over the main thread's last
+"""Keep the prompt cache warm: tell the mod when to send what, and book what came of it. The mod sends it over the main thread's last
 request; nothing else is ever sent.
 """
 
@@ -34,7 +34,7 @@ _SET_S = 10.0
 
 
 class Keeper:
-    """Of one session, in one window. `site()`: where it is, as the configuration stands."""
+    """Keeps the cache of one session warm, in one window. `site()`: its site, with the configuration of now."""
 
     def __init__(self, environ: Mapping[str, str], site: Callable[[], Site], transcript_path: str) -> None:
         self.environ = environ
@@ -48,8 +48,8 @@ class Keeper:
         self.clocks = (0.0, 0.0)  # what both showed when this row was last looked at
 
     def when(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """`reason`, `turn_ms`: why a turn ended that has just ended, and how long it took · `due`: whether the time has come that was told
-        before · `model`, `limits` of the client. Answers {} for nothing, `in_ms` to ask again then, or `prompt`: what to send now."""
+        """Return {} for nothing, `in_ms` to ask again then, or `prompt`: what to send now. `asked`: `reason`, `turn_ms`: why a turn has
+        just ended, and how long it took · `due`: whether the time that was answered before has come · `model`, `limits` of the client."""
         with self.lock:
             now, turn_ms = time_of_day(self.environ), asked.get("turn_ms")
             if isinstance(turn_ms, (int, float)):
@@ -60,31 +60,32 @@ class Keeper:
             return self._decided(asked, now)
 
     def warmed(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """`answered`, and if not the `reason` and the `error` · `usage` · `model`, `limits`. Answers as `when`."""
+        """Book a request that was sent, and return as `when` does. `asked`: `answered`, and if not the `reason` and the `error` · `usage` ·
+        `model`, `limits`."""
         with self.lock:
             site, now = self.site(), time_of_day(self.environ)
-            found = Warmth(site, self.transcript_path)
+            warmth = Warmth(site, self.transcript_path)
             usage = asked.get("usage")
             usage = usage if isinstance(usage, dict) else {}
             prompt = prompt_tokens(usage)
             read, created, output = (_count(usage.get(name)) for name in _COUNTED)
             row, at = self.asked
-            if not at and found.open_at is not None:
-                row, at = found.row, found.open_at  # asked by a helper before this one
+            if not at and warmth.open_at is not None:
+                row, at = warmth.row, warmth.open_at  # asked by a helper before this one
             if prompt:
-                usd = found.usd_for(prompt, read, created, output) if found.usd is not None else None
+                usd = warmth.usd_for(prompt, read, created, output) if warmth.usd is not None else None
                 store.journal(site.paths(), journal.warmed(prompt, read, created, output, at or now, usd))
-                _note(site, found, used=at or now)
-            if not row or found.row != row:
+                _note(site, warmth, used=at or now)
+            if not row or warmth.row != row:
                 return {}  # another turn has come between
             if asked.get("answered") is not True and asked.get("reason") != "empty-reply":
-                return _ends(site, found, warming.ERROR, _word(asked.get("error")) or _word(asked.get("reason")))
-            if warming.missed(read, found.prompt):
-                return _ends(site, found, warming.MISS)
+                return _ends(site, warmth, warming.ERROR, _word(asked.get("error")) or _word(asked.get("reason")))
+            if warming.is_miss(read, warmth.prompt):
+                return _ends(site, warmth, warming.MISS)
             return self._decided(asked, now)
 
     def _decided(self, asked: dict[str, Any], now: float) -> dict[str, Any]:
-        """As `when`. What is handed out is written down first, by one helper at a time."""
+        """Return as `when` does. What is handed out is written down first, by one helper at a time."""
         site = self.site()
         try:
             with locked(site):
@@ -93,42 +94,42 @@ class Keeper:
             return {"in_ms": round(_LAG_S * 1000)}
 
     def _when(self, site: Site, asked: dict[str, Any], now: float) -> dict[str, Any]:
-        found = Warmth(site, self.transcript_path)
-        if not found.on:
-            return _ends(site, found, warming.OFF) if found.facts.get("next") else {}
-        if self._is_behind(found, now):
+        warmth = Warmth(site, self.transcript_path)
+        if not warmth.on:
+            return _ends(site, warmth, warming.OFF) if warmth.facts.get("next") else {}
+        if self._is_behind(warmth, now):
             return {"in_ms": round(_LAG_S * 1000)}
-        self.row = self.row or found.row
-        if self.row != found.row:
+        self.row = self.row or warmth.row
+        if self.row != warmth.row:
             return {}  # the session goes on in another window, whose prompt this one does not have
-        why, about = self._against(found, asked, now)
+        why, about = self._against(warmth, asked, now)
         if why:
-            return _ends(site, found, why, about)
-        following = found.following(now, self.every_s)
+            return _ends(site, warmth, why, about)
+        following = warmth.following(now, self.every_s)
         model, is_over = asked.get("model"), following.why in warming.FOR_GOOD
-        about = found.facts.get("about", "") if is_over else ""
+        about = warmth.facts.get("about", "") if is_over else ""
         facts = {"model": model if isinstance(model, str) else "", "next": following.at, "ended": following.why, "about": about}
-        _note(site, found, **facts)
+        _note(site, warmth, **facts)
         if following.at is None:
             return {}
-        if found.open_at is None and asked.get("due") is True and now >= following.at - _EARLY_S:
-            ask(site, found, now)
-            self.asked = (found.row, now)
+        if warmth.open_at is None and asked.get("due") is True and now >= following.at - _EARLY_S:
+            ask(site, warmth, now)
+            self.asked = (warmth.row, now)
             return {"prompt": LINE}
         return {"in_ms": max(0, round((following.at - now) * 1000))}
 
-    def _is_behind(self, found: Warmth, now: float) -> bool:
-        """Whether the transcript does not have the answer yet that has ended the turn."""
+    def _is_behind(self, warmth: Warmth, now: float) -> bool:
+        """Return whether the transcript does not have the answer yet that has ended the turn."""
         began, until = self.turn
-        return now < until and (found.moment is None or found.moment.calls or found.moment.answered_at < began)
+        return now < until and (warmth.moment is None or warmth.moment.calls or warmth.moment.answered_at < began)
 
-    def _against(self, found: Warmth, asked: dict[str, Any], now: float) -> tuple[str, str]:
-        """(what speaks against it, about what); ("", "") for nothing."""
+    def _against(self, warmth: Warmth, asked: dict[str, Any], now: float) -> tuple[str, str]:
+        """Return (the reason against it, what that is about); ("", "") for none."""
         before, since = self.clocks, elapsed()
         self.clocks = (now, since)
         if before[0] and abs((now - before[0]) - (since - before[1])) > _SET_S:
             return warming.CLOCK, ""
-        model_before, model, limits = found.facts.get("model"), asked.get("model"), asked.get("limits")
+        model_before, model, limits = warmth.facts.get("model"), asked.get("model"), asked.get("limits")
         if model_before and isinstance(model, str) and model != model_before:
             return warming.MODEL, ""
         for limit in limits if isinstance(limits, list) else ():
@@ -150,20 +151,20 @@ def _word(value: object) -> str:
 
 
 def _seconds(configured: str | None) -> float:
-    """Seconds between requests for those who test: 0 for what the lifetime of the cache says."""
+    """Return the seconds between requests, for tests; 0 for what the lifetime of the cache says."""
     try:
         return max(0.0, float(configured or 0))
     except ValueError:
         return 0.0
 
 
-def _note(site: Site, found: Warmth, **facts: Any) -> None:
-    """Remembers what holds for the requests since the newest answer."""
-    if found.moment is not None:
-        site.remember(warming={**found.facts, "row": found.row, **facts})
+def _note(site: Site, warmth: Warmth, **facts: Any) -> None:
+    """Remember what holds for the requests since the newest answer."""
+    if warmth.moment is not None:
+        site.remember(warming={**warmth.facts, "row": warmth.row, **facts})
 
 
-def _ends(site: Site, found: Warmth, why: str, about: str = "") -> dict[str, Any]:
-    """Remembers why nothing (more) is sent, and answers so."""
-    _note(site, found, ended=why, about=about, next=None)
+def _ends(site: Site, warmth: Warmth, why: str, about: str = "") -> dict[str, Any]:
+    """Remember why nothing more is sent, and return that answer."""
+    _note(site, warmth, ended=why, about=about, next=None)
     return {}

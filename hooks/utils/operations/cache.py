@@ -1,11 +1,11 @@
 """The prompt cache: whether it is kept warm (`warm`), whether the conversation compacts once it is cold (`cold`), as data. What is decided
-stands in policy/warming.py and reclaim/cold.py."""
+stands in policy/warming.py and reclaim/cold_compaction.py."""
 
 from __future__ import annotations
 
 from ..io import home
 from ..policy import warming
-from ..reclaim import cold
+from ..reclaim import cold_compaction
 from ..state import breaks
 from ..state.warmth import Warmth
 
@@ -74,9 +74,9 @@ def learn(site: Site, now: float) -> None:
 def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     """Return how compacting with a cold cache stands."""
     conversation = seen.made.conversation if seen.made is not None else None
-    found = cold.prospect(site, conversation, seen.at) if conversation is not None else None
-    setting, is_cold = cold.setting(site), found is not None
+    found = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
+    setting, is_cold = cold_compaction.setting(site), found is not None
     if found is None or not found.ids or conversation is None:
         return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "ids": []}
-    tokens, usd = cold.worth_of(found, conversation)
+    tokens, usd = cold_compaction.worth_of(found, conversation)
     return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": None if usd is None else round(usd, 4), "ids": found.ids}

@@ -213,13 +213,13 @@ def _warm(request: Request) -> Answer:
 
 
 def _cold(request: Request) -> Answer:
-    from ..reclaim import cold as deciding
+    from ..reclaim import cold_compaction
     from ..views import cache as views
     from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
     if act != "show":
-        deciding.choose(request.site, act == "on")
+        cold_compaction.choose(request.site, act == "on")
     found = cache.compacts_cold(request.site, request.look())
     told = views.cold_lines(found, request.command)
     if act != "show" and found["setting"] != act:

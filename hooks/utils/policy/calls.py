@@ -40,9 +40,9 @@ def text_in(tool_input: dict[str, Any], *fields: str) -> str:
 def verdict_of(tail: str, exit_code: int | None) -> str:
     """The telling line of an output's end, at most 120 characters, secrets masked; with the exit code where it is known."""
     lines = [line for line in map(str.strip, tail.splitlines()[-30:]) if line]
-    told = [line for line in lines if any(word in line for word in _TELLING)]
-    counted = [line for line in told if any(char.isdigit() for char in line)]
-    best = (counted or told or lines or [""])[-1]
+    hits = [line for line in lines if any(word in line for word in _TELLING)]
+    counted = [line for line in hits if any(char.isdigit() for char in line)]
+    best = (counted or hits or lines or [""])[-1]
     head = "" if exit_code is None else f"exit {exit_code}: "
     return mask(head + best[:_LINE_CHARS])[:VERDICT_CHARS].rstrip(": ")
 

@@ -91,18 +91,18 @@ def runs(word: str) -> list:
     """[(begin, end)] of the runs in a word that nobody types, with what is glued to them; a part of a path is none."""
     if len(word) < RUN_CHARS or word.isalpha() or is_file(word) or is_public(word):
         return []
-    found, at = [], 0
+    spans, at = [], 0
     for piece in word.split("="):  # NAME=VALUE; at the end of base64 it stands for nothing
         if len(piece) >= RUN_CHARS and not piece.isalpha() and not is_public(piece):
-            found += [(at + begin, at + end) for begin, end in _runs(piece)]
+            spans += [(at + begin, at + end) for begin, end in _runs(piece)]
         at += len(piece) + 1
-    return found
+    return spans
 
 
 def _runs(word: str) -> list:
     if _is_encoded(word) or _is_grouped(word):
         return [(0, len(word))]
-    found, at = [], 0
+    spans, at = [], 0
     while at < len(word):
         end = at
         while end < len(word) and word[end].isalnum():
@@ -114,9 +114,9 @@ def _runs(word: str) -> list:
                     at -= 1
             while end < len(word) and (word[end].isalnum() or word[end] in "-_+=~"):
                 end += 1
-            found.append((at, end))
+            spans.append((at, end))
         at = end + 1
-    return found
+    return spans
 
 
 def _is_encoded(word: str) -> bool:

@@ -33,7 +33,8 @@ class Commits:
         self.cwd = ""  # that the call before left behind
 
     def files_of(self, call: Call, text: str) -> list[str] | None:
-        """The files of the commits that a call made, as absolute paths; None for a call that made none. `text` is what it returned."""
+        """Return the files of the commits that a call made, as absolute paths; None for a call that made none. `text` is what it
+        returned."""
         cwd, self.cwd = self.cwd or call.cwd, call.cwd or self.cwd
         if call.outcome.error:
             return None
@@ -84,18 +85,18 @@ class Commits:
         return files
 
     def _below(self, paths: list[str], folder: str) -> list[str]:
-        """The files that paths name: themselves, but for the folder, and what has changed below them."""
+        """Return the files that paths name: themselves, but for the folder, and what has changed below them."""
         roots = [root for root in (_path(path, folder) for path in paths) if not root.startswith(UNKNOWN)]
-        found = [path for path in self.changed if any(path.startswith(root.rstrip("/") + "/") for root in roots)]
-        return [*(root for root in roots if root != folder), *found]
+        below = [path for path in self.changed if any(path.startswith(root.rstrip("/") + "/") for root in roots)]
+        return [*(root for root in roots if root != folder), *below]
 
     def _list(self, text: str, folder: str) -> None:
-        """Takes in what `git status` says, in its long or its short form."""
+        """Take in what `git status` says, in its long or its short form."""
         for line in text.splitlines():
-            said = line.strip()
-            name = next((said[len(head) :] for head in _LONG if said.startswith(head)), "") if line[:1] == "\t" else ""
+            entry = line.strip()
+            name = next((entry[len(head) :] for head in _LONG if entry.startswith(head)), "") if line[:1] == "\t" else ""
             if line[:1] == "\t" and not name:
-                name = said  # untracked
+                name = entry  # untracked
             elif not name and line[2:3] == " " and line[:2] != "  " and _STATES.issuperset(line[:2]):
                 name = line[3:]
             if name:
@@ -103,17 +104,17 @@ class Commits:
 
 
 def _printed(text: str, folder: str) -> list[str]:
-    """The files that `git commit` names when it has made one: those that came and those that went."""
-    found = []
+    """Return the files that `git commit` names when it has made one: those that came and those that went."""
+    commits = []
     for line in text.splitlines():
         kind, _, rest = line.strip().partition(" mode ")
         if line[:1] == " " and kind in ("create", "delete") and rest[:6].isdigit():
-            found.append(_path(rest[7:].strip('"'), folder))
-    return found
+            commits.append(_path(rest[7:].strip('"'), folder))
+    return commits
 
 
 def _asked(words: list[str]) -> tuple[list[str], bool]:
-    """(the paths that a `git commit` names, whether it takes all that has changed)."""
+    """Return (the paths that a `git commit` names, whether it takes all that has changed)."""
     paths: list[str] = []
     takes_all, at = False, 1
     while at < len(words):

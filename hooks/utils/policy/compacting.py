@@ -75,12 +75,12 @@ def _unknown(_id: str) -> str:
 
 def compact(
     messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
-    only: Collection[str] | None = None, lost: Collection[str] = (), found: Callable[[str, bool], Findings] = findings,
+    only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM,
 ) -> Compacted:  # fmt: skip
     """What stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be. `plan`: made
     as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave, and nothing
-    else does; but `lost`, those that cannot be handed back as they are, leave in any case. `found`: as `outline.findings` does it.
+    else does; but `lost`, those that cannot be handed back as they are, leave in any case. `find`: as `outline.findings` does it.
     `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known. `least`: tokens that may stand whatever
     their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
@@ -94,7 +94,7 @@ def compact(
     least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
     if only is None and least > target:
         _make_room(least - target, pairs.values())
-    builder = _Builder(conversation, handle_of, found, why)
+    builder = _Builder(conversation, handle_of, find, why)
     made_whole: list[str] = []
     while True:
         made_whole += _make_whole(pairs, conversation, whole_of)
@@ -107,7 +107,7 @@ def compact(
 
 
 def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
-    """Tokens of a conversation, system and tools apart: estimated by its texts."""
+    """Return the tokens of a conversation, system and tools apart: estimated by its texts."""
     estimated = 0
     for message in messages:
         estimated += estimate_tokens(message.text) + sum(use.tokens for use in message.uses)
@@ -152,7 +152,7 @@ def _file_of(use: Use) -> str:
 
 
 def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
-    """Whether a result leaves before the target is looked at: it is dead, or was asked for."""
+    """Return whether a result leaves before the target is looked at: it is dead, or was asked for."""
     decision = pair.decision
     if decision is None:
         return False
@@ -164,7 +164,7 @@ def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> 
 
 
 def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
-    """Takes the steps that lose least, until as many tokens as are `needed` may have left; whether it took any."""
+    """Take the steps that lose least, until as many tokens as are `needed` may have left; whether it took any."""
     steps: list[tuple[float, int, Pair]] = []
     for order, pair in enumerate(pairs):
         if not pair.stands:
@@ -188,7 +188,7 @@ def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None
 
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:
-    """Ids of the results that stand, whose references named what has left, and which are whole now."""
+    """Return the ids of the results that stand, whose references named what has left, and which are whole now."""
     made = []
     for id, event in conversation.entered.items():
         pair = pairs.get(id)
@@ -202,7 +202,7 @@ def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Ca
 
 
 def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
-    """Whether what a reference names stands no more: a result, or what a call was made with ("call ID")."""
+    """Return whether what a reference names stands no more: a result, or what a call was made with ("call ID")."""
     pair = pairs.get(id.removeprefix("call "))
     if pair is None or pair.now.listed:
         return True
@@ -213,7 +213,7 @@ def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
 
 
 def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builder) -> tuple[list[Message], list[Left]]:
-    """The messages that stand, and what left. Calls that are only listed are listed together where nothing stands between them."""
+    """Return the messages that stand, and what left. Calls that are only listed are listed together where nothing stands between them."""
     standing: list[Message] = []
     left: list[Left] = []
     away: list[Message] = []  # whole calls, with their results as they stand in the archive
@@ -253,19 +253,19 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
 class _Builder:
     """Calls with their results as they stand, each way built once."""
 
-    __slots__ = ("_known", "conversation", "found", "handle_of", "why")
+    __slots__ = ("_known", "conversation", "find", "handle_of", "why")
 
     def __init__(
-        self, conversation: Conversation, handle_of: Callable[[str, Content], str], found: Callable[[str, bool], Findings], why: str
+        self, conversation: Conversation, handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str
     ) -> None:
         self.conversation = conversation
         self.handle_of = handle_of
-        self.found = found
+        self.find = find
         self.why = why
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
 
     def built(self, pair: Pair, leaves: bool, left: list[Left]) -> tuple[Use, Shown]:
-        """A call and its result as they stand; what of them left is added to `left`. `leaves`: the whole message does."""
+        """Return a call and its result as they stand; what of them left is added to `left`. `leaves`: the whole message does."""
         way = pair.now if leaves else pair.beside
         known = self._known.get(pair.use.id)
         if known is None or known[0] is not way:
@@ -277,7 +277,7 @@ class _Builder:
         use, shown, left = pair.use, pair.shown, []
         if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
-            text = pair.placeholder(handle, self.conversation, way.result, self.found)
+            text = pair.placeholder(handle, self.conversation, way.result, self.find)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
                 left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = Shown(shown.id, text, shown.error)

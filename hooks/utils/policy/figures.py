@@ -1,4 +1,4 @@
-"""What PopKit did for a person, in four quantities, from the sums of a ledger: the one place where they are reckoned. Pure.
+"""Reckon what PopKit did for a person, in four quantities, from the sums of a ledger: the one place for that. Pure.
 
 *Kept out*: tokens that did not enter (an estimate, as the journal books each result) · *cleared*: tokens that left by a clear, as requests
 have shown · *cost*: dollars that PopKit cost, by what it wrote, sent and had fetched again · *net*: dollars saved less the cost. Money is
@@ -43,21 +43,21 @@ def of_ledger(ledger: Mapping[str, float]) -> LedgerFigures:
     """Return the figures of a whole ledger; {} of an empty one."""
     if not ledger:
         return {}
-    found = of(ledger)
-    known = found["cost_usd"] is not None
+    figures = of(ledger)
+    known = figures["cost_usd"] is not None
     costs = {cause: round(ledger.get("usd_charged_" + cause, 0.0), 6) if known else None for cause in CAUSES}
     counts = {name: round(ledger.get(key, 0)) for name, key in _COUNTS.items()}
-    return {**found, "cost_by_usd": costs, **counts}  # type: ignore[typeddict-item]  # the names are its keys
+    return {**figures, "cost_by_usd": costs, **counts}  # type: ignore[typeddict-item]  # the names are its keys
 
 
 def is_anything(figures: Figures) -> bool:
-    """Whether there is anything to tell of the four."""
+    """Return whether there is anything to tell of the four."""
     money = (figures["cost_usd"], *figures["saved_by_usd"].values())
     return bool(figures["kept_out_tokens"] or figures["cleared_tokens"] or figures["unpriced"] or any(money))
 
 
 def together(ledgers: list[Mapping[str, float]]) -> dict[str, float]:
-    """The sum of several ledgers."""
+    """Return the sum of several ledgers."""
     total: dict[str, float] = {}
     for ledger in ledgers:
         for name, amount in ledger.items():

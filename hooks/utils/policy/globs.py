@@ -161,10 +161,10 @@ def _literals_in_order(pieces: list[str], text: str) -> bool:
         return False
     at = len(first)
     for piece in pieces[1:-1]:
-        found = text.find(piece, at)
-        if found < 0:
+        place = text.find(piece, at)
+        if place < 0:
             return False
-        at = found + len(piece)
+        at = place + len(piece)
     return at <= len(text) - len(last) and text.endswith(last)
 
 

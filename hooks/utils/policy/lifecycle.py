@@ -167,8 +167,8 @@ def file_events(result: Result, rules: Ruleset) -> list[str]:
     """Of edit and commit those that can end a live result by what it shows."""
     shown = [part for part in result.parts if part[0].startswith("read:") or part[0] == parts.TREE]
     edited = any(part[0] != parts.TREE or part[1][1] in FILES for part in shown)
-    found = ["edit"] if edited and ends_with_files(result, rules) else []
-    return [*found, "commit"] if shown and ends_with_files(result, rules, "committed") else found
+    events = ["edit"] if edited and ends_with_files(result, rules) else []
+    return [*events, "commit"] if shown and ends_with_files(result, rules, "committed") else events
 
 
 def expire_tree(

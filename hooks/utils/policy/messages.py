@@ -80,7 +80,7 @@ class Message:
 
 
 def message_of(value: object, tools: Tools) -> Message:
-    """A message as a host with these tools gives it; NotUnderstood for anything else."""
+    """Return a message as a host with these tools gives it; NotUnderstood for anything else."""
     if not isinstance(value, dict) or value.get("role") not in (ASSISTANT, USER) or not isinstance(value.get("text"), str):
         raise NotUnderstood("a message has no role that is known, or no text")
     uses, results = ([] if value.get(name) is None else value[name] for name in ("toolUses", "toolResults"))
@@ -104,9 +104,10 @@ def _shown(value: object) -> Shown:
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
-    """The same conversation in the one form. Messages that say nothing are left out, as no provider takes blanks alone; what the assistant
-    says between calls that it made at once stands before them. A call that got no result before the user spoke on, or the conversation
-    ended, gets one that says so, as every provider asks for it. NotUnderstood where a result answers no call, or an id comes twice."""
+    """Return the same conversation in the one form. Messages that say nothing are left out, as no provider takes blanks alone; what the
+    assistant says between calls that it made at once stands before them. A call that got no result before the user spoke on, or the
+    conversation ended, gets one that says so, as every provider asks for it. NotUnderstood where a result answers no call, or an id comes
+    twice."""
     made: list[Message] = []
     seen: set[str] = set()
     run = _Run()
@@ -169,7 +170,7 @@ def thinking_tokens(block: dict[str, Any]) -> int:
 
 
 def texts_in(value: object) -> list[str]:
-    """All texts within a JSON value, names of fields too, in order; other values as they are written."""
+    """Return all texts within a JSON value, names of fields too, in order; other values as they are written."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, dict):

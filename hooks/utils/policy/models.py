@@ -68,23 +68,23 @@ class Model:
 class Models:
     """The table of models. `dated`: the month that its prices are of, "" where it does not say."""
 
-    __slots__ = ("_by_id", "_found", "dated")
+    __slots__ = ("_by_id", "_known", "dated")
 
     def __init__(self, by_id: dict[str, Any], dated: str = "") -> None:
         self._by_id = by_id
-        self._found: dict[str, Model] = {}
+        self._known: dict[str, Model] = {}
         self.dated = dated
 
     def model(self, id: str) -> Model:
         """The model of an id as the host writes it (`claude-opus-5-5[1m]`, `us.anthropic.claude-haiku-4-5-20251001-v1:0`); one that the
         table does not name is not `known`. The longest id that fits counts."""
-        found = self._found.get(id)
-        if found is None:
+        model = self._known.get(id)
+        if model is None:
             name = _plain(id)
             fitting = [known for known in self._by_id if _fits(known, name)]
             entry = self._by_id[max(fitting, key=len)] if fitting else None
-            found = self._found[id] = Model(id, entry)
-        return found
+            model = self._known[id] = Model(id, entry)
+        return model
 
 
 def models_of(config: dict[str, Any]) -> Models:

@@ -44,31 +44,31 @@ FEATURES = (
 
 
 def features(result: Result, state: ContextState, tools: Tools) -> list[tuple[str, float]]:
-    """[(name of FEATURES, value)] of a Result in a ContextState, zeros left out; `tools` of its host. Ages are in calls; ages and sizes as
-    logarithms."""
+    """Return [(name of FEATURES, value)] of a Result in a ContextState, zeros left out; `tools` of its host. Ages are in calls; ages and
+    sizes as logarithms."""
     kind = kinds.learnt_as(result.kind)
     quiet = log1p(max(0, state.quiet_age(result)))
     size = log(max(_LEAST_TOKENS, result.tokens))
-    found = [
+    values = [
         ("bias", 1.0), ("kind " + kind, 1.0), ("quiet " + kind, quiet), ("quiet", quiet), ("quiet squared", quiet * quiet),
         ("age", log1p(max(0, state.index - result.index))), ("size", size), ("quiet x size", quiet * size),
         ("calls", log1p(state.index)), ("turns", log1p(max(0, state.turn - result.turn))),
     ]  # fmt: skip
     if result.error:
-        found.append(("error", 1.0))
+        values.append(("error", 1.0))
     if state.touched(result):
-        found.append(("touched", 1.0))
+        values.append(("touched", 1.0))
     operation = tools.of(result.tool).operation
     if operation in _FAR:
-        found.append(("far", 1.0))
+        values.append(("far", 1.0))
     elif kind == kinds.READ and operation == SHELL:
-        found.append(("shell read", 1.0))
+        values.append(("shell read", 1.0))
     if result.ended:
         ending = _ENDINGS.get(result.ended[0], "settled")
-        found.append((ending, 1.0))
+        values.append((ending, 1.0))
         if ending in ("edited", "replaced"):
-            found.append(("since " + ending, log1p(max(0, state.index - result.ended[1]))))
-    return found
+            values.append(("since " + ending, log1p(max(0, state.index - result.ended[1]))))
+    return values
 
 
 class NeedModel:
@@ -80,7 +80,7 @@ class NeedModel:
         self.weights = weights
 
     def probability(self, result: Result, state: ContextState, tools: Tools) -> float:
-        """How likely the result is needed again, from 0 to 1."""
+        """Return how likely the result is needed again, from 0 to 1."""
         weights = self.weights
         total = sum([weights.get(name, 0.0) * value for name, value in features(result, state, tools)])
         return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
@@ -90,7 +90,7 @@ class NeedModel:
 
 
 def model_of(value: object) -> NeedModel:
-    """A model from its plain values; ValueError when they are not one."""
+    """Return a model from its plain values; ValueError when they are not one."""
     weights = value.get("weights") if isinstance(value, dict) and value.get("schema") == SCHEMA else None
     if not isinstance(weights, dict) or not weights:
         raise ValueError("not a model of need of schema " + str(SCHEMA))

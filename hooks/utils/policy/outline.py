@@ -71,27 +71,27 @@ def findings(text: str, is_run: bool) -> Findings:
     """What an outline of this text is made of; `is_run`: it is the output of a run."""
     if len(text) < LEAST_CHARS:
         return Findings([])  # there is no room for any
-    bare, told = secret_shapes.without(text), []
+    bare, lines = secret_shapes.without(text), []
     if is_run:
         rest = [line for line in bare.splitlines() if not passes(line)]
-        told = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]
+        lines = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]
         bare = "\n".join(line for line in rest if not tells(line))
-    return Findings(_fitting(_names(bare), _room(text)), told)
+    return Findings(_fitting(_names(bare), _room(text)), lines)
 
 
-def outline_of(result: Result, text: str, found: Callable[[str, bool], Findings] = findings) -> str:
-    """What stays of a Result of this text, on one line; "" for nothing. `found`: as `findings` does it."""
-    said = said_of(result)
-    kept = [said] if said else []
+def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] = findings) -> str:
+    """What stays of a Result of this text, on one line; "" for nothing. `find`: as `findings` does it."""
+    part = said_of(result)
+    kept = [part] if part else []
     if not kinds.is_run(result.kind):
-        return _BETWEEN.join(filter(None, [*kept, " ".join(found(text, False).names)]))
+        return _BETWEEN.join(filter(None, [*kept, " ".join(find(text, False).names)]))
     room = _room(text)
-    known = Findings([]) if is_superseded(result) else found(text, True)
+    known = Findings([]) if is_superseded(result) else find(text, True)
     for line in [result.verdict, *known.telling]:
-        said = _in_letters(line)
-        if said and not any(said in other for other in kept) and len(said) + len(_BETWEEN) <= room:
-            kept.append(said)
-            room -= len(said) + len(_BETWEEN)
+        part = _in_letters(line)
+        if part and not any(part in other for other in kept) and len(part) + len(_BETWEEN) <= room:
+            kept.append(part)
+            room -= len(part) + len(_BETWEEN)
     return _BETWEEN.join(filter(None, [*kept, " ".join(_fitting(known.names, room))]))
 
 

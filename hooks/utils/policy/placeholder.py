@@ -59,9 +59,9 @@ def with_outline(notice: str, outline: str) -> str:
     return notice + "\n" + outline if outline else notice
 
 
-def beside(result: Result, text: str, rules: Ruleset, found: Callable[[str, bool], Findings] = findings) -> str:
-    """What stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `found`: as `findings` does it."""
-    return outline_of(result, text, found) if rules.weighs else said_of(result)
+def beside(result: Result, text: str, rules: Ruleset, find: Callable[[str, bool], Findings] = findings) -> str:
+    """What stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `find`: as `findings` does it."""
+    return outline_of(result, text, find) if rules.weighs else said_of(result)
 
 
 def handle_in(content: object) -> str:

@@ -48,16 +48,16 @@ _KEY_CHARS = 4_096
 
 def spans(text: str) -> list[tuple[int, int]]:
     """[(begin, end)] of what is known by its form, in any order."""
-    found = _blocks(text)
+    areas = _blocks(text)
     for mark, beginnings in _BY_MARK.items():
         if mark in text:
             for beginning in beginnings:
                 if beginning in text:
-                    found += _keys(text, beginning, beginning in _ARE_SURE)
+                    areas += _keys(text, beginning, beginning in _ARE_SURE)
     for inside, before, behind in _INSIDE:
         if inside in text:
-            found += _around(text, inside, before, behind)
-    return found
+            areas += _around(text, inside, before, behind)
+    return areas
 
 
 def without(text: str) -> str:
@@ -72,7 +72,7 @@ def without(text: str) -> str:
 
 def _keys(text: str, beginning: str, sure: bool) -> list[tuple[int, int]]:
     least = _SURE_CHARS if sure else _DOUBTFUL_CHARS
-    found = []
+    areas = []
     at = text.find(beginning)
     while at >= 0:
         end = at + len(beginning)
@@ -81,12 +81,12 @@ def _keys(text: str, beginning: str, sure: bool) -> list[tuple[int, int]]:
             rest = text[at + len(beginning) : end]
             enough = _ASSIGNED_CHARS if sure and text[at - 1 : at] == "=" else least
             if len(rest) >= enough and (sure or chance.beside(rest)):
-                found.append((at, end))
+                areas.append((at, end))
             if beginning == _TWO_PARTS:
                 end = max(end, _two_parts_end(text, at))
-                found += [(at, end)] if end > at + len(beginning) + len(rest) else []
+                areas += [(at, end)] if end > at + len(beginning) + len(rest) else []
         at = text.find(beginning, end)
-    return found
+    return areas
 
 
 def _two_parts_end(text: str, at: int) -> int:
@@ -117,7 +117,7 @@ def _run_end(text: str, at: int, most: int) -> int:
 
 
 def _around(text: str, inside: str, before: int, behind: int) -> list[tuple[int, int]]:
-    found = []
+    areas = []
     at = text.find(inside)
     while at >= 0:
         begin = at
@@ -125,22 +125,22 @@ def _around(text: str, inside: str, before: int, behind: int) -> list[tuple[int,
             begin -= 1
         end = _end(text, at + len(inside), at + _KEY_CHARS)
         if at - begin >= before - 1 and end - at - len(inside) >= behind and chance.beside(text[begin:end]):
-            found.append((begin, end))
+            areas.append((begin, end))
         at = text.find(inside, max(end, at + 1))
-    return found
+    return areas
 
 
 def _blocks(text: str) -> list[tuple[int, int]]:
     """Blocks of armoured keys and messages, cut off or whole."""
-    found = []
+    areas = []
     at = text.find(_BLOCK)
     while at >= 0:
         if any(name in text[at : at + 60] for name in _SECRET_BLOCKS) and text[at + len(_BLOCK)].isalpha():
             closing = text.find(_BLOCK_END, at)
             end = text.find("-----", closing + len(_BLOCK_END)) if closing >= 0 else -1
             end = end + 5 if end >= 0 else len(text)
-            found.append((at, end))
+            areas.append((at, end))
         else:
             end = at + len(_BLOCK)
         at = text.find(_BLOCK, end)
-    return found
+    return areas

@@ -25,24 +25,24 @@ _LABEL_CHARS, _LISTED = 40, 12
 
 
 def long_fields(use: Use) -> list[str]:
-    """The fields of a call that a stub can take the place of, for what they held is on disk; [] for none."""
+    """Return the fields of a call that a stub can take the place of, for what they held is on disk; [] for none."""
     fields = [name for name in use.traits.on_disk if isinstance(use.input.get(name), str)]
     return fields if sum(len(use.input[name]) for name in fields) >= LEAST_CHARS else []
 
 
 def stub(use: Use, handle: str) -> dict[str, Any]:
-    """The input of a call with a placeholder in its long fields. Two fields never say the same: no tool edits a text into itself."""
+    """Return the input of a call with a placeholder in its long fields. Two fields never say the same: no tool edits a text into itself."""
     names = long_fields(use)
     return {**use.input, **{name: placeholder(f"{name} of this {use.tool}", WHY, handle) for name in names}}
 
 
 def handle_of_stub(use: Use) -> str:
-    """The handle that a stub names; "" for an input that is none."""
+    """Return the handle that a stub names; "" for an input that is none."""
     return next(filter(None, (handle_in(use.input.get(name)) for name in use.traits.on_disk)), "")
 
 
 def folded(labels: Sequence[str], handle: str) -> Message:
-    """What stands for whole calls of these labels, with their results."""
+    """Return the text that stands for whole calls of these labels, with their results."""
     names = [_in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")") for label in labels[:_LISTED]]
     more = len(labels) - len(names)
     return Message(USER, _HEAD + "; ".join(names) + (f"; and {more} more" if more else "") + _MIDDLE + handle + _TAIL)
@@ -53,7 +53,7 @@ def _in_a_line(label: str) -> str:
 
 
 def handle_of_fold(text: str) -> str:
-    """The handle that a message names which stands for whole calls; "" for any other text."""
+    """Return the handle that a message names which stands for whole calls; "" for any other text."""
     if not text.startswith(_HEAD) or not text.endswith(_TAIL):
         return ""
     handle = text[: -len(_TAIL)].rpartition(_MIDDLE)[2]
@@ -61,9 +61,9 @@ def handle_of_fold(text: str) -> str:
 
 
 def put_back(messages: Sequence[Message], content_of: Callable[[str], Any], tools: Tools) -> list[Message]:
-    """The messages with what left them in its place again. `content_of(handle)`: what is archived (the text of a result, the input of a
-    call, a list of messages as JSON), None where it is to stay out. What names a handle in the place of something else stays, as does a
-    second message that quotes a line for whole calls: no call comes back twice."""
+    """Return the messages with what left them in its place again. `content_of(handle)`: what is archived (the text of a result, the input
+    of a call, a list of messages as JSON), None where it is to stay out. What names a handle in the place of something else stays, as does
+    a second message that quotes a line for whole calls: no call comes back twice."""
     back: list[Message] = []
     returned: set[str] = set()
     for message in messages:

@@ -1,4 +1,4 @@
-"""What a person should do about a context now: one verdict over the plan for now, and the plan for once the cache is cold. Pure."""
+"""Decide what a person should do about a context now: one verdict over the plan for now, and the plan for once the cache is cold. Pure."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ def verdict(
     wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
     least = LEAST_SHARE * tokens
     worth_now, worth_later = at_once["tokens"] > least, later["tokens"] > least and wait_s > 0
-    said: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired}
+    result: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "expired": expired}
     if context and context["ratio"] >= critical:
         reached = later if worth_later and wait_s <= LONGEST_WAIT_S else at_once
         if reached["tokens"] < LITTLE_SHARE * window:
-            return {**said, "kind": "full", **(later if worth_later else at_once), "wait_s": wait_s if worth_later else None}
+            return {**result, "kind": "full", **(later if worth_later else at_once), "wait_s": wait_s if worth_later else None}
     if now is not None and worth_now:
-        return {**said, "kind": "clear", "thinking": now.sum.thinking, "pays_after": now.sum.pays_after}
+        return {**result, "kind": "clear", "thinking": now.sum.thinking, "pays_after": now.sum.pays_after}
     if pending_tokens > least:
-        return {**said, "kind": "resume", "items": 0, "tokens": pending_tokens}
+        return {**result, "kind": "resume", "items": 0, "tokens": pending_tokens}
     if cold is not None and worth_later:
-        return {**said, "kind": "wait", **later, "thinking": cold.sum.thinking, "pays_after": cold.sum.pays_after, "wait_s": wait_s}
-    return said
+        return {**result, "kind": "wait", **later, "thinking": cold.sum.thinking, "pays_after": cold.sum.pays_after, "wait_s": wait_s}
+    return result
 
 
-def is_worth_a_word(said: Verdict, context: Context | None, critical: float) -> bool:
-    """Whether a verdict is worth a person's while who has not asked: much would leave now, or the context is nearly full."""
+def is_worth_a_word(result: Verdict, context: Context | None, critical: float) -> bool:
+    """Return whether a verdict is worth a person's while who has not asked: much would leave now, or the context is nearly full."""
     near = context is not None and context["ratio"] >= critical
-    if said["kind"] == "nothing":
+    if result["kind"] == "nothing":
         return False
-    if near or said["kind"] == "full":
+    if near or result["kind"] == "full":
         return True
-    return said["kind"] != "wait" and said["tokens"] >= min(WORTH_TOKENS, WORTH_SHARE * context["window"] if context else WORTH_TOKENS)
+    return result["kind"] != "wait" and result["tokens"] >= min(WORTH_TOKENS, WORTH_SHARE * context["window"] if context else WORTH_TOKENS)
 
 
 def _is_same(now: Plan | None, cold: Plan | None) -> bool:

@@ -41,29 +41,29 @@ _WORDS_TOKENS, _ANSWER_TOKENS = 40, 8
 
 
 def interval_s(ttl_s: float) -> float:
-    """Seconds between the requests that keep a cache of this lifetime."""
+    """Return the seconds between the requests that keep a cache of this lifetime."""
     return ttl_s * (1 - MARGIN)
 
 
 def is_refused(prices: Prices) -> bool:
-    """Whether nothing is sent for a cache of this lifetime."""
+    """Return whether nothing is sent for a cache of this lifetime."""
     return prices.ttl_s >= HOUR_S
 
 
 def most(prices: Prices, limit: int = MOST) -> int:
-    """How many requests in a row, at most `limit`, may keep a cache warm."""
+    """Return how many requests in a row, at most `limit`, may keep a cache warm."""
     if is_refused(prices):
         return 0
     return min(limit, int(_ROW_SHARE / prices.read + 1e-9)) if prices.read > 0 else limit
 
 
 def price(prompt: int, prices: Prices) -> float:
-    """What one request over a cached prompt of so many tokens costs, in units."""
+    """Return what one request over a cached prompt of so many tokens costs, in units."""
     return prices.read * prompt + prices.write * _WORDS_TOKENS + prices.output * _ANSWER_TOKENS
 
 
 def cost(prompt: int, read: int, created: int, output: int, prices: Prices) -> float:
-    """What a request has cost of which the usage is known, in units."""
+    """Return what a request with known usage has cost, in units."""
     return prices.read * read + prices.write * created + max(0, prompt - read - created) + prices.output * output
 
 
@@ -84,15 +84,15 @@ class Break:
 
 
 def breaks_of(moments: Sequence[Moment], ttl_s: float = 300) -> list[Break]:
-    """The breaks of a session after which its cache would have been cold, without those while a tool ran."""
-    found = []
+    """Return the breaks of a session after which its cache would have been cold, without those while a tool ran."""
+    breaks = []
     for before, after in zip(moments, (*moments[1:], None)):
         seconds = after.sent_at - before.answered_at if after else float("inf")
         if before.usage is not None and not before.calls and seconds > interval_s(ttl_s):
             prompt = before.usage.tokens
             kept = min(prompt, after.usage.tokens) if after and after.usage else 0
-            found.append(Break(seconds, prompt, kept, before.usage.model))
-    return found
+            breaks.append(Break(seconds, prompt, kept, before.usage.model))
+    return breaks
 
 
 class Past:
@@ -115,7 +115,7 @@ class Past:
                     left -= self._add(one, prices, usd, limit, left)
 
     def _add(self, one: Break, prices: Prices, usd: float, limit: int, left: float) -> float:
-        """Counts a break; the dollars that it would have cost."""
+        """Count a break; return the dollars that it would have cost."""
         step, each = interval_s(prices.ttl_s), price(one.prompt, prices) * usd
         allowed = min(most(prices, limit), int(max(0.0, left) / each) if each else 0)
         sent = allowed if one.seconds >= allowed * step else int(one.seconds // step)
@@ -173,7 +173,7 @@ class Row:
         self.open_at = open_at
 
     def affordable(self, most_usd: float) -> int:
-        """How many more requests a session may send for so many dollars in all."""
+        """Return how many more requests a session may send for so many dollars in all."""
         each = price(self.prompt, self.prices) * (self.usd or 0.0)
         return min(MOST, int(max(0.0, most_usd - self.spent) / each + 1e-9)) if each else 0
 
@@ -190,7 +190,7 @@ class Next:
 
 
 def following(row: Row, most_in_a_row: int, most_usd: float, now: float, every_s: float = 0.0) -> Next:
-    """What comes next in a row. `every_s`: seconds between requests, where another number than the lifetime's holds."""
+    """Return what comes next in a row. `every_s`: seconds between requests, where another number than the lifetime's holds."""
     if not row.prices.known or row.usd is None:
         return Next(None, 0, UNPRICED)
     if is_refused(row.prices):
@@ -211,6 +211,6 @@ def following(row: Row, most_in_a_row: int, most_usd: float, now: float, every_s
     return Next(None, allowed, IN_A_ROW if row.sent >= most_in_a_row else TOO_DEAR)
 
 
-def missed(read: int, prompt: int) -> bool:
-    """Whether a request did not find the cache: it read much less than the newest request's `prompt` had."""
+def is_miss(read: int, prompt: int) -> bool:
+    """Return whether a request did not find the cache: it read much less than the newest request's `prompt` had."""
     return read < _LEAST_READ * prompt

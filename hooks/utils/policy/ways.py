@@ -100,7 +100,8 @@ class Pair:
         return self.ways[self.at]
 
     def tokens_at(self, at: int) -> int:
-        """Tokens that a way takes; of an outline that nobody has made yet none, so that no step seems to give less room than it gives."""
+        """Return the tokens that a way takes; of an outline that nobody has made yet none, so that no step seems to give less room than it
+        gives."""
         way = self.ways[at]
         known = estimate_tokens(self._outline) if self._outline and way.result == OUTLINED else 0
         return way.tokens - way.names + min(known, way.names)
@@ -118,19 +119,19 @@ class Pair:
         about = next((self.use.input[name] for name in _ABOUT if isinstance(self.use.input.get(name), str)), "")
         return mask(f"{self.use.tool} {about}".strip())[:_LABEL_CHARS]
 
-    def placeholder(self, handle: str, conversation: Conversation, level: int, found: Callable[[str, bool], Findings]) -> str:
-        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `found`: as `outline.findings` does it."""
+    def placeholder(self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings]) -> str:
+        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`: as `outline.findings` does it."""
         result = self.decision.result  # type: ignore[union-attr]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if level == OUTLINED:
             if self._outline is None:
-                self._outline = beside(result, self.shown.text, conversation.rules, found)
+                self._outline = beside(result, self.shown.text, conversation.rules, find)
             return with_outline(notice, self._outline)
         return with_outline(notice, outline.said_of(result))
 
 
 def _all_ways(pair: Pair) -> list[Way]:
-    """Every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
+    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
     whole = pair.use.tokens
     inputs = [(whole, _worth_of_input(pair, whole), True)]
     if stubs.long_fields(pair.use):
@@ -148,18 +149,18 @@ def _all_ways(pair: Pair) -> list[Way]:
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
-    """(tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
+    """Return (tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
     result = pair.decision.result if pair.decision else None
     whole = result_tokens(pair.shown.text, pair.estimated)
     worth = _worth_of_result(pair, result, whole)
-    found = [(whole, worth, WHOLE, 0)]
+    ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
         notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
         most = outline.most_tokens(whole)
         for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
-            if notice + names < found[-1][0] or pair.lost:
-                found.append((notice + names, share * worth, level, names))
-    return found
+            if notice + names < ways[-1][0] or pair.lost:
+                ways.append((notice + names, share * worth, level, names))
+    return ways
 
 
 def _worth_of_result(pair: Pair, result: Result | None, tokens: int) -> float:

@@ -1,6 +1,6 @@
-"""Whether a compaction that nobody asked for pays now that the prompt cache has gone cold, and what it takes. Pure.
+"""Decide whether a compaction that nobody asked for pays now that the prompt cache is cold, and what it takes. Pure.
 
-The prompt is written anyway, so what leaves is saved at once and with every request that follows. But a conversation that is built anew
+The prompt is written anyway, so what leaves is saved at once and with every request that follows. But a conversation that is built again
 carries no thinking: all of it may have to be thought again. So only what a clear by worth would take leaves (worth.py), nothing for the
 sake of a target, and only where that saves more, over the requests that usually follow a prompt, than thinking again is reckoned at.
 """
@@ -39,8 +39,8 @@ def when_cold(
     conversation: Conversation, now: float, model: NeedModel, prices: Prices, tuned: worth.Tuned = worth.TUNED,
     caution: float = THINKING_AGAIN,
 ) -> Cold:  # fmt: skip
-    """What a compaction by itself takes at `now` (seconds), the cache being cold. `tuned`, `caution`: other constants than those that
-    are shipped."""
+    """Return what a compaction by itself takes at `now` (seconds), the cache being cold. `tuned`, `caution`: other constants than those
+    that are shipped."""
     loose = Prices(prices.read, prices.write, prices.output, prices.ttl_s, False, prices.model, prices.known)
     plan = planning.plan(conversation, planning.Asked(), now, model, loose, True, tuned)
     return Cold(plan, caution * prices.output * conversation.thinking if prices.bound else 0.0)

@@ -1,4 +1,4 @@
-"""What every change of a transcript stands on: one at a time, a file that is understood, the archive."""
+"""Hold what every change of a transcript needs: one at a time, a file that is understood, the archive."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Running(Refused):
 
 
 def turnstile(site: Site) -> files.Lock:
-    """The lock under which a session's transcript is changed. Refused when another change is at work."""
+    """Return the lock under which a session's transcript is changed. Refused when another change is at work."""
     folder = home.session_folder(site.home, site.session_id)
     files.make_private_folder(folder, may_be_link=False)
     return _Turnstile(join(folder, "clear.lock"))
@@ -55,35 +55,36 @@ class _Turnstile(files.Lock):
 
 
 def original_path(site: Site) -> str:
-    """Where the transcript is kept as it was before the last change."""
+    """Return where the transcript is kept as it was before the last change."""
     return join(home.session_folder(site.home, site.session_id), home.ORIGINAL)
 
 
 def binds(site: Site, transcript_path: str) -> bool:
-    """Whether the model that answered last binds its thinking to an unedited past."""
+    """Return whether the model that answered last binds its thinking to an unedited past."""
     newest = newest_usage(transcript_path)
     return newest is not None and site.rules().models.model(newest.model).thinking_bound
 
 
 def sweep(site: Site, transcript_path: str) -> None:
-    """Removes what killed changes of this transcript have left beside it and beside the kept original."""
+    """Remove what killed changes of this transcript have left beside it and beside the kept original."""
     rewrite.sweep(transcript_path)
     rewrite.sweep(original_path(site))
 
 
 def until_whole(read: Callable[[], T], index_of: Callable[[T], Index]) -> T:
-    """What `read()` gives once the last line of the transcript is complete: the host may be writing it. As it is after a while."""
+    """Return what `read()` gives once the last line of the transcript is complete, as the host may be writing it; after a while, as it
+    is."""
     for _ in range(_TRIES):
-        found = read()
-        if not index_of(found).torn:
+        whole = read()
+        if not index_of(whole).torn:
             break
         time.sleep(_PAUSE_S)
-    return found
+    return whole
 
 
 def once_answered(change: Callable[[], T]) -> T:
-    """What `change()` gives. For a while it is done again where a turn is Running or the transcript has Changed since it was read: a person
-    acts as soon as the host shows the answer, which it writes down afterwards."""
+    """Return what `change()` gives. For a while it is tried again where a turn is Running or the transcript has Changed since it was read:
+    a person acts as soon as the host shows the answer, which it writes down afterwards."""
     until = time.monotonic() + files.patience.next_s(_ANSWER_S)
     while True:
         try:
@@ -95,7 +96,7 @@ def once_answered(change: Callable[[], T]) -> T:
 
 
 def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
-    """Refused for a transcript with anything in it that is not understood, or with several results of one of these ids."""
+    """Raise Refused for a transcript with anything in it that is not understood, or with several results of one of these ids."""
     if index.doubts:
         raise Refused(_REFUSED + index.doubts[0])
     doubled = sorted(index.doubled.intersection(ids))
@@ -104,7 +105,7 @@ def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
 
 
 def trouble_of(work: Callable[[], object]) -> str:
-    """Does what follows a change of the transcript, and returns what of it failed, for a person; "" where all went well. The change stands:
+    """Do what follows a change of the transcript, and return what of it failed, for a person; "" where all went well. The change stands:
     what the archive and the transcript hold is enough to go on from."""
     try:
         work()
@@ -114,7 +115,7 @@ def trouble_of(work: Callable[[], object]) -> str:
 
 
 def chain_of(site: Site, transcript_path: str) -> archive.Chain:
-    """The chain of the session's main thread."""
+    """Return the chain of the session's main thread."""
     return archive.Chain(task_id(site.session_id), site.session_id, "", site.session_project, transcript_path)
 
 

@@ -37,7 +37,7 @@ class CarryFailed(OSError):
 
 
 def copy(old: int, new: int, start: int, end: int) -> None:
-    """Appends a range of one file to another, in pieces that stay in the processor's cache: as fast as the system's own copying."""
+    """Append a range of one file to another, in pieces that stay in the processor's cache: as fast as the system's own copying."""
     while start < end:
         data = os.pread(old, min(end - start, _PIECE), start)
         if not data:
@@ -47,8 +47,8 @@ def copy(old: int, new: int, start: int, end: int) -> None:
 
 
 def catch_up(old: int, new: int, carried: int) -> int:
-    """Copies what has been appended since, and returns how far the old file is copied. Of a line that is still being written nothing:
-    its second half could come after somebody else's line. A line shows half written also while a single write of it is under way."""
+    """Copy what has been appended since, and return how far the old file is copied. Of a line that is still being written nothing: its
+    second half could come after somebody else's line. A line shows half written also while a single write of it is under way."""
     end = os.fstat(old).st_size
     unwritten = unwritten_by_anybody(old)
     stat = os.fstat(old)
@@ -60,18 +60,18 @@ def catch_up(old: int, new: int, carried: int) -> int:
 
 
 def _end_of_lines(fd: int, start: int, end: int) -> int:
-    """The end of the last complete line between two positions; the first where there is none."""
+    """Return the end of the last complete line between two positions; the first where there is none."""
     while end > start:
         size = min(end - start, 1 << 16)
-        found = os.pread(fd, size, end - size).rfind(b"\n")
-        if found >= 0:
-            return end - size + found + 1
+        line_end = os.pread(fd, size, end - size).rfind(b"\n")
+        if line_end >= 0:
+            return end - size + line_end + 1
         end -= size
     return start
 
 
 def unwritten_by_anybody(fd: int) -> bool | None:
-    """Whether no process has the file open for writing; None where the system does not tell."""
+    """Return whether no process has the file open for writing; None where the system does not tell."""
     try:
         import fcntl
         from _signal import SIGURG  # type: ignore[import-not-found]
@@ -88,7 +88,7 @@ def unwritten_by_anybody(fd: int) -> bool | None:
 
 
 def await_no_writer(old: int) -> None:
-    """Waits for a moment without a writer. One who keeps the transcript open would write into the old file for ever."""
+    """Wait for a moment without a writer. One who keeps the transcript open would write into the old file for ever."""
     until = time.monotonic() + _PATIENCE_S
     while unwritten_by_anybody(old) is False:
         if time.monotonic() > until:
@@ -97,8 +97,8 @@ def await_no_writer(old: int) -> None:
 
 
 def carry_over(old: int, new: int, carried: int, path: str, keep: str | None, patience_s: float = LONG_PATIENCE_S) -> int:
-    """Appends to the new file what still comes into the old one, whole lines as long as there may be more; returns how many bytes. A
-    writer who has the old one open may take `patience_s`."""
+    """Append to the new file what still comes into the old one, whole lines as long as there may be more; return how many bytes. A writer
+    who has the old one open may take `patience_s`."""
     began, late, failure = time.monotonic(), 0, None
     while True:
         # In this order: whoever is gone by now has written what he had to write.
@@ -134,7 +134,7 @@ def _ends_a_line(fd: int) -> bool:
 
 
 def _append(fd: int, lines: bytes) -> None:
-    """Appends lines that neither touch the line before nor the line after."""
+    """Append lines that neither touch the line before nor the line after."""
     until = time.monotonic() + _PATIENCE_S
     # A line shows half written while somebody's single write of it is under way; ours waits for that one anyway.
     ended = _ends_a_line(fd)

@@ -1,8 +1,8 @@
-"""What of a host's messages can be handed back as a compaction: texts and calls. What cannot is named where it stood. Reads only.
+"""Read which of a host's messages can be handed back as a compaction: texts and calls. A note takes the place of anything else. Reads only.
 
-An image or a document that the user gave stands in the transcript alone. A result that holds one, or anything else that is no text, is
-archived whole, its placeholder says how to see it. Commands that were typed at the host stand as messages, too: those of ours, and of
-compactions, say nothing to the model.
+An image or a document that the user gave is in the transcript alone. A result that holds one, or anything else that is no text, is archived
+whole, and its placeholder says how to see it. Commands that were typed at the host are messages, too: those of ours, and of compactions,
+say nothing to the model.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _NOT_HERE = "[{} stood here. A compaction cannot carry it: ask for it again if y
 
 
 class Pictures:
-    """What is more than text: `said`, uuid of a user's entry -> what it showed beside its text; `contents`, id of a result -> its content
-    as JSON text; `lost`, ids of the results whose text alone would not say what they showed."""
+    """Parts of messages that are more than text: `beside`, uuid of a user's entry -> what it showed beside its text; `contents`, id of a
+    result -> its content as JSON text; `lost`, ids of the results whose text alone would not say what they showed."""
 
-    __slots__ = ("contents", "lost", "said")
+    __slots__ = ("beside", "contents", "lost")
 
     def __init__(self) -> None:
-        self.said: dict[str, list[str]] = {}
+        self.beside: dict[str, list[str]] = {}
         self.contents: dict[str, str] = {}
         self.lost: set[str] = set()
 
 
 def pictures(transcript_path: str, rows: Sequence[object]) -> Pictures:
-    """What the messages show that is more than text, as the transcript tells. OSError where it cannot be read; NotUnderstood where it is
+    """Return what the messages show that is more than text, from the transcript. OSError where it cannot be read; NotUnderstood where it is
     not."""
-    found = Pictures()
+    result = Pictures()
     handles = {row["handle"] for row in rows if isinstance(row, dict) and isinstance(row.get("handle"), str)}
     for line in _lines(transcript_path):
         entry = entries.entry_of(line)
@@ -51,51 +51,53 @@ def pictures(transcript_path: str, rows: Sequence[object]) -> Pictures:
             continue
         shown = [block["type"] for block in entries.blocks_of(entry) if block.get("type") in ("image", "document")]
         if shown:
-            found.said[entry["uuid"]] = shown
+            result.beside[entry["uuid"]] = shown
         try:
             spans = content_spans(line)
         except NoSpans as error:
             raise NotUnderstood(str(error)) from None
         for id, (start, end) in spans.items():
             content = line[start:end].decode("utf-8")
-            found.contents[id] = content
+            result.contents[id] = content
             if not _is_text(json.loads(content)):
-                found.lost.add(id)
-    return found
+                result.lost.add(id)
+    return result
 
 
 def _is_text(content: object) -> bool:
-    """Whether the content of a result is nothing but text."""
+    """Return whether the content of a result is nothing but text."""
     if isinstance(content, list):
         return all(isinstance(block, dict) and block.get("type") == "text" for block in content)
     return isinstance(content, (str, type(None)))
 
 
 def _lines(path: str) -> Iterator[bytes]:
-    """The lines that can hold anything but text: with a picture, or with a result whose content is a list, as its entry's is."""
+    """Yield the lines that can hold anything but text: with a picture, or with a result whose content is a list, as its entry's is."""
     with open(path, "rb") as file:
         for line in file:
             if any(mark in line for mark in _MARKS) or line.count(_LIST) > 1:
                 yield line
 
 
-def readable(rows: Iterable[object], found: Pictures, tools: Tools) -> list[Message]:
-    """The messages of the rows of a host with these tools; where one showed more than text, it says so. NotUnderstood for anything else."""
+def readable(rows: Iterable[object], pictured: Pictures, tools: Tools) -> list[Message]:
+    """Return the messages of the rows of a host with these tools; where one showed more than text, it says so. NotUnderstood for anything
+    else."""
     made = []
     for row in rows:
         message = message_of(row, tools)
         handle = row.get("handle") if isinstance(row, dict) else None
-        for kind in found.said.get(handle, ()) if isinstance(handle, str) else ():
+        for kind in pictured.beside.get(handle, ()) if isinstance(handle, str) else ():
             message.text = "\n".join(filter(None, (message.text, _NOT_HERE.format("An image" if kind == "image" else "A document"))))
         made.append(message)
     return made
 
 
-def without_commands(said: Sequence[Message]) -> list[Message]:
-    """Without what commands of ours and earlier compactions have left behind, and what they printed: it would grow with each of them."""
+def without_commands(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without commands of ours and earlier compactions, and without what they printed: it would grow with each of
+    them."""
     kept: list[Message] = []
     was_ours = False
-    for message in said:
+    for message in messages:
         is_word = message.role == USER and not message.results
         is_ours = is_word and message.text.startswith(_OURS)
         if is_ours and kept and kept[-1].role == USER and kept[-1].text.startswith(_CAVEAT):
@@ -107,5 +109,5 @@ def without_commands(said: Sequence[Message]) -> list[Message]:
 
 
 def _is_printed(text: str, by_ours: bool) -> bool:
-    """Whether a text is what a command of ours, or a compaction, printed."""
+    """Return whether a text is what a command of ours, or a compaction, printed."""
     return text.startswith(_STDOUT) and (by_ours or _COMPACTED in text[: len(_STDOUT) + _CODES + len(_COMPACTED)])

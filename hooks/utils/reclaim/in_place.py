@@ -84,27 +84,26 @@ def answer(
     site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float,
     found_in: Callable[[str, bool], Findings] = outline.findings,
 ) -> Answer:  # fmt: skip
-    """The answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where
-    something is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does
-    it."""
+    """Return the answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where something
+    is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does it."""
     try:
-        found = carried.pictures(transcript_path, rows)
-        said = messages.paired(carried.without_commands(carried.readable(rows, found, site.tools)))
+        pictures = carried.pictures(transcript_path, rows)
+        standing = messages.paired(carried.without_commands(carried.readable(rows, pictures, site.tools)))
     except (messages.NotUnderstood, OSError) as error:
         raise Declined(str(error)) from None
-    conversation = _conversation(site, agent_id, transcript_path, said, now)
-    if not found.lost <= {*conversation.state.live, *conversation.state.expired}:
+    conversation = _conversation(site, agent_id, transcript_path, standing, now)
+    if not pictures.lost <= {*conversation.state.live, *conversation.state.expired}:
         raise Declined("a result that shows a picture is not known to the tracker")
     if wanted.back:
-        return _with_back(site, agent_id, said, wanted.back, conversation, now)
-    keeper = _Keeper(site, agent_id, transcript_path, found.contents)
+        return _with_back(site, agent_id, standing, wanted.back, conversation, now)
+    keeper = _Keeper(site, agent_id, transcript_path, pictures.contents)
     plan = plan_of(site, conversation, planning.Asked(ids=tuple(wanted.only or ())), now, True)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
-                said, conversation, plan, share, keeper.name, wanted.only, found.lost, found_in, wholes, COMPACT_LEAST_TOKENS,
+                standing, conversation, plan, share, keeper.name, wanted.only, pictures.lost, found_in, wholes, COMPACT_LEAST_TOKENS,
                 _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
             )  # fmt: skip
     except Refused as error:
@@ -126,17 +125,17 @@ def answer(
 
 
 def take_in(site: Site) -> None:
-    """Lets the archive take in what was laid beside it. Errors of the archive where it cannot: then it is taken in when it next opens."""
+    """Let the archive take in what was laid beside it. Errors of the archive where it cannot: then it is taken in when it next opens."""
     archive.open_archive(home.archive_path(site.home)).close()
 
 
 def last_handles(site: Site) -> list[str]:
-    """The handles of what the newest compaction of ours took out of the main thread, and nobody has put back."""
+    """Return the handles of what the newest compaction of ours took out of the main thread, and nobody has put back."""
     return journal.last_compacted(store.read_lines(site.paths().journal))
 
 
-def _conversation(site: Site, agent_id: str, transcript_path: str, said: Sequence[Message], now: float) -> Conversation:
-    """The conversation as the hooks have followed it; where they have not, as the transcript tells."""
+def _conversation(site: Site, agent_id: str, transcript_path: str, standing: Sequence[Message], now: float) -> Conversation:
+    """Return the conversation as the hooks have followed it; where they have not, as the transcript tells."""
     paths = site.paths(agent_id)
     stored = store.look(paths)
     if stored is None:
@@ -151,19 +150,19 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, said: Sequenc
     newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
     if newest is not None:
         made.sent(newest)
-    made.places = {shown.id: Place(0, 0) for message in said for shown in message.results}
-    last = max((at for at, message in enumerate(said) if message.role == messages.ASSISTANT), default=-1)
-    made.unseen = {shown.id for message in said[last + 1 :] for shown in message.results}
+    made.places = {shown.id: Place(0, 0) for message in standing for shown in message.results}
+    last = max((at for at, message in enumerate(standing) if message.role == messages.ASSISTANT), default=-1)
+    made.unseen = {shown.id for message in standing[last + 1 :] for shown in message.results}
     return made
 
 
 def _leans(conversation: Conversation) -> bool:
-    """Whether a result may stand that refers to another."""
+    """Return whether a result may stand that refers to another."""
     return any(event.leans_on and id in conversation.places for id, event in conversation.entered.items())
 
 
 def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str], str]:
-    """id of a result that entered shorter -> its whole text, as archived; "" where it is not."""
+    """Return a function: id of a result that entered shorter -> its whole text, as archived; "" where it is not."""
 
     def whole_of(id: str) -> str:
         content = _content(content_of(db, conversation.entered[id].handle)) if db else None
@@ -173,21 +172,21 @@ def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str]
 
 
 def _with_back(
-    site: Site, agent_id: str, said: Sequence[Message], handles: Collection[str], conversation: Conversation, now: float
+    site: Site, agent_id: str, standing: Sequence[Message], handles: Collection[str], conversation: Conversation, now: float
 ) -> Answer:
-    """The conversation with what these handles name in its place again."""
-    before = compacting.tokens_of(said, conversation)
+    """Return the conversation with what these handles name in its place again."""
+    before = compacting.tokens_of(standing, conversation)
     with Opened(site.home) as db:
-        contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, said, handles)}
+        contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, standing, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
-    back = stubs.put_back(said, contents.get, site.tools)
-    if [message.to_json() for message in back] == [message.to_json() for message in said]:
+    back = stubs.put_back(standing, contents.get, site.tools)
+    if [message.to_json() for message in back] == [message.to_json() for message in standing]:
         raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)
-    standing = conversation.last.tokens + after - before
+    tokens = conversation.last.tokens + after - before
     window = context_of(conversation, site.session, now)
-    if window and standing > _MOST_OF_WINDOW * window["window"]:
-        raise Declined(f"with it the context would have {standing:,} tokens, more than fit")
+    if window and tokens > _MOST_OF_WINDOW * window["window"]:
+        raise Declined(f"with it the context would have {tokens:,} tokens, more than fit")
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
     # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
     noted = journal.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
@@ -201,7 +200,8 @@ def _with_back(
 
 
 def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
-    """The messages as the host takes them: what the assistant says and the calls behind it stand in one, so that the sides take turns."""
+    """Return the messages as the host takes them: what the assistant says and the calls behind it stand in one, so that the sides take
+    turns."""
     made: list[Message] = []
     for message in standing:
         before = made[-1] if made else None
@@ -212,15 +212,15 @@ def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
     return [message.to_json() for message in made]
 
 
-def _with_lists(db: Connection, said: Sequence[Message], handles: Collection[str]) -> list[str]:
-    """The handles, and those of lists of calls in which one of them stands."""
-    lists = [handle for handle in map(stubs.handle_of_fold, (message.text for message in said)) if handle]
+def _with_lists(db: Connection, standing: Sequence[Message], handles: Collection[str]) -> list[str]:
+    """Return the handles, and those of lists of calls in which one of them stands."""
+    lists = [handle for handle in map(stubs.handle_of_fold, (message.text for message in standing)) if handle]
     holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
     return list(dict.fromkeys([*handles, *holding]))
 
 
 def _content(archived: str | None) -> Any:
-    """What is archived, as `stubs.put_back` takes it: the text of a result, the input of a call, or messages."""
+    """Return an archived content as `stubs.put_back` takes it: the text of a result, the input of a call, or messages."""
     if archived is None:
         return None
     try:
@@ -242,7 +242,7 @@ class _Keeper:
         self.chain = archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
 
     def name(self, id: str, content: Content) -> str:
-        """The handle under which it is archived."""
+        """Return the handle under which it is archived."""
         text = self._text(id, content)
         handle = archive.handle_of(self.chain, id, text)
         self.texts[handle] = text
@@ -253,7 +253,7 @@ class _Keeper:
         return known if known is not None else json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
     def keep(self, left: Sequence[Left], state: ContextState) -> None:
-        """Lays everything beside the archive, which takes it in when somebody next opens it. Errors of the archive where it cannot."""
+        """Lay everything beside the archive, which takes it in when it is next opened. Errors of the archive where it cannot."""
         if disk.stamp(self.path):
             files.make_private_file(self.path, create=False)  # an error for anything else than a file
         else:
@@ -274,7 +274,7 @@ class _Keeper:
 def _note(
     site: Site, agent_id: str, done: Compacted, conversation: Conversation, why: str, now: float, beside: int, summarised: bool
 ) -> None:
-    """The journal says what left; what the tracker knows follows from the transcript."""
+    """Journal what left; the tracker's state follows from the transcript."""
     results = [one for one in done.left if one.kind == compacting.RESULT]
     reasons = {one.id: one.why for one in results}
     paths = site.paths(agent_id)
@@ -289,6 +289,7 @@ def _note(
 
 
 def tell(site: Site, agent_id: str, now: float) -> None:
-    """The hook on sessions that start tells no index, and what memory holds once more: that stands beside the conversation, and goes."""
+    """Note for the hook on sessions that start: no index, and once more what memory holds. That is given beside the conversation, and
+    goes."""
     if not agent_id:
         site.remember(in_place=now, memory=None)

@@ -1,5 +1,6 @@
-"""What answers, notices and the status line are drawn from: a context, how full it is, and what a clear would take of it, now and once the
-cache is cold. Reconciles once; writes nothing but the tracker's own state."""
+"""Look at one context: how full it is, and what a clear would take of it, now and once the cache is cold. Answers, notices and the status
+line are drawn from it. Reconciles once; writes nothing but the tracker's own state.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class Outlook:
         made: Rebuilt | None = None,
         is_cold: bool | None = None,
     ) -> None:
-        """`is_cold`: whether the cache is, by the clock where that is not said."""
+        """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.made = state, rules, at, made
         self.project, self.transcript = site.session_project, transcript_path
         self.agents, ledgers = agents(site)
@@ -67,7 +68,7 @@ class Outlook:
         self.plan(site, is_cold)
 
     def plan(self, site: Whose, is_cold: bool | None = None) -> None:
-        """Plans anew, over the conversation as it stands."""
+        """Plan over the conversation as it is now."""
         if self.made is None:
             return
         conversation, asked = self.made.conversation, planning.Asked()
@@ -79,17 +80,17 @@ class Outlook:
 
     @property
     def doubt(self) -> str:
-        """What of the transcript is not understood, so that nothing may be changed; "" for nothing."""
+        """Return what of the transcript is not understood, so that nothing may be changed; "" for nothing."""
         return self.made.index.doubts[0] if self.made is not None and self.made.index.doubts else ""
 
     @property
     def expired(self) -> Sums:
-        """What has expired and stands in the context."""
+        """Return what has expired and is still in the context."""
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
 
     @property
     def verdict(self) -> Verdict:
-        """What to do now."""
+        """Return what to do now."""
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
         if self.made is not None and not self.made.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
@@ -97,47 +98,47 @@ class Outlook:
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
-    """The main context, reconciled with its transcript. Where nothing can be written it is the same; where there is no transcript (yet),
-    what the hooks have seen."""
+    """Return the main context, reconciled with its transcript. Where nothing can be written it is the same; where there is no transcript
+    (yet), what the hooks have seen."""
     try:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
         made = live.reconcile(site, transcript_path, now=now)
         settling.settle_agents(site, transcript_path)
-        found = of(site, transcript_path, made, now)
+        view = of(site, transcript_path, made, now)
         live.remember_size(site, site.paths(), made)
-        remember(found, site)
-        return found
+        remember(view, site)
+        return view
     except (OSError, ValueError):
         return _unsaved(site, transcript_path, now)
 
 
-def change(found: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None:
-    """Journals what the user changes, and lets the outlook follow without another look at the transcript."""
+def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None:
+    """Journal what the user changes, and update the outlook without another look at the transcript."""
     if not entries:
         return
     live.note(site, site.paths(), entries)
-    told: list[Event] = [*(event for event in map(journal.event_of, entries) if event), events.Tick(found.at)]
-    for event in told:
-        if found.made is not None:
-            found.made.conversation.observe(event)
-            found.rules = found.made.conversation.rules
+    happened: list[Event] = [*(event for event in map(journal.event_of, entries) if event), events.Tick(view.at)]
+    for event in happened:
+        if view.made is not None:
+            view.made.conversation.observe(event)
+            view.rules = view.made.conversation.rules
         else:
-            found.rules = site.rules_for(event.profile) if isinstance(event, events.ProfileChosen) else found.rules
-            engine.observe(found.state, event, found.rules)
-    if found.made is not None:
-        found.plan(site)
-        remember(found, site)
+            view.rules = site.rules_for(event.profile) if isinstance(event, events.ProfileChosen) else view.rules
+            engine.observe(view.state, event, view.rules)
+    if view.made is not None:
+        view.plan(site)
+        remember(view, site)
 
 
 def of(site: Site, transcript_path: str, made: Rebuilt, now: float) -> Outlook:
-    """The outlook of a Rebuilt context."""
+    """Return the outlook of a Rebuilt context."""
     return Outlook(site, transcript_path, made.state, made.conversation.rules, now, made)
 
 
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
-    """As `look`, but nothing is written, no lock is taken and nobody is waited for: for whoever watches while a client is at work. `watch`:
-    see `state.rebuild`."""
+    """Return the same as `look`, but write nothing, take no lock and wait for nobody: for watching while a client is at work. `watch`: see
+    `state.rebuild`."""
     if transcript_path and os.path.isfile(transcript_path):
         made = live.rebuilt(site, site.paths(), transcript_path, watch)
         made.conversation.observe(events.Tick(now))
@@ -162,27 +163,27 @@ def _of_stored(site: Site, transcript_path: str, stored: store.Stored | None, no
     return Outlook(site, transcript_path, stored.state, rules, now)
 
 
-def remember(found: Outlook, site: Site) -> None:
-    """Keeps for the status line what a clear takes, and of which state that holds."""
-    if found.now is None:
+def remember(view: Outlook, site: Site) -> None:
+    """Keep for the status line what a clear takes, and of which state that holds."""
+    if view.now is None:
         site.remember(planned=None)
         return
-    sums = {name: verdict.takes(plan)["tokens"] for name, plan in (("now", found.now), ("cold", found.cold))}
-    site.remember(planned={**sums, "calls": found.state.index, "warm": found.now.sum.warm})
+    sums = {name: verdict.takes(plan)["tokens"] for name, plan in (("now", view.now), ("cold", view.cold))}
+    site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
 
 
 def plan_of(
     site: Whose, conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False
 ) -> planning.Plan:
-    """The plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache;
-    `in_place`: see `planning.plan`."""
+    """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache; `in_place`: see
+    `planning.plan`."""
     last = conversation.newest
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
     return planning.plan(conversation, asked, now, shipped.need_model(), prices, cold or None, in_place=in_place)
 
 
 def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:
-    """How full the context is, of how much, and whether its prompt cache is warm; None where no request is known."""
+    """Return how full the context is, of how much, and whether its prompt cache is warm; None where no request is known."""
     last, newest = conversation.last, conversation.newest
     if not newest.tokens:
         return None
@@ -202,8 +203,8 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
 
 
 def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
-    """(the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
-    found: list[Agent] = []
+    """Return (the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
+    known_agents: list[Agent] = []
     ledgers: list[dict[str, float]] = []
     for paths in peek.contexts_of(site.home, site.session_id):
         stored = store.load(paths) if paths.agent_id else None
@@ -211,7 +212,7 @@ def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
             continue
         state = stored.state
         ledgers.append(state.counts.ledger)
-        found.append(
+        known_agents.append(
             {
                 "agent": state.agent_id,
                 "calls": state.index,
@@ -219,7 +220,7 @@ def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
                 "expired": _sums(dead_of(store.read_expired(paths, state)).values(), state.calibration),
             }
         )
-    return found, ledgers
+    return known_agents, ledgers
 
 
 def _sums(results: Iterable[Result], factor: float) -> Sums:

@@ -1,4 +1,4 @@
-"""Where results stand in a transcript: a walk over its lines that keeps no content but the one it looks at."""
+"""Find the places of results in a transcript: a walk over its lines that keeps no content but the current one."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ class Place:
         self.tokens = 0
 
     def edit(self, content: str) -> Edit:
-        """The edit that puts another content there, given as JSON text."""
+        """Return the edit that puts another content there, given as JSON text."""
         return Edit(self.start, self.end, content.encode("utf-8"), self.hash)
 
 
 def stamp_of(seconds: float) -> str:
-    """A time as the host writes it; "" for none."""
+    """Return a time as the host writes it; "" for none."""
     import time
 
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if seconds else ""
 
 
 def seen_of(index: Index) -> Seen:
-    """What of the file was looked at."""
+    """Return the part of the file that was read."""
     return Seen(*index.seen, index.size)
 
 
 def contents(
     path: str, index: Index, wanted: Callable[[str], bool], since: int = 0, mark: bytes = b'"tool_result"'
 ) -> Iterator[tuple[Place, str]]:
-    """(Place, content as JSON text) of the results of the main thread for which `wanted(id)` holds, in the order of the lines, from
+    """Return (Place, content as JSON text) of the results of the main thread for which `wanted(id)` holds, in the order of the lines, from
     the byte `since` on. Only lines that hold `mark` are looked at. Refused for a line that is not understood."""
     for begin, line in entries.lines(path, index.size):
         if begin < since or mark not in line or b'"tool_result"' not in line:
@@ -67,7 +67,7 @@ def contents(
 
 
 def placeholders(path: str, index: Index) -> Iterator[tuple[Place, str]]:
-    """(Place, handle) of every placeholder of the main thread, compacted parts included."""
+    """Return (Place, handle) of every placeholder of the main thread, compacted parts included."""
     for place, content in contents(path, index, lambda _: True, mark=HEAD.encode("ascii")):
         try:
             text = json.loads(content)

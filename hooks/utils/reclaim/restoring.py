@@ -1,4 +1,4 @@
-"""Restore: which archived contents a person or the model means, and what they look like."""
+"""Restore: find the archived contents that a person or the model means, and print them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class NotFound(Exception):
 
 
 def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
-    """Whether a handle is exactly that of a record of this session, or of one that it continues. A fork has a new id and names no parent,
-    but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt it is not."""
+    """Return whether a handle is exactly that of a record of this session, or of one that it continues. A fork has a new id and names no
+    parent, but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt it is not."""
     path = home.archive_path(site.home)
     try:
         os.stat(path)
@@ -48,14 +48,14 @@ def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
 
 
 def _holds_result(transcript_path: str, tool_use_id: str) -> bool:
-    """Whether a transcript has a result of this call; ids in what results say do not count."""
+    """Return whether a transcript has a result of this call; ids in what results say do not count."""
     mark = b'"' + tool_use_id.encode("utf-8", "surrogatepass") + b'"'
     with files.open_regular(transcript_path) as file:
         return any(mark in line and tool_use_id in _results_in(line) for line in file)
 
 
 def _results_in(line: bytes) -> list[str]:
-    """The ids of the calls whose results a line of a transcript holds."""
+    """Return the ids of the calls whose results a line of a transcript holds."""
     try:
         entry: Any = codec.loads(line.decode("utf-8", "replace"))
         return [block.get("tool_use_id") for block in entry["message"]["content"] if block.get("type") == "tool_result"]
@@ -64,39 +64,40 @@ def _results_in(line: bytes) -> list[str]:
 
 
 def meant(db: Connection, word: str, session_id: str, project: str) -> list[Record]:
-    """The archived Records that a word means: one by its handle, the beginning of one, or a tool_use id; else those of a path pattern."""
+    """Return the archived Records that a word means: one by its handle, the beginning of one, or a tool_use id; else those of a path
+    pattern."""
     handles = archive.handles_of(db, word)
     if len(handles) > 1:
         raise NotFound(f"{shown(word)} could be {', '.join(handles)}. Give more of it")
-    found = [record for record in (archive.record(db, handle) for handle in handles) if record] or archive.records_of_tool_use(db, word)[:1]
-    found = found or matching(db, word, session_id, project)
-    if not found:
+    records = [record for record in (archive.record(db, handle) for handle in handles) if record]
+    records = records or archive.records_of_tool_use(db, word)[:1] or matching(db, word, session_id, project)
+    if not records:
         advice = "popkit archive list shows what there is. What another project cleared comes back by its handle"
-        said = f"nothing that was cleared goes by {shown(word)}. {advice}"
-        raise NotFound(". ".join(filter(None, (said, pruned(db, session_id)))))
-    return found
+        message = f"nothing that was cleared goes by {shown(word)}. {advice}"
+        raise NotFound(". ".join(filter(None, (message, pruned(db, session_id)))))
+    return records
 
 
 def shown(word: str) -> str:
-    """A word of the user's, as a message repeats it."""
+    """Return a word of the user's, as a message repeats it."""
     return '"' + "".join(char if char.isprintable() else "?" for char in word[:40]) + '"'
 
 
 def matching(db: Connection, pattern: str, session_id: str, project: str) -> list[Record]:
-    """The newest Record of each label that a path pattern matches: of the session, else of the project that the folder `project` lies in;
-    never of another project. Newest first."""
+    """Return the newest Record of each label that a path pattern matches: of the session, else of the project that the folder `project`
+    lies in; never of another project. Newest first."""
 
     searches = [{"session_id": session_id}] if session_id else []
     searches += [{"project": folder} for folder in _with_parents(project)]
     for where in searches:
-        found = archived.matching(db, pattern, **where)
-        if found:
-            return list({record.label: record for record in reversed(found)}.values())[::-1]
+        matches = archived.matching(db, pattern, **where)
+        if matches:
+            return list({record.label: record for record in reversed(matches)}.values())[::-1]
     return []
 
 
 def _with_parents(folder: str) -> list[str]:
-    """A folder and those above it, the root apart; none for ""."""
+    """Return a folder and those above it, the root apart; none for ""."""
     folders = []
     while folder.strip("/"):
         folders.append(folder)
@@ -105,19 +106,19 @@ def _with_parents(folder: str) -> list[str]:
 
 
 def cleared_since(db: Connection, session_id: str, since: float) -> list[Record]:
-    """The Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once.
+    """Return the Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once.
     NotFound where they were pruned."""
-    found: dict[str, Record] = {}
+    records: dict[str, Record] = {}
     for clear in reversed(archive.clears_of(db, task_id(session_id))):
         if clear.at >= since:
-            found.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
-    if not found and pruned(db, session_id):
+            records.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
+    if not records and pruned(db, session_id):
         raise NotFound(pruned(db, session_id))
-    return list(found.values())
+    return list(records.values())
 
 
 def pruned(db: Connection, session_id: str) -> str:
-    """What a prune took of a session, for a person; "" for nothing."""
+    """Return what a prune took of a session, for a person; "" for nothing."""
     known = archive.pruned_of(db, task_id(session_id)) if session_id else None
     if known is None:
         return ""
@@ -127,14 +128,14 @@ def pruned(db: Connection, session_id: str) -> str:
 
 
 def printed(db: Connection, records: list[Record]) -> list[tuple[Record, str | None]]:
-    """(Record, text) of each; a text of None where the content is gone for good."""
+    """Return (Record, text) of each; a text of None where the content is gone for good."""
     contents = [(record, content_of(db, record.id)) for record in records]
     return [(record, None if content is None else archive.text_of(content)) for record, content in contents]
 
 
 def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:
-    """Books each as a false expiration in the context that it was cleared from; returns what kept it from that, for a person, "" for
-    nothing: whoever wants a content back gets it, counted or not."""
+    """Book each as a false expiration in the context that it was cleared from; return what kept it from that, for a person, "" for nothing:
+    whoever wants a content back gets it, counted or not."""
     try:
         for record in records:
             chain = archive.chain(db, record.task_id)

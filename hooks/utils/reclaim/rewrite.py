@@ -73,7 +73,7 @@ class Rewritten:
 
 
 def seen_of(file: BinaryIO, size: int) -> Seen:
-    """What was scanned of an open file, up to `size`."""
+    """Return what was scanned of an open file, up to `size`."""
     stat = os.fstat(file.fileno())
     return Seen(stat.st_dev, stat.st_ino, size)
 
@@ -82,13 +82,12 @@ def rewrite(
     path: str, edits: list[Edit], seen: Seen, keep: str | None = None, accept: Callable[[bytes], object] | None = None,
     patience_s: float = LONG_PATIENCE_S,
 ) -> Rewritten:  # fmt: skip
-    """Makes the edits, which are sorted and disjoint and end within what was seen; ValueError if not.
+    """Make the edits, which are sorted and disjoint and end within what was seen; ValueError if not.
 
     `keep` is where the original goes, in place of an older one: the old file itself, or a copy where it cannot be linked. `accept(bytes)`
-    is shown what was appended since the scan, right before the rename, and may raise RewriteFailed. Whoever has the transcript open when
-    it is replaced has `patience_s` seconds to write; what comes later stays in the old file.
-    RewriteFailed (Changed where scanning again helps): nothing was changed. CarryFailed: it was rewritten, see there.
-    """
+    is shown what was appended since the scan, right before the rename, and may raise RewriteFailed. Whoever has the transcript open when it
+    is replaced has `patience_s` seconds to write; what comes later stays in the old file. RewriteFailed (Changed where scanning again
+    helps): nothing was changed. CarryFailed: it was rewritten, see there."""
     _check_order(edits, seen.size)
     fds: list[int] = []
     try:
@@ -139,14 +138,14 @@ def _rewrite(
 
 
 def sweep(path: str) -> None:
-    """Removes the temporary files of rewrites of this file (a transcript, or a kept original) that were killed."""
+    """Remove the temporary files of rewrites of this file (a transcript, or a kept original) that were killed."""
     folder, _, name = path.rpartition("/")
     prefix = name + ".popkit-"
-    for found in os.listdir(folder or ("/" if path.startswith("/") else ".")):
-        pid = found[len(prefix) : -len(".tmp")]
-        if found != prefix + pid + ".tmp" or not (pid.isascii() and pid.isdigit()):
+    for other in os.listdir(folder or ("/" if path.startswith("/") else ".")):
+        pid = other[len(prefix) : -len(".tmp")]
+        if other != prefix + pid + ".tmp" or not (pid.isascii() and pid.isdigit()):
             continue
-        leftover = path[: len(path) - len(name)] + found
+        leftover = path[: len(path) - len(name)] + other
         try:
             if not is_alive(int(pid)) or time.time() - os.stat(leftover, follow_symlinks=False).st_mtime > _SWEEP_AGE_S:
                 os.unlink(leftover)
@@ -208,7 +207,7 @@ def _copy_edited(old: int, new: int, edits: list[Edit], size: int) -> None:
 
 
 def _end_last_line(old: int, new: int, size: int, carried: int) -> None:
-    """Where a client was killed before the newline of what was the last line, the next one begins on a line of its own."""
+    """End what was the last line where a client was killed before its newline: the next one begins on a line of its own."""
     if not size or os.pread(old, 1, size - 1) == b"\n":
         return
     if carried == size:
@@ -236,7 +235,7 @@ def _adopt_owner_and_mode(old: int, new: int) -> None:
 
 
 def _set_aside(old: int, path: str, seen: Seen, aside: str, size: int, fds: list[int]) -> None:
-    """Gives the old file a second name, or copies it."""
+    """Give the old file a second name, or copy it."""
     _remove(aside)
     try:
         try:

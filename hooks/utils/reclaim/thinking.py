@@ -45,11 +45,11 @@ class Thought(Place):
         self.begin, self.content, self.timestamp = begin, content, timestamp
 
     def record(self) -> archive.NewRecord:
-        """What is archived of it, under the uuid of its line."""
+        """Return what is archived of it, under the uuid of its line."""
         return archive.NewRecord(self.id, THINKING, "thinking", self.content, self.timestamp, tokens=self.tokens)
 
     def leaving(self) -> Edit:
-        """The edit that takes it out."""
+        """Return the edit that takes it out."""
         return self.edit(without_thinking(self.content))
 
 
@@ -67,15 +67,16 @@ class Behind:
         return sum(thought.tokens for thought in self.thoughts)
 
     def check_ended(self) -> Behind:
-        """Running while a turn runs: the thinking of it would be bound to what is changed."""
+        """Raise Running while a turn runs: the thinking of it would be bound to what is changed."""
         if self.running:
             raise Running(_RUNNING)
         return self
 
 
 def thinking_behind(path: str, index: Index, first_change: int) -> Behind:
-    """The thinking of the active branch in the lines behind the one that holds the byte `first_change`, which is in a tool result."""
-    found, on_branch, spoken = [], set(), set()
+    """Return the thinking of the active branch in the lines behind the one that holds the byte `first_change`, which is in a tool
+    result."""
+    thoughts, on_branch, spoken = [], set(), set()
     running = True
     for begin, line in entries.lines(path, index.size):
         entry = _entry(line) if begin > first_change else {}
@@ -92,19 +93,19 @@ def thinking_behind(path: str, index: Index, first_change: int) -> Behind:
         if len(thinking) < len(blocks):
             spoken.add(message)
         if thinking:
-            found.append((message, _thought(begin, line, entry, thinking)))
-    return Behind([thought for message, thought in found if message in on_branch & spoken], running)
+            thoughts.append((message, _thought(begin, line, entry, thinking)))
+    return Behind([thought for message, thought in thoughts if message in on_branch & spoken], running)
 
 
-def check_nothing_said(appended: bytes) -> None:
-    """Changed where a turn has begun in these lines: its thinking is bound to what is about to be changed."""
-    said = map(_entry, appended.splitlines())
-    if any(entry.get("type") == "assistant" or _is_running(entry, False) for entry in said):
+def check_no_words(appended: bytes) -> None:
+    """Raise Changed where a turn has begun in these lines: its thinking is bound to what is about to be changed."""
+    appended_entries = map(_entry, appended.splitlines())
+    if any(entry.get("type") == "assistant" or _is_running(entry, False) for entry in appended_entries):
         raise Changed(_RUNNING)
 
 
 def standing(path: str, index: Index, uuids: Collection[str]) -> Iterator[tuple[Thought, str]]:
-    """(Place, content) of the message in each of the assistant's lines with these uuids."""
+    """Return (Place, content) of the message in each of the assistant's lines with these uuids."""
     for begin, line in entries.lines(path, index.size):
         entry = _entry(line) if b'"assistant"' in line else {}
         if entry.get("uuid") in uuids:
@@ -113,7 +114,7 @@ def standing(path: str, index: Index, uuids: Collection[str]) -> Iterator[tuple[
 
 
 def without_thinking(content: str) -> str:
-    """The content of a message, as JSON text, without its thinking; every other block as it stands there."""
+    """Return the content of a message, as JSON text, without its thinking; every other block as it stands there."""
     kept, at = [], _next(content, 1)
     while content[at] != "]":
         block, end = json.JSONDecoder().raw_decode(content, at)
@@ -134,7 +135,7 @@ def _next(content: str, at: int) -> int:
 
 
 def _entry(line: bytes) -> dict[str, Any]:
-    """The entry of a line; empty for one that is none."""
+    """Return the entry of a line; empty for one that is none."""
     try:
         entry = json.loads(line)
     except ValueError:
@@ -143,8 +144,8 @@ def _entry(line: bytes) -> dict[str, Any]:
 
 
 def _is_running(entry: dict[str, Any], before: bool) -> bool:
-    """Whether the turn is under way after this entry of the branch: something was said to Claude, or a tool called, and the answer has not
-    come. An interrupted turn goes on with what is said next; the host's own words about a failed request are no answer."""
+    """Return whether the turn is under way after this entry of the branch: something was said to Claude, or a tool called, and the answer
+    has not come. An interrupted turn goes on with what is said next; the host's own words about a failed request are no answer."""
     blocks = entries.blocks_of(entry)
     kinds = set(map(_kind, blocks))
     if entry.get("type") == "assistant" and not entry.get("isApiErrorMessage"):

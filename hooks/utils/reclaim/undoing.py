@@ -1,4 +1,4 @@
-"""Contents go back to where they stood: the last clear is undone, or single results are restored in place. Every later line stays."""
+"""Put contents back in their places: the last clear is undone, or single results are restored in place. Every later line stays."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class PutBack:
 
 
 def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | None = None) -> PutBack:
-    """Takes back the newest clear of which something can come back, whichever session made it (a fork has copied placeholders), with the
-    thinking that it took. What of it, and of newer ones, is gone for good is named. `with_thinking` (None: where the model binds it),
-    which holds for a clear that took some anyway, what was thought since leaves: it is bound to what stood there. Refused where nothing
-    can come back, or nothing may be changed (with thinking also in mid-turn); RewriteFailed (OSError) where that failed."""
+    """Take back the newest clear of which something can come back, whichever session made it (a fork has copied placeholders), with the
+    thinking that it took. What of it, and of newer ones, is gone for good is named. `with_thinking` (None: where the model binds it), which
+    holds for a clear that took some anyway, what was thought since leaves: it is bound to what stood there. Refused where nothing can come
+    back, or nothing may be changed (with thinking also in mid-turn); RewriteFailed (OSError) where that failed."""
     if with_thinking is None:
         with_thinking = binds(site, transcript_path)
     with turnstile(site), Opened(site.home) as db:
@@ -83,7 +83,7 @@ def _undo(site: Site, transcript_path: str, now: float, db: Connection, with_thi
 
 
 def _nothing(standing: int, lost: list[Record]) -> str:
-    """Why nothing can be undone."""
+    """Return why nothing can be undone."""
     if lost:
         named = "; ".join(record.label for record in lost[:_NAMED])
         more = f"; and {len(lost) - _NAMED:,} more" if len(lost) > _NAMED else ""
@@ -102,13 +102,13 @@ def _note_undone(site: Site, db: Connection, clear: archive.Clear, back: PutBack
 
 
 def _follow(back: PutBack, work: Callable[..., object], *given: object) -> None:
-    """What follows a change, if there was one."""
+    """Do what follows a change, if there was one."""
     if back.records:
         back.trouble = " ".join(filter(None, (back.trouble, trouble_of(lambda: work(*given)))))
 
 
 def restore_in_place(site: Site, transcript_path: str, now: float, records: list[Record], with_thinking: bool | None = None) -> PutBack:
-    """Puts the contents of these records back where their placeholders stand; `with_thinking` what was thought behind the first of them
+    """Put the contents of these records back where their placeholders stand; `with_thinking` what was thought behind the first of them
     leaves (None: where the model binds it). Refused where none does, with thinking also in mid-turn."""
     if with_thinking is None:
         with_thinking = binds(site, transcript_path)
@@ -162,7 +162,7 @@ def _put_back(
         back.records.append(record)
         back.tokens.append(max(0, record.tokens - place.tokens))
     if edits:
-        accept = thinking.check_nothing_said if with_thinking else None
+        accept = thinking.check_no_words if with_thinking else None
         if with_thinking:
             edits = _with_thinking(edits, site, transcript_path, index, db, back, thoughts)
         try:
@@ -175,8 +175,8 @@ def _put_back(
 def _with_thinking(
     edits: list[rewrite.Edit], site: Site, transcript_path: str, index: Index, db: Connection, back: PutBack, thoughts: Sequence[Record]
 ) -> list[rewrite.Edit]:
-    """The edits, and those for the thinking behind the first of them that the context still holds: what the clear took goes back where all
-    of its results do, up to the first that cannot; what was thought since is archived and leaves."""
+    """Return the edits, and those for the thinking behind the first of them that the context still holds: what the clear took goes back
+    where all of its results do, up to the first that cannot; what was thought since is archived and leaves."""
     edits = list(edits)
     first = next((edit.start for edit in edits if edit.start >= index.since), None)
     if first is not None:

@@ -1,15 +1,18 @@
-"""The handles of the placeholders in the host's transcripts. Slow: it reads all of them."""
+"""Find the handles of the placeholders in the host's transcripts. Slow: it reads all of them."""
 
 from __future__ import annotations
 
+from .. import archive
 from ..hosts.claude_code import calls, entries, projects
 from ..io import files, home
 from ..policy.placeholder import HEAD, handle_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from sqlite3 import Connection
+
+    from ..archive.records import Record
 
 _MARK = HEAD.encode("ascii")
 
@@ -21,6 +24,18 @@ def handles(db: Connection, environ: Mapping[str, str]) -> Iterator[tuple[str, l
         names = _handles_in(path)
         if names:
             yield path, sorted(names)
+
+
+def records(db: Connection, environ: Mapping[str, str], wanted: Collection[str] | None = None) -> dict[str, list[Record]]:
+    """Return transcript -> the archived Records whose placeholders stand in it; with `wanted` only those of these handles."""
+    known = {path: [archive.record(db, each) for each in names if wanted is None or each in wanted] for path, names in handles(db, environ)}
+    placed = {path: [record for record in records if record] for path, records in known.items()}
+    return {path: records for path, records in placed.items() if records}
+
+
+def ids(placed: dict[str, list[Record]]) -> dict[str, list[str]]:
+    """Return transcript -> handles, for programs."""
+    return {path: [record.id for record in records] for path, records in placed.items()}
 
 
 def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .. import text
 from ..policy import warming
-from ..reclaim import cold
+from ..reclaim import cold_compaction as cold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What commands share: doing what a line of words asks for, showing answers and mistakes."""
+"""Run one line of words for a command; show its answer, or its error in a line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hooks.utils.flag_parser import UsageError
 from hooks.utils.views.help import lines_of
 
 from . import screen
-from .past_sessions import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +17,16 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed, Table
 
 
+class Refused(Exception):
+    """What the user asked for cannot be done; the message says what to do, and `command` is what to type for it."""
+
+    def __init__(self, message: str, command: str = ""):
+        super().__init__(message)
+        self.command = command
+
+
 class Answer:
-    """What a word answers: lines to show, the same as data, `content` to print as it is, and the exit code."""
+    """The answer to an operation: lines to show, the same as data, `content` to print as it is, and the exit code."""
 
     __slots__ = ("code", "content", "data", "lines")
 
@@ -34,9 +41,9 @@ def run(
     table: Table, does: Callable[[Parsed, Mapping[str, str]], Answer | int], words: list[str], environ: Mapping[str, str],
     mistakes: tuple[type[Exception], ...] = (), called: str = "", name: str = "",
 ) -> int:  # fmt: skip
-    """Do what one line of words asks for, `help` by itself; return the exit code. `mistakes`: errors to be told in a line, like Refused;
-    `called`: how the reader calls the command; `name`: what its mistakes begin with, where that is another one."""
-    told: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
+    """Run one line of words, `help` by itself; return the exit code. `mistakes`: errors that are shown in a line, like Refused; `called`:
+    how the reader calls the command; `name`: what its errors begin with, where that is another one."""
+    expected: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
     try:
         parsed = flag_parser.parse(words, table)
         if parsed.operation is flag_parser.HELP:
@@ -46,17 +53,17 @@ def run(
         return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)
     except BrokenPipeError:
         raise
-    except told as error:
+    except expected as error:
         typed = getattr(error, "command", "")
         after = ["", "  " + typed] if typed else []  # on a line of its own, so that it can be copied
         if isinstance(error, UsageError):
             more = "help lists all words and flags." if "help" in table.by_name else "--help lists all flags."
             after = [f"{called or table.name} {more}"]
-        return fail(name or table.name, said(error), "--json" in words, environ, after)
+        return fail(name or table.name, message_of(error), "--json" in words, environ, after)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
-    """Prints an answer; its exit code."""
+    """Print an answer; return its exit code."""
     if as_json:
         print(text.as_json(answer.data))
         return answer.code
@@ -68,7 +75,7 @@ def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
 
 
 def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], after: list[str]) -> int:
-    """Tells of a mistake of a command; `after`: lines with what else helps. The exit code."""
+    """Print the error of a command, and the lines `after` it; return the exit code."""
     if as_json:
         print(text.as_json({"error": text.clean(message)}))
     else:
@@ -77,8 +84,8 @@ def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], aft
     return 1
 
 
-def said(error: Exception) -> str:
-    """An error in words; one of the system with the file that it is about."""
+def message_of(error: Exception) -> str:
+    """Return an error in words; one of the system with the file that it is about."""
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error.strerror or str(error)
     return str(error)

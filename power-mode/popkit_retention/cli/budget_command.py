@@ -12,13 +12,18 @@ import sys
 from importlib.util import find_spec
 
 from hooks.utils import text
+from hooks.utils.config import usable
+from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import home
+from hooks.utils.policy.masking import mask
+from hooks.utils.text import clean
 
 from .. import extras
 from ..usage.store import DatabaseUnavailable
 from ..views import budget as views
-from . import budget_settings, screen
-from .past_sessions import Bar, Refused
+from . import screen, settings_file, settings_text
+from .answering import Refused
+from .screen import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,23 +33,26 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 MISTAKES = (DatabaseUnavailable, OSError)
+LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd")
+WRAPPER, CONTEXT = "retention", "context"
+_NONE = ("none", "null", "")
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Shows how limits stand, or sets some."""
+    """Show the limits and what is used of them, or set some."""
     if args.word == "set":
-        return budget_settings.change(args.arguments, args.yes, args.dry_run, environ)
-    found = asked(args, environ)
+        return change(args.arguments, args.yes, args.dry_run, environ)
+    report = answer(args, environ)
     if args.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(report, indent=2))
     elif args.check:
-        screen.show(text.wrap(f"{text.clean(found['database'])} can be used."), sys.stdout, environ)
+        screen.show(text.wrap(f"{text.clean(report['database'])} can be used."), sys.stdout, environ)
     else:
-        screen.show(views.budgets(found), sys.stdout, environ)
+        screen.show(views.budgets(report), sys.stdout, environ)
     return 0
 
 
-def asked(args: Parsed, environ: Mapping[str, str]) -> dict[str, Any]:
+def answer(args: Parsed, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return what the store answers, brought up to date. Refused, DatabaseUnavailable."""
     from ..usage import database, ingestion, report
 
@@ -74,3 +82,75 @@ def _get_driver(args: Parsed, environ: Mapping[str, str]) -> None:
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     sys.stdout.flush()
     os.execve(python, [python, "-X", "utf8", os.path.join(home.plugin_root(), "hooks", "popkit.py"), *words], kept)  # noqa: S606  us again
+
+
+# MERGED budget_settings: Limits in the user's own configuration, as text in and text out, and changing them on the user's word.
+
+
+def change(words: list[str], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> int:
+    """Show the change, ask, make it if the file is still what it was. Return 0 when the limits are as they were asked to be."""
+    limits = limits_of(words)
+    path = os.path.realpath(os.path.join(home.popkit_home(environ), "retention-config.json"))
+    before = settings_file.read(path)
+    try:
+        after = with_limits(before or "{}\n", limits)
+    except (ValueError, RecursionError):
+        line = json.dumps({CONTEXT: limits})[1:-1]
+        raise Refused(f"{path} cannot be changed: it has comments, or is not valid. Put this into its object {WRAPPER}: {line}") from None
+    if after == before:
+        print(f"{clean(path)} asks for just that already.")
+        return 0
+    settings_file.show_change(path, before, after, environ, mask)
+    if dry_run:
+        print("Nothing was changed.")
+        return 0
+    if not settings_file.is_confirmed(yes):
+        return 1
+    settings_file.write(path, before, after)
+    print(f"Changed {clean(path)}.")
+    return 0
+
+
+def limits_of(words: list[str]) -> dict[str, Any]:
+    """Return the limits that words name: session_tokens=2000000, month_usd=none. Refused for what is none."""
+    limits: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in LIMITS:
+            raise Refused(f"{word!r:.60} is no limit. Write KEY=VALUE, with one of {', '.join(LIMITS)}")
+        problems: list[str] = []
+        note = lambda _at, _value, allowed, _known, listed=problems: listed.append(allowed)  # noqa: E731
+        limits[name] = usable.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)
+        if problems:
+            raise Refused(f"{name} takes {problems[0].replace('null', 'none')}")
+    return limits
+
+
+def _number(value: str) -> Any:
+    plain = value.lower().replace(",", "").replace("_", "").lstrip("$")
+    if plain in _NONE:
+        return None
+    try:
+        return int(plain)
+    except ValueError:
+        pass
+    try:
+        return float(plain)
+    except ValueError:
+        return value
+
+
+def with_limits(text: str, limits: dict[str, Any]) -> str:
+    """Return the configuration with limits set; everything else stays as it stands. ValueError for a text that is no JSON object."""
+    members = settings_text.members(text)
+    if any(member.name == WRAPPER for member in members) or not any(member.name in FIELDS for member in members):
+        inner = json.loads(settings_text.value_text(text, WRAPPER) or "{}")
+        return settings_text.with_value(text, WRAPPER, settings_text.formatted(text, _with(inner, limits)))
+    context = json.loads(settings_text.value_text(text, CONTEXT) or "{}")
+    return settings_text.with_value(text, CONTEXT, settings_text.formatted(text, {**context, **limits}))
+
+
+def _with(inner: Any, limits: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(inner, dict) or not isinstance(inner.get(CONTEXT, {}), dict):
+        raise ValueError("it holds no settings there")
+    return {**inner, CONTEXT: {**inner.get(CONTEXT, {}), **limits}}

@@ -67,10 +67,10 @@ def words_after(words: list[str]) -> list[str]:
     asking = flags.get(before[-1]) if before else None
     if asking is not None and asking.type:
         return [word.lower() for word in asking.type.known]
-    found = [name for name, flag in flags.items() if flag.many or name not in before]
+    words_next = [name for name, flag in flags.items() if flag.many or name not in before]
     if all(word.startswith("-") for word in rest):
-        found = [*_names_after(called, table), *(word.lower() for word in operation.type.known), *found]
-    return found
+        words_next = [*_names_after(called, table), *(word.lower() for word in operation.type.known), *words_next]
+    return words_next
 
 
 def _names_after(called: str, table: Table) -> list[str]:

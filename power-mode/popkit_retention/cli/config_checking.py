@@ -28,7 +28,7 @@ Problem = collections.namedtuple("Problem", "file key value allowed hint")
 
 
 def check_layers(root: str | None, home: str | None, project: str | None) -> tuple[list[str], list[Problem]]:
-    """(files that are there, problems) of all layers, those included that only show when the layers are put together."""
+    """Return (files that are there, problems) of all layers, those included that only show when the layers are put together."""
     files, problems, layers = [], [], []
     for name, path in layer_paths(root, home, project):
         # lexists: a link to nowhere is there, and worth a word.
@@ -51,7 +51,7 @@ def check_layers(root: str | None, home: str | None, project: str | None) -> tup
 
 
 def check_file(path: str, layer: str | None = None) -> list[Problem]:
-    """The problems of one file; without a layer, its place tells which one it is."""
+    """Return the problems of one file; without a layer, its place tells which one it is."""
     text, error = read_text(path)
     if text is None:
         return [Problem(path, "", "", "a JSON file", error or "There is no such file.")]
@@ -59,7 +59,7 @@ def check_file(path: str, layer: str | None = None) -> list[Problem]:
 
 
 def layer_of(path: str) -> str:
-    """The layer that a file belongs to by its place; the user's for any other."""
+    """Return the layer that a file belongs to by its place; the user's for any other."""
     folder, name = os.path.split(os.path.abspath(path))
     if os.path.basename(folder) == ".claude":
         return "project"
@@ -67,7 +67,7 @@ def layer_of(path: str) -> str:
 
 
 def check_text(text: str, path: str, layer: str) -> list[Problem]:
-    """The problems of a file's text."""
+    """Return the problems of a file's text."""
     repeated: list[Any] = []
     try:
         document = _parsed(text, repeated)
@@ -85,7 +85,7 @@ def check_text(text: str, path: str, layer: str) -> list[Problem]:
 
 
 def check_document(document: object, path: str, layer: str) -> list[Problem]:
-    """The problems of a file's content."""
+    """Return the problems of a file's content."""
     problems: list[Problem] = []
 
     def note(at: tuple[str | int, ...], value: object, allowed: str, known: tuple[str, ...]) -> None:
@@ -98,7 +98,7 @@ def check_document(document: object, path: str, layer: str) -> list[Problem]:
 
 
 def dotted(path: tuple[str | int, ...]) -> str:
-    """A key path as one text: `retention.tool_overrides.Read.patterns["*.md"]`, `pins[0]`."""
+    """Return a key path as one text: `retention.tool_overrides.Read.patterns["*.md"]`, `pins[0]`."""
     text = ""
     for key in path:
         if isinstance(key, int):
@@ -127,11 +127,11 @@ def _whole(digits: str) -> int:
 
 def _parsed(text: str, repeated: list[Any]) -> object:
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(members)
-        if len(found) < len(members):
+        unique = dict(members)
+        if len(unique) < len(members):
             counts = collections.Counter(key for key, _ in members)
-            repeated.append((found, [key for key in counts if counts[key] > 1]))
-        return found
+            repeated.append((unique, [key for key in counts if counts[key] > 1]))
+        return unique
 
     try:
         return json.loads(text, object_pairs_hook=pairs, parse_int=_whole)
@@ -140,14 +140,14 @@ def _parsed(text: str, repeated: list[Any]) -> object:
 
 
 def _repeated(document: object, repeated: list[Any], path: str, layer: str) -> list[Problem]:
-    """Keys that stand twice in one object; of power-mode/config.json only `retention` is ours."""
-    found: list[Problem] = []
+    """Return the keys that occur twice in one object; of power-mode/config.json only `retention` is ours."""
+    problems: list[Problem] = []
 
     def walk(value: object, at: tuple[str | int, ...]) -> None:
         if isinstance(value, dict):
             for twin, keys in repeated:
                 if twin is value:
-                    found.extend(
+                    problems.extend(
                         Problem(path, dotted((*at, key)), shown(value[key]), "each key once", "The last one counts.")
                         for key in keys
                         if layer != "power-mode" or (*at, key)[0] == "retention"
@@ -160,11 +160,11 @@ def _repeated(document: object, repeated: list[Any], path: str, layer: str) -> l
 
     if repeated:
         walk(document, ())
-    return found
+    return problems
 
 
 def _about_unknown(at: tuple[str | int, ...], known: tuple[str, ...]) -> str:
-    """What to say of a key that the table does not know."""
+    """Return what to say of a key that the table does not know."""
     if len(at) > 1:
         return ("There is no such key. " + _nearest(at[-1], known)).strip()
     if at[0] in FIELDS:
@@ -178,7 +178,7 @@ def _nearest(given: object, known: Iterable[str]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as JSON, shortened, secrets masked; what a terminal would not show as it is, is spelt out."""
+    """Return a value as JSON, shortened, secrets masked; what a terminal would not show as it is, is spelt out."""
     text = mask(json.dumps(value, ensure_ascii=False))
     if not text.isprintable():
         text = mask(json.dumps(value))

@@ -71,12 +71,12 @@ def _problem_lines(problems: list) -> list:
         if problem.file != file:
             file = problem.file
             lines.append(text.clean(file))
-        found = problem.key + (": " if problem.key and problem.value else "") + problem.value
-        if found:
-            lines.append("  " + text.clean(found))
-        for said in (f"allowed: {problem.allowed}", problem.hint):
-            if said:
-                lines += text.wrap("    " + said, indent="      ")
+        what = problem.key + (": " if problem.key and problem.value else "") + problem.value
+        if what:
+            lines.append("  " + text.clean(what))
+        for note in (f"allowed: {problem.allowed}", problem.hint):
+            if note:
+                lines += text.wrap("    " + note, indent="      ")
     return [*lines, f"{text.counted(len(problems), 'problem')}. What cannot be used is left out; the layer below it counts."]
 
 
@@ -116,12 +116,12 @@ def _show(args: Parsed, folders: tuple) -> tuple[bool, list]:
 
 
 def _in_the_way(key: str, layer: Layer) -> bool:
-    """Descriptions decide nothing, and are wide; the shipped models are a hundred rows."""
+    """Return whether a row is left out: descriptions decide nothing, and are wide; the shipped models are a hundred rows."""
     return key.endswith(".description") or (key.startswith("models.by_id") and layer.name == "shipped")
 
 
 def _row(key: str, value: object, source: str) -> list:
-    """One row, or one line for each item of a list; a list that is empty has one row."""
+    """Return one row, or one line for each item of a list; a list that is empty has one row."""
     items = value if isinstance(value, list) and value else [value]
     cells = [text.clean(config_checking.shown(item)) for item in items]
     lines = [f"{_padded(text.clean(key), KEY_WIDTH)} {_padded(cells[0], VALUE_WIDTH)} {source}"]
@@ -133,7 +133,7 @@ def _padded(cell: str, columns: int) -> str:
 
 
 def sources(layers: list[Layer]) -> list[tuple[str, object, Layer]]:
-    """(key, value, layer that it comes from) for each plain value and list of the effective configuration."""
+    """Return (key, value, layer that it comes from) for each plain value and list of the effective configuration."""
     layers = [Layer("built-in", "", BUILT_IN), *layers]
     origin: dict = {}
     held: dict = {}
@@ -150,7 +150,7 @@ def sources(layers: list[Layer]) -> list[tuple[str, object, Layer]]:
 
 
 def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], object]]:
-    """(path, value) of everything in nested objects that is no object, or an empty one."""
+    """Return (path, value) of everything in nested objects that is no object, or an empty one."""
     if isinstance(value, dict) and (value or not path):
         for key, member in value.items():
             yield from leaves(member, (*path, key))

@@ -25,7 +25,7 @@ COMMAND = "popkit context"
 
 
 def run_words(words: list[str], environ: Mapping[str, str]) -> int:
-    """Answers one line of words, read as in Claude Code. Its table alone is loaded: that of all commands takes longer."""
+    """Answer one line of words, read as in Claude Code. Its table alone is loaded: that of all commands takes longer."""
     return answering.run(CONTEXT, run, words, environ)
 
 
@@ -47,14 +47,14 @@ def run(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _running(site: live.Site) -> answers.InPlace | None:
-    """Who changes the conversation of the session, where it runs with a mod."""
+    """Return what changes the conversation of the session, where it runs with a mod."""
     from hooks.utils.operations import running
 
     return running.of_session(site.home, site.session_id)
 
 
 def _called(flags: dict) -> str:
-    """How the reader calls us, with the session that the flags name, so that the commands of an answer mean the same one."""
+    """Return how the reader calls us, with the session that the flags name, so that the commands of an answer mean the same one."""
     named = [name for name in ("session", "transcript") if name in flags]
     if not named:
         return COMMAND

@@ -10,7 +10,7 @@ import os
 import sys
 
 from .. import extras
-from .past_sessions import Refused
+from .answering import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Serves until it is told to end."""
+    """Serve until Ctrl-C."""
     python = extras.place_of("dashboard", environ)
     if python:
         _become_server(python, args, environ)
@@ -29,7 +29,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def _become_server(python: str, args: Parsed, environ: Mapping[str, str]) -> NoReturn:
-    """The server takes the place of this process, and the signals with it."""
+    """Put the server in the place of this process, and the signals with it."""
     from .main import version
 
     asked = {
@@ -43,7 +43,7 @@ def _become_server(python: str, args: Parsed, environ: Mapping[str, str]) -> NoR
 
 
 def has_browser(environ: Mapping[str, str]) -> bool:
-    """Whether a browser would open where the user sits: not on a machine that was reached over SSH, nor without a screen."""
+    """Return whether a browser would open where the user sits: not on a machine that was reached over SSH, nor without a screen."""
     if environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"):
         return True
     return sys.platform == "darwin" and not environ.get("SSH_CONNECTION")

@@ -34,7 +34,7 @@ FREE_BYTES = 16 * 1024 * 1024
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Makes every check and prints what it found."""
+    """Make every check and print what it found."""
     checks = all_checks(environ)
     problems = sum(check.level == PROBLEM for check in checks)
     if args.json:
@@ -47,7 +47,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def all_checks(environ: Mapping[str, str]) -> list:
-    """Every finding, in the order in which things can go wrong."""
+    """Return every finding, in the order in which things can go wrong."""
     from .main import version
 
     try:
@@ -87,7 +87,7 @@ def _shown(check: Check) -> list[text.Line]:
 
 
 def state_folder(popkit_home: str) -> Check:
-    """Whether our folder is ours, private and writable."""
+    """Return whether our folder is ours, private and writable."""
     facts: dict[str, Any] = {"folder": popkit_home}
     if not os.path.isdir(popkit_home):
         if os.path.lexists(popkit_home):
@@ -102,29 +102,29 @@ def state_folder(popkit_home: str) -> Check:
     size, open_to_others, corrupt = _survey(popkit_home)
     parts = holdings.sizes(popkit_home)
     facts.update(bytes=size, parts=parts, open_to_others=open_to_others, corrupt=corrupt)
-    told = f"{popkit_home}: {text.size(size)}" + (f" ({holdings.in_words(parts)})" if size else "")
+    summary = f"{popkit_home}: {text.size(size)}" + (f" ({holdings.in_words(parts)})" if size else "")
     if open_to_others:
         advice = f"cd {popkit_home} && chmod go= {open_to_others[0]}" if holdings.is_shared(popkit_home) else f"chmod -R go= {popkit_home}"
-        return Check("state folder", WARNING, f"{told}; others can read {text.listed(open_to_others, 3)}", advice, **facts)
+        return Check("state folder", WARNING, f"{summary}; others can read {text.listed(open_to_others, 3)}", advice, **facts)
     if corrupt:
         advice = "They were rebuilt from the transcripts; the *.corrupt files can be deleted."
-        return Check("state folder", WARNING, f"{told}; {text.counted(len(corrupt), 'state')} set aside as corrupt", advice, **facts)
-    return Check("state folder", OK, f"{told}, private", **facts)
+        return Check("state folder", WARNING, f"{summary}; {text.counted(len(corrupt), 'state')} set aside as corrupt", advice, **facts)
+    return Check("state folder", OK, f"{summary}, private", **facts)
 
 
 def _survey(popkit_home: str) -> tuple:
-    """(bytes, what others can read, corrupt files) of what is ours below our folder."""
+    """Return (bytes, what others can read, corrupt files) of what is ours below our folder."""
     size, open_to_others, corrupt = 0, [], []
     ours = [path for path in holdings.paths(popkit_home) if holdings.owner(popkit_home, path)]
     for path in sorted({popkit_home, *ours, *map(os.path.dirname, ours)}):
         try:
-            found = os.lstat(path)
+            status = os.lstat(path)
         except OSError:
             continue  # a hook has just replaced it
-        if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO) and not stat.S_ISLNK(found.st_mode):
+        if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) and not stat.S_ISLNK(status.st_mode):
             open_to_others.append(os.path.relpath(path, popkit_home))
-        if not stat.S_ISDIR(found.st_mode):
-            size += found.st_size
+        if not stat.S_ISDIR(status.st_mode):
+            size += status.st_size
         if path.endswith(".corrupt"):
             corrupt.append(os.path.relpath(path, popkit_home))
     if holdings.is_shared(popkit_home):  # its rights are not ours to judge
@@ -133,14 +133,14 @@ def _survey(popkit_home: str) -> tuple:
 
 
 def hook_errors(popkit_home: str) -> Check:
-    """The failures of hooks since the last time this was asked, and where their log is."""
+    """Return the failures of hooks since the last time this was asked, and where their log is."""
     log = failures.log_path(popkit_home)
     try:
         lines = failures.failures(popkit_home)
     except OSError as error:
         return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Make it yours.", log=log)
     stamps = [line.split(" ", 1)[0] for line in lines]
-    newest, seen = _told(popkit_home)
+    newest, seen = _known_failures(popkit_home)
     fresh = sum(stamp > newest for stamp in stamps) + max(0, stamps.count(newest) - seen)
     facts: dict[str, Any] = {"failures": len(lines), "new_failures": fresh, "log": log}
     if stamps:
@@ -149,12 +149,12 @@ def hook_errors(popkit_home: str) -> Check:
         return Check("hook errors", OK, "none in the log", **facts)
     if not fresh:
         return Check("hook errors", OK, f"none since last time; {text.counted(len(lines), 'failure')} in {log}", **facts)
-    told = f"{text.counted(fresh, 'failure')} since last time, the newest: {lines[-1]}"
-    return Check("hook errors", WARNING, told, f"{log} has the places in the code; no session was harmed. A report is welcome.", **facts)
+    summary = f"{text.counted(fresh, 'failure')} since last time, the newest: {lines[-1]}"
+    return Check("hook errors", WARNING, summary, f"{log} has the places in the code; no session was harmed. A report is welcome.", **facts)
 
 
-def _told(popkit_home: str) -> tuple[str, int]:
-    """(stamp of the newest failure that was told, how many bore it)."""
+def _known_failures(popkit_home: str) -> tuple[str, int]:
+    """Return (stamp of the newest failure that was shown, how many have it)."""
     try:
         value: Any = loads(files.read_text(os.path.join(popkit_home, MEMORY)) or "{}")
         return str(value["newest_failure"]), int(value["with_that_stamp"])
@@ -170,15 +170,15 @@ def _remember(popkit_home: str, newest: str, number: int) -> None:
 
 
 def configuration(popkit_home: str, project: str) -> Check:
-    """Whether every layer of the configuration is right."""
+    """Return whether every layer of the configuration is right."""
     read, problems = config_checking.check_layers(home.plugin_root(), popkit_home, project)
     if not problems:
         return Check("configuration", OK, f"no problems in {text.counted(len(read), 'file')}", problems=0)
-    told = f"{text.counted(len(problems), 'problem')} in {text.listed(sorted({problem.file for problem in problems}), 3)}"
+    summary = f"{text.counted(len(problems), 'problem')} in {text.listed(sorted({problem.file for problem in problems}), 3)}"
     ignored = sorted({problem.file for problem in problems if not problem.key})
     if ignored:
-        told += f"; ignored as a whole: {text.listed(ignored, 3)}"
-    return Check("configuration", WARNING, told, "popkit config check says what is allowed.", problems=len(problems))
+        summary += f"; ignored as a whole: {text.listed(ignored, 3)}"
+    return Check("configuration", WARNING, summary, "popkit config check says what is allowed.", problems=len(problems))
 
 
 STORAGE = (Storage(LOGS, {"": r"doctor\.json|interpreter"}),)  # hooks/launch.sh writes the latter

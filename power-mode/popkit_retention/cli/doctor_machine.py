@@ -33,7 +33,7 @@ RECENT_S = 7 * 24 * 3_600
 
 
 def interpreter(popkit_home: str, environ: Mapping[str, str]) -> Check:
-    """Which Python the launcher starts hooks with, and how long its bare start takes."""
+    """Check which Python the launcher starts hooks with, and how long its bare start takes."""
     remembered = _remembered(popkit_home)
     on_path = next(filter(None, (shutil.which(name, path=environ.get("PATH")) for name in _NAMES)), None)
     # Where nothing is remembered, `popkit doctor` was started as the launcher will start hooks.
@@ -48,21 +48,21 @@ def interpreter(popkit_home: str, environ: Mapping[str, str]) -> Check:
         return Check("interpreter", WARNING, what, f"Delete {file}: the next hook finds another one and remembers it.")
     start_ms = start_time_ms(real)
     facts: dict[str, Any] = {"interpreter": real, "version": version, "start_ms": round(start_ms, 1), "remembered": bool(remembered)}
-    told = f"hooks run with {real} ({version}): {start_ms:.0f} ms a start"
+    state = f"hooks run with {real} ({version}): {start_ms:.0f} ms a start"
     if not remembered:
-        told += "; the first hook will remember it"
+        state += "; the first hook will remember it"
     if on_path and is_script(on_path):
         facts["path_python"], facts["path_start_ms"] = on_path, round(start_time_ms(on_path), 1)
-        told += f". python3 on PATH is a shim, {facts['path_start_ms']:.0f} ms a start ({on_path}); the launcher goes past it"
+        state += f". python3 on PATH is a shim, {facts['path_start_ms']:.0f} ms a start ({on_path}); the launcher goes past it"
     if start_ms > SLOW_START_MS:
         return Check(
-            "interpreter", WARNING, told, "Each tool call waits for one such start. Is the machine busy, or the disk slow?", **facts
+            "interpreter", WARNING, state, "Each tool call waits for one such start. Is the machine busy, or the disk slow?", **facts
         )
-    return Check("interpreter", OK, told, **facts)
+    return Check("interpreter", OK, state, **facts)
 
 
 def _remembered(popkit_home: str) -> str:
-    """The interpreter that the launcher has found; "" when it will look again, as for one of a virtual environment."""
+    """Return the interpreter that the launcher has found; "" when it will look again, as for one of a virtual environment."""
     try:
         path = (files.read_text(os.path.join(popkit_home, "interpreter")) or "").split("\n")[0]
     except OSError:
@@ -72,7 +72,7 @@ def _remembered(popkit_home: str) -> str:
 
 
 def is_script(path: str) -> bool:
-    """Whether a program is a script: a Python that is one is a shim."""
+    """Return whether a program is a script: a Python that is one is a shim."""
     try:
         with open(path, "rb") as file:
             return file.read(2) == b"#!"
@@ -81,7 +81,7 @@ def is_script(path: str) -> bool:
 
 
 def start_time_ms(python: str) -> float:
-    """The quickest of some bare starts: a busy moment is no fault of the interpreter."""
+    """Return the quickest of some bare starts: a busy moment is no fault of the interpreter."""
     taken = []
     for _ in range(STARTS):
         begun = time.perf_counter()
@@ -91,7 +91,7 @@ def start_time_ms(python: str) -> float:
 
 
 def _output(command: list) -> str:
-    """What a program prints; "" when it cannot be run or fails."""
+    """Return what a program prints; "" when it cannot be run or fails."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)  # noqa: S603
     except (OSError, ValueError, subprocess.TimeoutExpired):
@@ -100,12 +100,12 @@ def _output(command: list) -> str:
 
 
 def _numbers(version: str) -> tuple:
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    return tuple(int(number) for number in found.groups() if number) if found else ()
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    return tuple(int(number) for number in match.groups() if number) if match else ()
 
 
 def client(environ: Mapping[str, str]) -> Check:
-    """The version of the Claude Code on PATH."""
+    """Return the version of the Claude Code on PATH."""
     oldest = ".".join(map(str, OLDEST_CLIENT))
     program = shutil.which("claude", path=environ.get("PATH"))
     if not program:
@@ -121,7 +121,7 @@ def client(environ: Mapping[str, str]) -> Check:
 
 
 def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: bool, now: float) -> Check:
-    """Whether the hooks are registered and switched on, and when one ran last."""
+    """Return whether the hooks are registered and switched on, and when one ran last."""
     try:
         events = list(json.loads(files.read_text(os.path.join(home.plugin_root(), "hooks", "hooks.json")) or "")["hooks"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -140,8 +140,8 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
     return _registered(folder, settings, f"{len(events)} events; {last}", ran is not None and now - ran < RECENT_S, facts)
 
 
-def _registered(folder: str, settings: list, told: str, recent: bool, facts: dict) -> Check:
-    """The finding for what the settings say of our plugin, under whatever marketplace."""
+def _registered(folder: str, settings: list, state: str, recent: bool, facts: dict) -> Check:
+    """Return the finding for what the settings say of our plugin, under whatever marketplace."""
     switched: dict = {}
     for layer in settings:
         enabled = layer.get("enabledPlugins")
@@ -151,15 +151,15 @@ def _registered(folder: str, settings: list, told: str, recent: bool, facts: dic
     installed = [name for name in known if name.partition("@")[0] == PLUGIN] if isinstance(known, dict) else []
     active = [name for name in installed if switched.get(name) is True]
     if len(active) > 1:
-        return Check("hooks", WARNING, f"registered twice ({listed(active)}); {told}", "Uninstall all but one.", **facts)
+        return Check("hooks", WARNING, f"registered twice ({listed(active)}); {state}", "Uninstall all but one.", **facts)
     if active:
-        return Check("hooks", OK, f"{active[0]} is installed and enabled: {told}", plugin=active[0], **facts)
+        return Check("hooks", OK, f"{active[0]} is installed and enabled: {state}", plugin=active[0], **facts)
     if installed:
         advice = f"claude plugin enable {installed[0]}"
-        return Check("hooks", PROBLEM, f"{installed[0]} is installed, but not enabled here; {told}", advice, plugin=installed[0], **facts)
+        return Check("hooks", PROBLEM, f"{installed[0]} is installed, but not enabled here; {state}", advice, plugin=installed[0], **facts)
     if recent:
-        return Check("hooks", OK, f"not installed, but loaded with --plugin-dir: {told}", **facts)
-    return Check("hooks", PROBLEM, f"the plugin is not installed; {told}", HOW_TO_INSTALL, **facts)
+        return Check("hooks", OK, f"not installed, but loaded with --plugin-dir: {state}", **facts)
+    return Check("hooks", PROBLEM, f"the plugin is not installed; {state}", HOW_TO_INSTALL, **facts)
 
 
 def _json(path: str) -> dict:

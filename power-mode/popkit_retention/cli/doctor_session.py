@@ -33,34 +33,34 @@ _OURS = ("serve", "door")
 
 
 def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: str, version: str) -> Check:
-    """`client`: its version, "" where it is unknown; `version`: ours."""
+    """Check the helper of the session. `client`: its version, "" where it is unknown; `version`: ours."""
     failed = failures.count(popkit_home, _OURS)
     facts: dict[str, Any] = {"modules": None, "running": False, "failures": failed}
-    told = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
+    note = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     numbers = tuple(int(number) for number in client.split(".")) if client else ()
     if numbers:
         facts["modules"] = numbers >= FIRST_CLIENT
     if facts["modules"] is False:
         first = ".".join(map(str, FIRST_CLIENT))
-        said = f"Claude Code {client} loads no code of plugins ({first} does), so results enter as they come"
-        return Check("helper", OK, said + told, **facts)
+        summary = f"Claude Code {client} loads no code of plugins ({first} does), so results enter as they come"
+        return Check("helper", OK, summary + note, **facts)
     session_id = newest(popkit_home, project, environ)
     path = _socket(popkit_home, session_id)
     if not path:
         if not environ.get(_SESSION):  # nobody can tell whether it is at work
-            return Check("helper", OK, f"none runs now; each session starts its own{told}", **facts)
-        advice = "Start the session anew with --resume. Lines with `serve` in the log of hooks say what went wrong."
-        return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter as they come{told}", advice, **facts)
+            return Check("helper", OK, f"none runs now; each session starts its own{note}", **facts)
+        advice = "Start the session again with --resume. Lines with `serve` in the log of hooks say what went wrong."
+        return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter as they come{note}", advice, **facts)
     health = _health(path)
     if health is None:
-        advice = "Nothing is lost: results enter as they come. Start the session anew with --resume."
-        return Check("helper", WARNING, f"that of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{told}", advice, **facts)
+        advice = "Nothing is lost: results enter as they come. Start the session again with --resume."
+        return Check("helper", WARNING, f"that of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{note}", advice, **facts)
     facts.update(running=True, session=session_id, **health)
-    said = f"runs for session {session_id[:8]}: {_in_words(health)}{told}"
+    summary = f"runs for session {session_id[:8]}: {_in_words(health)}{note}"
     if health.get("version") != version:
-        advice = "It was started before the update. Start the session anew with --resume."
-        return Check("helper", WARNING, f"{said}; it is {clean(str(health.get('version')))}, this is {version}", advice, **facts)
-    return Check("helper", OK, said, **facts)
+        advice = "It was started before the update. Start the session again with --resume."
+        return Check("helper", WARNING, f"{summary}; it is {clean(str(health.get('version')))}, this is {version}", advice, **facts)
+    return Check("helper", OK, summary, **facts)
 
 
 def _in_words(health: dict[str, Any]) -> str:
@@ -71,19 +71,19 @@ def _in_words(health: dict[str, Any]) -> str:
 
 
 def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
-    """The session that asks, else the newest of the project; "" for none."""
+    """Return the session that asks, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]
     return next((seen.paths.session_id for seen in peek.of_project(popkit_home, project)), "")
 
 
 def _socket(popkit_home: str, session_id: str) -> str:
-    """Where the session's helper listens; "" where none does."""
+    """Return where the session's helper listens; "" where none does."""
     return next(iter(sockets.of_session(popkit_home, session_id)), "") if session_id else ""
 
 
 def _health(path: str) -> dict[str, Any] | None:
-    """What the helper says of itself; None where that is not understood."""
+    """Return what the helper answers to /health; None where that is not understood."""
     try:
         value = json.loads(unix_http.ask(path, "/health", b"{}", LIMIT_S))
     except (OSError, ValueError):
@@ -101,45 +101,45 @@ def _health(path: str) -> dict[str, Any] | None:
 
 
 def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> list[Check]:
-    """Nothing where it is not configured. `now`: seconds."""
+    """Check keeping the cache warm; None where it is not configured. `now`: seconds."""
     if layers.load(home.plugin_root(), popkit_home, project).get("keep_warm") != ON:
         return []
     site = Site(environ, newest(popkit_home, project, environ), project)
     if not site.session_id:
         return [Check("keep warm", OK, "on; no session of this project is known yet", ended="")]
-    found = cache.kept_warm(site, str(site.session.get("transcript") or ""), now)
-    said = f"{views.pane_line(found).removeprefix('Kept warm: ')} (session {site.session_id[:8]})"
-    if found["on"] and found["ended"] in (warming.HOUR, warming.UNPRICED):
+    warmth = cache.kept_warm(site, str(site.session.get("transcript") or ""), now)
+    summary = f"{views.pane_line(warmth).removeprefix('Kept warm: ')} (session {site.session_id[:8]})"
+    if warmth["on"] and warmth["ended"] in (warming.HOUR, warming.UNPRICED):
         advice = "Set keep_warm to off, or promptCacheTtl to 5 minutes in the settings of Claude Code."
-        if found["ended"] == warming.UNPRICED:
+        if warmth["ended"] == warming.UNPRICED:
             advice = "Add the prices of this model to `models` in your configuration."
-        return [Check("keep warm", WARNING, said, advice, ended=found["ended"])]
-    return [Check("keep warm", OK, said, ended=found["ended"])]
+        return [Check("keep warm", WARNING, summary, advice, ended=warmth["ended"])]
+    return [Check("keep warm", OK, summary, ended=warmth["ended"])]
 
 
 def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Check:
-    """Whether the states of this project's newest sessions, subagents included, are what transcript and journal give."""
+    """Return whether the states of this project's newest sessions, subagents included, are what transcript and journal give."""
     sessions = _newest(popkit_home, project)
     if not sessions:
         return Check("state", OK, f"no session of {project} has a state yet", sessions=[])
-    found = []
+    differing = []
     for session_id, contexts in sessions.items():
         site = live.Site(environ, session_id, project)
-        found += [(session_id, paths.agent_id, *_difference(site, paths)) for paths in contexts]
-    worst = WARNING if any(level != OK for _, _, level, _ in found) else OK
-    told = "; ".join(f"{id[:8]}{' subagent ' + agent[:8] if agent else ''} {text}" for id, agent, _, text in found)
-    facts = [{"session": session_id, "agent": agent, "level": level, "text": text} for session_id, agent, level, text in found]
+        differing += [(session_id, paths.agent_id, *_difference(site, paths)) for paths in contexts]
+    worst = WARNING if any(level != OK for _, _, level, _ in differing) else OK
+    summary = "; ".join(f"{id[:8]}{' subagent ' + agent[:8] if agent else ''} {text}" for id, agent, _, text in differing)
+    facts = [{"session": session_id, "agent": agent, "level": level, "text": text} for session_id, agent, level, text in differing]
     advice = "`popkit context retention --session ID` reconciles a session with its transcript." if worst != OK else ""
-    return Check("state", worst, told, advice, sessions=facts)
+    return Check("state", worst, summary, advice, sessions=facts)
 
 
 def _newest(popkit_home: str, project: str) -> dict:
-    """This project's newest sessions: id -> the stored contexts of each, the main thread first."""
-    found: dict = {}
+    """Return this project's newest sessions: id -> the stored contexts of each, the main thread first."""
+    newest: dict = {}
     for seen in peek.of_project(popkit_home, project):
-        if seen.paths.session_id in found or len(found) < SESSIONS:
-            found.setdefault(seen.paths.session_id, []).append(seen.paths)
-    return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in found.items()}
+        if seen.paths.session_id in newest or len(newest) < SESSIONS:
+            newest.setdefault(seen.paths.session_id, []).append(seen.paths)
+    return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in newest.items()}
 
 
 def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
@@ -151,7 +151,7 @@ def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
 
 
 def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
-    """(level, how a state and its rebuild compare)."""
+    """Return (level, how a state and its rebuild compare)."""
     transcript = _transcript(site, paths)
     try:
         stored = peek.state(paths)

@@ -12,13 +12,16 @@ import subprocess
 import sys
 
 from hooks.utils import text
+from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files
 
 from .. import extras
 from ..lab import outcomes, survey
 from ..lab.policies import POLICIES
 from . import lab_decisions, screen
-from .past_sessions import TTLS, Bar, Refused, check_writable, paths_of
+from .answering import Refused
+from .lab_decisions import TTLS
+from .screen import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ _NAME = 22
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Runs `popkit lab`, and `popkit lab --decisions`; Refused."""
+    """Run `popkit lab`, and `popkit lab --decisions`; Refused."""
     gc.enable()  # a long run, unlike other commands
     if args.word == "--decisions":
         return lab_decisions.run(args)
@@ -50,28 +53,28 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
         maker = _page_maker(environ)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
     bar = Bar(environ)
-    found = survey.survey(paths_of(args.arguments, environ), args.policy, ttls, args.jobs, bar.show, args.model)
+    result = survey.survey(paths_of(args.arguments, environ), args.policy, ttls, args.jobs, bar.show, args.model)
     bar.end()
     if args.json:
-        print(json.dumps(found))
+        print(json.dumps(result))
     else:
-        screen.show(lines_of(found), sys.stdout, environ)
-    if not found["sessions"]:
+        screen.show(lines_of(result), sys.stdout, environ)
+    if not result["sessions"]:
         return 1
     if args.html:
-        _write_html(found, args.html, maker)
+        _write_html(result, args.html, maker)
         print(f"popkit lab: the page is {text.clean(os.path.abspath(args.html))}", file=sys.stderr)
     return 0
 
 
-def lines_of(found: dict) -> list[text.Line]:
-    """The survey as a table for each lifetime of the cache, cheapest policy first."""
-    counts = [text.counted(found["sessions"], "session"), _plural(found["repositories"], "repository", "repositories")]
+def lines_of(result: dict) -> list[text.Line]:
+    """Return the survey as a table for each lifetime of the cache, cheapest policy first."""
+    counts = [text.counted(result["sessions"], "session"), _plural(result["repositories"], "repository", "repositories")]
     lines = text.title("Past sessions under each policy")
-    lines.append(f"{', '.join(counts)}, {text.counted(found['requests'], 'request')}; {_megabytes(found)}")
-    if found["sessions"]:
-        lines += text.wrap(_priced(found))
-    for ttl_s, policies in found["ttls"].items():
+    lines.append(f"{', '.join(counts)}, {text.counted(result['requests'], 'request')}; {_megabytes(result)}")
+    if result["sessions"]:
+        lines += text.wrap(_priced(result))
+    for ttl_s, policies in result["ttls"].items():
         lines += ["", f"Prompt cache of {_SAID[ttl_s]}; cost and carried tokens against clearing nothing"]
         lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
         for name, one in sorted(policies.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
@@ -80,32 +83,32 @@ def lines_of(found: dict) -> list[text.Line]:
                 f"{mark} {text.pad(name, _NAME)}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
                 f"{one['dearer']:>8.1%}{one['cleared_share']:>9.1%}"
             )
-    if found["ttls"]:
+    if result["ttls"]:
         lines += ["", *text.wrap("misses/100: results needed again after they were cleared, for 100 requests.", indent="  ")]
         lines += text.wrap(
             "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
         )
-    if found["skipped"]:
+    if result["skipped"]:
         lines += ["", "Left out:"]
-        for reason, count in sorted(found["skipped"].items(), key=lambda pair: (-pair[1], pair[0])):
+        for reason, count in sorted(result["skipped"].items(), key=lambda pair: (-pair[1], pair[0])):
             lines += text.wrap(f"  {count:>6,}  {reason}", indent=" " * 10)
-    elif not found["sessions"]:
+    elif not result["sessions"]:
         lines += ["", "No transcripts there: name files or folders of *.jsonl."]
     return lines
 
 
-def _priced(found: dict) -> str:
-    """At which prices it was reckoned."""
-    of = f", as of {found['dated']}" if found["dated"] else ""
-    if found["model"]:
-        unknown = "" if found["known"] else ", which the table of models does not name: the most cautious ones"
-        return f"At the prices of {text.clean(found['model'])}{of}{unknown}."
-    models = [text.clean(model) or "unknown" for model in sorted(found["models"], key=lambda model: -found["models"][model])]
+def _priced(result: dict) -> str:
+    """Return the prices of the calculation, in words."""
+    of = f", as of {result['dated']}" if result["dated"] else ""
+    if result["model"]:
+        unknown = "" if result["known"] else ", which the table of models does not name: the most cautious ones"
+        return f"At the prices of {text.clean(result['model'])}{of}{unknown}."
+    models = [text.clean(model) or "unknown" for model in sorted(result["models"], key=lambda model: -result["models"][model])]
     return f"At the prices of the models that answered them{of}: {text.listed(models, 3)}."
 
 
-def _megabytes(found: dict) -> str:
-    return f"{found['bytes'] / 1e6:,.1f} MB in {text.span(found['seconds'])}"
+def _megabytes(result: dict) -> str:
+    return f"{result['bytes'] / 1e6:,.1f} MB in {text.span(result['seconds'])}"
 
 
 def _plural(count: int, one: str, many: str) -> str:
@@ -119,22 +122,22 @@ def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     skipped: list[str] = []
     paths = [path for _, path in survey.find(paths_of(args.arguments, environ), lambda path, _: skipped.append(path))]
     paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "subagents"]
-    found = {}
+    result = {}
     for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
         bar = Bar(environ, "sessions")
-        found[str(ttl_s)] = outcomes.keeping_warm(paths, ttl_s, args.model, bar.show)
+        result[str(ttl_s)] = outcomes.keeping_warm(paths, ttl_s, args.model, bar.show)
         bar.end()
     if args.json:
-        print(json.dumps(found))
+        print(json.dumps(result))
     else:
-        screen.show(kept_lines(found), sys.stdout, environ)
-    return 0 if any(one["sessions"] for one in found.values()) else 1
+        screen.show(kept_lines(result), sys.stdout, environ)
+    return 0 if any(one["sessions"] for one in result.values()) else 1
 
 
-def kept_lines(found: dict) -> list[text.Line]:
-    """What keeping the cache warm would have been worth, for each lifetime of the cache."""
+def kept_lines(result: dict) -> list[text.Line]:
+    """Return what keeping the cache warm would have been worth, for each lifetime of the cache."""
     lines = text.title("Keeping the prompt cache warm")
-    for ttl_s, one in found.items():
+    for ttl_s, one in result.items():
         counts = f"{text.counted(one['sessions'], 'session')}, {text.counted(one['requests'], 'request')}"
         lines += ["", f"Prompt cache of {_SAID[ttl_s]}: {counts}"]
         if not one["sessions"]:
@@ -146,8 +149,8 @@ def kept_lines(found: dict) -> list[text.Line]:
         cost, saved = one["cost"] / one["without"], one["without"] - one["cost"]
         lines.append(f"  cost against letting it go cold: {cost:.3f}")
         lines.append(f"  requests that only keep it: {one['sent']:,}")
-        said = f"  {'saved' if saved >= 0 else 'lost'}: as much as ~{abs(saved):,.0f} input tokens"
-        lines.append(said)
+        line = f"  {'saved' if saved >= 0 else 'lost'}: as much as ~{abs(saved):,.0f} input tokens"
+        lines.append(line)
         lines.append(f"  sessions that became dearer: {one['dearer']:,} of {one['sessions']:,}")
     explained = "Sent while the user is to speak, as `warm on` does. What is sent after a session's last request is counted."
     return [*lines, "", *text.wrap(explained)]
@@ -157,18 +160,32 @@ def kept_lines(found: dict) -> list[text.Line]:
 
 
 def _page_maker(environ: Mapping[str, str]) -> list:
-    """The command that makes the page, in a process of its own: it needs a library, which this one cannot see (-S)."""
+    """Return the command that makes the page, in a process of its own: it needs a library, which this one cannot see (-S)."""
     python = extras.place_of("lab", environ)
     if not python:
         raise Refused("--html needs a plotting library. Install it with", "popkit setup lab")
     return [python, os.path.join(os.path.dirname(survey.__file__), "report.py")]
 
 
-def _write_html(found: dict, path: str, maker: list) -> None:
-    made = subprocess.run(maker, input=json.dumps(found).encode(), capture_output=True, check=False)  # noqa: S603  our own script
+def _write_html(result: dict, path: str, maker: list) -> None:
+    made = subprocess.run(maker, input=json.dumps(result).encode(), capture_output=True, check=False)  # noqa: S603  our own script
     if made.returncode:
         raise Refused(f"the page could not be made: {text.clean(made.stderr.decode('utf-8', 'replace')[-300:])}")
     try:
         files.replace_text(path, made.stdout.decode("utf-8"))
     except OSError as error:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
+
+
+def paths_of(paths: list[str], environ: Mapping[str, str]) -> list[str]:
+    """Return what the user named, else the client's own folder of sessions. Refused where there is none."""
+    folder = projects.folder_of(environ)
+    if not paths and not os.path.isdir(folder):
+        raise Refused(f"there are no sessions of Claude Code here: {text.clean(folder)} does not exist. Name a folder or a file")
+    return paths or [folder]
+
+
+def check_writable(path: str) -> None:
+    """Refuse before the long run what would fail after it."""
+    if os.path.isdir(path) or not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
+        raise Refused(f"{text.clean(path)}: cannot be written")

@@ -17,7 +17,7 @@ from ..lab import outcomes, policies
 from ..lab import sessions as lab_sessions
 from ..lab.door_policy import Door
 from ..operations import sessions
-from .past_sessions import TTLS, Refused, told
+from .answering import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from ..lab import measure
     from ..lab.blocks import Request, Session
 
+TTLS = {"5m": 300, "1h": 3_600}
 _STDOUT = "-"
 _MESSAGE = 60  # characters of an error
 
 
 def run(args: Parsed) -> int:
-    """Writes a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to;
+    """Write a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to;
     Refused when it cannot."""
     factory = _factory(args.policy)
     session = read(args.argument)
@@ -43,13 +44,21 @@ def run(args: Parsed) -> int:
     policy = factory(session, prices)
     if args.say_once or args.shape:
         policy = Door(shipped.rules(), policy, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
-    said = _written(session, policy, prices, args.out)
-    print(f"{args.policy}, {args.ttl} cache, {told(prices)}: {said}", file=sys.stderr)
+    summary = _written(session, policy, prices, args.out)
+    print(f"{args.policy}, {args.ttl} cache, {in_words(prices)}: {summary}", file=sys.stderr)
     return 0
 
 
+def in_words(prices: Prices) -> str:
+    """Return the prices of a calculation in words."""
+    whose = clean(prices.model) or "a model that is not told"
+    unknown = "" if prices.known else ", which the table of models does not name"
+    bound = ", thinking bound" if prices.bound else ""
+    return f"{whose}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
+
+
 def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
-    """Writes the decisions of a policy as JSON lines while it goes; returns in words what they came to. OSError when it cannot write."""
+    """Write the decisions of a policy as JSON lines while it goes; return in words what they came to. OSError when it cannot write."""
 
     def tell(request: Request, decisions: list, entered: list) -> None:
         clear = [
@@ -78,7 +87,7 @@ def _factory(name: str) -> Callable[[Session, Prices], measure.Policy]:
 
 
 def read(path: str) -> Session:
-    """A session with the handles that a live clear would give. Refused where it cannot be read."""
+    """Return a session with the handles that a live clear would give. Refused where it cannot be read."""
     try:
         sessions.check(path)
         session = lab_sessions.read(path)
@@ -103,7 +112,7 @@ def _written(session: Session, policy: measure.Policy, prices: Prices, out: str)
 
 
 def _opened(out: str, transcript: str) -> contextlib.AbstractContextManager[TextIO]:
-    """Where the decisions go, open for writing; never the transcript itself."""
+    """Return where the decisions go, open for writing; never the transcript itself."""
     if out == _STDOUT:
         return contextlib.nullcontext(sys.stdout)
     if "\0" in out:

@@ -25,7 +25,7 @@ _COLUMN = 14  # of the left column of the overview
 
 
 def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
-    """Runs one command; returns the exit code: 0, or 1 for what the user got wrong."""
+    """Run one command; return the exit code: 0, or 1 for what the user got wrong."""
     argv = sys.argv[1:] if argv is None else argv
     if sys.stdout is None:  # started with it closed: what is opened next would be taken for it
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ)
 
 
 def _write_no_more() -> None:
-    """What is still to be written goes nowhere: at the interpreter's end that would fail again."""
+    """Send what is still to be written nowhere: at the interpreter's end that would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -80,14 +80,14 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _as_decisions(words: list[str]) -> list[str]:
-    """Turns the words of `popkit replay` into those of `popkit lab --decisions`, and says so."""
+    """Turn the words of `popkit replay` into those of `popkit lab --decisions`, and say so."""
     print("popkit replay is another name of popkit lab --decisions, where its --decisions is --out", file=sys.stderr)
     old, new = "--decisions", "--out"
     return [old, *(new + word[len(old) :] if word.partition("=")[0] == old else word for word in words)]
 
 
 def overview() -> list[text.Line]:
-    """The help of all commands."""
+    """Return the help of all commands."""
     from ..operations.tables import TABLES
 
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
@@ -97,7 +97,7 @@ def overview() -> list[text.Line]:
 
 
 def version() -> str:
-    """The plugin's version, as its manifest says; as the package says where it is installed as one."""
+    """Return the plugin's version, as its manifest says; as the package says where it is installed as one."""
     import json
 
     try:

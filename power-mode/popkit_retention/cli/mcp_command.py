@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(_parsed: Parsed, environ: Mapping[str, str]) -> int:
-    """Serves until the client has gone."""
+    """Serve until the client has gone."""
     import gc
 
     from ..mcp import stdio

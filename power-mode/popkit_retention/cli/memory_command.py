@@ -27,12 +27,12 @@ from ..memory.memory import Busy, NotThere
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
 from ..operations.memory_table import COMMAND, LISTED, TABLE
-from ..views import memory as memory_reports
-from ..views import memory_items as memory_texts
+from ..views import memory as views
+from ..views import memory_items as item_views
 from . import memory_files, memory_learning
-from .answering import Answer, run
+from .answering import Answer, Refused, run
 from .memory_place import Place
-from .past_sessions import Bar, Refused
+from .screen import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
 
 
 def called(environ: Mapping[str, str]) -> str:
-    """How the reader calls us: what an answer tells to type next begins with it."""
+    """Return how the reader calls us: what an answer tells to type next begins with it."""
     return environ.get(turns.CALLED_AS) or COMMAND
 
 
-class Asked:
-    """One question: the words as understood, the place that they are about, the time, and how the reader calls us."""
+class Request:
+    """One request: its words as parsed, the place that they are about, the time, and how the reader calls us."""
 
     __slots__ = ("arguments", "command", "environ", "flags", "now", "place", "word")
 
@@ -70,14 +70,14 @@ class Asked:
 
 
 def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
-    """Answers one line of words; the exit code."""
+    """Answer one line of words; return the exit code."""
     if words[:1] == ["learn"] and "--quiet" in words:
         return _quietly(words, environ)
     return run(TABLE, _answer, words, environ, MISTAKES, called(environ))
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
-    """For a hook's child: nobody reads what it prints or how it ends. It collects, too, so that a session's end starts one child."""
+    """Learn for a hook's child: nobody reads what it prints or how it ends. It collects, too, so that a session's end starts one child."""
     from ..governance import hourly_job
 
     learns = (HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ))
@@ -96,7 +96,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
         raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
     with Place(environ, folder, makes=parsed.word in _KEEP) as place:
         try:
-            return _ANSWERS[parsed.word](Asked(parsed, place, environ))
+            return _ANSWERS[parsed.word](Request(parsed, place, environ))
         except NotJoined as error:
             raise Refused(str(error).replace(COMMAND, called(environ))) from None
         except MISTAKES:
@@ -111,69 +111,69 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
 # --- asking ----------------------------------------------------------------------------------------------------------------------------
 
 
-def _status(asked: Asked) -> Answer:
-    place = asked.place
+def _status(request: Request) -> Answer:
+    place = request.place
     here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens}
-    found = {**place.memory.status(), **here}
-    return Answer(memory_reports.status(found, asked.now, asked.command), found)
+    status = {**place.memory.status(), **here}
+    return Answer(views.status(status, request.now, request.command), status)
 
 
-def _list(asked: Asked) -> Answer:
-    tiers, kinds = asked.flags.get("tier", ()), asked.flags.get("kind", ())
-    most = None if "all" in asked.flags else LISTED + 1
-    found = asked.place.memory.list(tiers, kinds, "marked" in asked.flags, None if "waiting" in asked.flags else most)
-    if "waiting" in asked.flags:
-        found = [item for item in found if item.waits][:most]
-    more = len(found) > LISTED and "all" not in asked.flags
-    found = found[:LISTED] if more else found
-    lines = memory_texts.by_tier(found, asked.now) if found else text.wrap(_nothing(asked))
+def _list(request: Request) -> Answer:
+    tiers, kinds = request.flags.get("tier", ()), request.flags.get("kind", ())
+    most = None if "all" in request.flags else LISTED + 1
+    items = request.place.memory.list(tiers, kinds, "marked" in request.flags, None if "waiting" in request.flags else most)
+    if "waiting" in request.flags:
+        items = [item for item in items if item.waits][:most]
+    more = len(items) > LISTED and "all" not in request.flags
+    items = items[:LISTED] if more else items
+    lines = item_views.by_tier(items, request.now) if items else text.wrap(_nothing(request))
     if more:
         lines += ["", f"There is more: --all shows more than {LISTED} items."]
-    lines += memory_texts.to_accept(found, asked.command)
-    return Answer(lines, {"items": [item.to_json() for item in found], "more": more})
+    lines += item_views.to_accept(items, request.command)
+    return Answer(lines, {"items": [item.to_json() for item in items], "more": more})
 
 
-def _nothing(asked: Asked) -> str:
-    if "marked" in asked.flags:
+def _nothing(request: Request) -> str:
+    if "marked" in request.flags:
         return "Nothing is forgotten."
-    if "waiting" in asked.flags:
+    if "waiting" in request.flags:
         return "Nothing waits for your yes."
-    if "tier" in asked.flags or "kind" in asked.flags:
+    if "tier" in request.flags or "kind" in request.flags:
         return "Nothing matches."
-    return f"Nothing is remembered about {asked.place.name} yet. {asked.command} learn --past learns from its past sessions."
+    return f"Nothing is remembered about {request.place.name} yet. {request.command} learn --past learns from its past sessions."
 
 
-def _search(asked: Asked) -> Answer:
-    words = asked.arguments[0]
-    found = asked.place.memory.search(words, asked.flags["most"])
-    lines = memory_texts.in_order([item for item, _ in found], asked.now)
+def _search(request: Request) -> Answer:
+    words = request.arguments[0]
+    matches = request.place.memory.search(words, request.flags["most"])
+    lines = item_views.in_order([item for item, _ in matches], request.now)
     lines = lines or text.wrap(f"Nothing found for {shown(words)}.")
-    lines += memory_texts.to_accept([item for item, _ in found], asked.command)
-    return Answer(lines, {"items": [{**item.to_json(), "relevance": relevance} for item, relevance in found]})
+    lines += item_views.to_accept([item for item, _ in matches], request.command)
+    return Answer(lines, {"items": [{**item.to_json(), "relevance": relevance} for item, relevance in matches]})
 
 
-def _show(asked: Asked) -> Answer:
-    item = asked.place.memory.show(asked.arguments[0])
-    return Answer([*memory_texts.show(item, asked.place.name, asked.now, asked.command), ""], item.to_json(), item.text)
+def _show(request: Request) -> Answer:
+    item = request.place.memory.show(request.arguments[0])
+    return Answer([*item_views.show(item, request.place.name, request.now, request.command), ""], item.to_json(), item.text)
 
 
-def _why(asked: Asked) -> Answer:
-    found = asked.place.memory.why(asked.arguments[0])
-    return Answer(memory_texts.why(found, asked.now, asked.command), found)
+def _why(request: Request) -> Answer:
+    reasons = request.place.memory.why(request.arguments[0])
+    return Answer(item_views.why(reasons, request.now, request.command), reasons)
 
 
 # --- changing --------------------------------------------------------------------------------------------------------------------------
 
 
-def _add(asked: Asked) -> Answer:
-    said = _read_stdin() if asked.arguments == [memory_files.STDIN] else asked.arguments[0]
-    if not said.strip():
+def _add(request: Request) -> Answer:
+    content = _read_stdin() if request.arguments == [memory_files.STDIN] else request.arguments[0]
+    if not content.strip():
         raise flag_parser.UsageError("there is nothing to remember: the text is empty")
-    kind = asked.flags.get("kind", "").strip()
+    kind = request.flags.get("kind", "").strip()
     if "," in kind:
         raise flag_parser.UsageError("an item is of one kind")
-    item = asked.place.memory.add(said, *([kind] if kind else []))
-    return _changed(asked, asked.place.memory.mark_key([item.id]) if "key" in asked.flags else [item])
+    item = request.place.memory.add(content, *([kind] if kind else []))
+    return _changed(request, request.place.memory.mark_key([item.id]) if "key" in request.flags else [item])
 
 
 def _read_stdin() -> str:
@@ -186,147 +186,133 @@ def _read_stdin() -> str:
         raise flag_parser.UsageError("standard input is not UTF-8 text") from None
 
 
-def _change(asked: Asked) -> Answer:
-    """What pin, unpin, promote, demote, restore and undo do: each is a method of the memory."""
-    return _changed(asked, getattr(asked.place.memory, asked.word)(asked.arguments))
+def _change(request: Request) -> Answer:
+    """Pin, unpin, promote, demote, restore or undo: each is a method of the memory."""
+    return _changed(request, getattr(request.place.memory, request.word)(request.arguments))
 
 
-def _accept(asked: Asked) -> Answer:
-    if ("all" in asked.flags) == bool(asked.arguments):
+def _accept(request: Request) -> Answer:
+    if ("all" in request.flags) == bool(request.arguments):
         raise flag_parser.UsageError("accept needs ID…, for example: accept m3fa. To accept everything that waits: accept --all")
-    memory = asked.place.memory
-    ids = asked.arguments or [item.id for item in memory.waiting()]
+    memory = request.place.memory
+    ids = request.arguments or [item.id for item in memory.waiting()]
     if not ids:
         raise Refused("nothing waits for your yes")
-    return _changed(asked, memory.accept(ids))
+    return _changed(request, memory.accept(ids))
 
 
-def _forget(asked: Asked) -> Answer:
-    if ("all" in asked.flags) == bool(asked.arguments):
+def _forget(request: Request) -> Answer:
+    if ("all" in request.flags) == bool(request.arguments):
         raise flag_parser.UsageError("forget needs ID…, for example: forget m3fa. To forget everything about this project: forget --all")
-    memory = asked.place.memory
-    ids = asked.arguments or [item.id for item in memory.list(most=None)]
-    answer = _changed(asked, memory.forget(ids))
-    if not asked.place.project.is_on():
-        answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {asked.command} run"]
-    archives = Folder(popkit_home(asked.environ)).archives
+    memory = request.place.memory
+    ids = request.arguments or [item.id for item in memory.list(most=None)]
+    answer = _changed(request, memory.forget(ids))
+    if not request.place.project.is_on():
+        answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {request.command} run"]
+    archives = Folder(popkit_home(request.environ)).archives
     if os.path.isdir(archives) and os.listdir(archives):
         answer.lines += ["Archives that you have made may keep copies. To see them:", "  popkit retention archives"]
     return answer
 
 
-def _changed(asked: Asked, items: list[Item]) -> Answer:
-    asked.place.refresh()
-    return Answer(memory_texts.changed(asked.word, items, asked.now, asked.command), {"items": [item.to_json() for item in items]})
+def _changed(request: Request, items: list[Item]) -> Answer:
+    request.place.refresh()
+    return Answer(item_views.changed(request.word, items, request.now, request.command), {"items": [item.to_json() for item in items]})
 
 
 # --- learning and keeping house ----------------------------------------------------------------------------------------------------------
 
 
-def _learn(asked: Asked) -> Answer:
-    if "if-on" in asked.flags:
-        if len(asked.arguments) != 1 or "past" in asked.flags:
+def _learn(request: Request) -> Answer:
+    if "if-on" in request.flags:
+        if len(request.arguments) != 1 or "past" in request.flags:
             raise flag_parser.UsageError("--if-on takes one transcript")
-        memory_learning.if_on(asked.arguments[0], asked.environ)
+        memory_learning.if_on(request.arguments[0], request.environ)
         return Answer([], {})
-    paths = memory_learning.transcripts(asked.arguments, "past" in asked.flags, asked.place)
-    into = asked.place if "project" in asked.flags or "past" in asked.flags else None
-    learnt = memory_learning.learn(paths, asked.environ, into, Bar(asked.environ, "sessions"))
-    return Answer(memory_reports.learnt(learnt.to_json(), asked.command), learnt.to_json())
+    paths = memory_learning.transcripts(request.arguments, "past" in request.flags, request.place)
+    into = request.place if "project" in request.flags or "past" in request.flags else None
+    learnt = memory_learning.learn(paths, request.environ, into, Bar(request.environ, "sessions"))
+    return Answer(views.learnt(learnt.to_json(), request.command), learnt.to_json())
 
 
-def _run(asked: Asked) -> Answer:
-    report = asked.place.memory.run("force" in asked.flags)
+def _run(request: Request) -> Answer:
+    report = request.place.memory.run("force" in request.flags)
     if report is None:
-        return Answer(text.wrap(f"The job has run less than an hour ago. {asked.command} run --force runs it anyway."), {"ran": False})
-    asked.place.refresh()
-    found = report.to_json()
-    return Answer(memory_reports.ran(found, asked.now, asked.command), {"ran": True, **found})
+        return Answer(text.wrap(f"The job has run less than an hour ago. {request.command} run --force runs it anyway."), {"ran": False})
+    request.place.refresh()
+    result = report.to_json()
+    return Answer(views.ran(result, request.now, request.command), {"ran": True, **result})
 
 
-def _file(asked: Asked) -> Answer:
-    budget = asked.flags.get("tokens", asked.place.tokens)
+def _file(request: Request) -> Answer:
+    budget = request.flags.get("tokens", request.place.tokens)
     if budget > MOST_TOKENS:
         raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts a longer MEMORY.md without a word")
-    document = asked.place.memory.document(budget, asked.flags.get("for", ""))
+    document = request.place.memory.document(budget, request.flags.get("for", ""))
     lines: list[text.Line] = []
-    if "why" in asked.flags:
+    if "why" in request.flags:
         absent = {id for id, _ in document.left_out}
-        items = [item for item in asked.place.memory.list(marked=None, most=None) if item.id in absent]
-        lines = memory_reports.left_out(document, items, budget, asked.now)
+        items = [item for item in request.place.memory.list(marked=None, most=None) if item.id in absent]
+        lines = views.left_out(document, items, budget, request.now)
     elif not document.text:
-        empty = f"MEMORY.md would be empty. {asked.command} file --why says why."
-        lines = text.wrap(empty if document.left_out else _nothing(asked))
-    return Answer(lines, vars(document), "" if "why" in asked.flags else document.text)
+        empty = f"MEMORY.md would be empty. {request.command} file --why says why."
+        lines = text.wrap(empty if document.left_out else _nothing(request))
+    return Answer(lines, vars(document), "" if "why" in request.flags else document.text)
 
 
-def _loss(asked: Asked) -> Answer:
-    found = [vars(each) for each in asked.place.memory.loss()]
-    return Answer(memory_reports.loss(found), {"levels": found})
+def _loss(request: Request) -> Answer:
+    levels = [vars(each) for each in request.place.memory.loss()]
+    return Answer(views.loss(levels), {"levels": levels})
 
 
-def _export(asked: Asked) -> Answer:
-    lines = asked.place.memory.export("all" in asked.flags)
-    if not asked.arguments:
+def _export(request: Request) -> Answer:
+    lines = request.place.memory.export("all" in request.flags)
+    if not request.arguments:
         for line in lines:
             print(line.rstrip("\n"))
         return Answer([])
-    path = os.path.abspath(asked.arguments[0])
+    path = os.path.abspath(request.arguments[0])
     count = memory_files.write_lines(path, lines) - 2  # of which the first is the head, the last the end
     return Answer(text.wrap(f"Wrote {text.counted(count, 'item')} to {path}"), {"items": count, "file": path})
 
 
-def _import(asked: Asked) -> Answer:
-    with memory_files.lines_of(asked.arguments[0]) as lines:
+def _import(request: Request) -> Answer:
+    with memory_files.lines_of(request.arguments[0]) as lines:
         try:
-            count = asked.place.memory.take_in(lines, "missing" in asked.flags)
+            count = request.place.memory.take_in(lines, "missing" in request.flags)
         except DuplicateId as error:
             raise Refused(f"{error}, so nothing is imported. --missing skips what is there") from None
-    asked.place.refresh()
+    request.place.refresh()
     return Answer(text.wrap(f"Imported {text.counted(count, 'item')}."), {"items": count})
 
 
-def _verify(asked: Asked) -> Answer:
-    wrong = asked.place.memory.store.verify()
+def _verify(request: Request) -> Answer:
+    wrong = request.place.memory.store.verify()
     lines = [line for each in wrong for line in text.wrap(f"Broken: {each}", indent="  ")] or ["Everything is as it was written."]
     return Answer(lines, {"ok": not wrong, "broken": wrong}, code=int(bool(wrong)))
 
 
-def _turn(asked: Asked) -> Answer:
-    found = turns.turn(asked.word == "on", asked.place.site, asked.now)
-    asked.place.refresh()
-    return Answer(turned_lines(found, _CALLED), found)
+def _turn(request: Request) -> Answer:
+    result = turns.turn(request.word == "on", request.place.site, request.now)
+    request.place.refresh()
+    return Answer(turned_lines(result, _CALLED), result)
 
 
-def _join(asked: Asked) -> Answer:
-    project = kept.project_of(asked.place.site.home, asked.place.folder, claimed=True)
-    owner, joins = project.owner(), "no" not in asked.flags
+def _join(request: Request) -> Answer:
+    project = kept.project_of(request.place.site.home, request.place.folder, claimed=True)
+    owner, joins = project.owner(), "no" not in request.flags
     if not owner:
         raise Refused(f"there is nothing to decide: no other checkout of {text.clean(project.repository.name)} has switched memory on")
     project.decide(joins)
-    found = {"joined": joins, "project": project.repository.name, "root": project.repository.claimed_by, "owner": owner}
-    return Answer(memory_reports.joined(found, asked.command), found)
+    result = {"joined": joins, "project": project.repository.name, "root": project.repository.claimed_by, "owner": owner}
+    return Answer(views.joined(result, request.command), result)
 
 
 # Words that have something to keep: the others make no store.
 _KEEP = ("add", "import", "learn")
 _ANSWERS = {
-    "status": _status,
-    "list": _list,
-    "search": _search,
-    "show": _show,
-    "why": _why,
-    "add": _add,
+    "status": _status, "list": _list, "search": _search, "show": _show, "why": _why, "add": _add, "accept": _accept, "forget": _forget,
     **dict.fromkeys(("pin", "unpin", "promote", "demote", "restore", "undo"), _change),
-    "accept": _accept,
-    "forget": _forget,
-    "learn": _learn,
-    "run": _run,
-    "file": _file,
-    "loss": _loss,
-    "export": _export,
-    "import": _import,
-    "verify": _verify,
-    **dict.fromkeys(("on", "off"), _turn),
-    "join": _join,
-}
+    "learn": _learn, "run": _run, "file": _file, "loss": _loss, "export": _export, "import": _import, "verify": _verify,
+    **dict.fromkeys(("on", "off"), _turn), "join": _join,
+}  # fmt: skip

@@ -20,7 +20,7 @@ STDIN = "-"
 
 
 def write_lines(path: str, lines: Iterable[str]) -> int:
-    """Writes lines into a private file, which replaces one that is there; how many. OSError where it cannot, and for what is no file:
+    """Write lines into a private file, which replaces one that is there; return how many. OSError where it cannot, and for what is no file:
     a device would be gone."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(22, "not a regular file. Name another, or none for standard output", path)
@@ -39,8 +39,7 @@ def write_lines(path: str, lines: Iterable[str]) -> int:
 
 @contextmanager
 def lines_of(path: str) -> Iterator[Iterator[str]]:
-    """The lines of a file, or of standard input for `-`; BadItem for one that is too long or no UTF-8, OSError for no such
-    file."""
+    """Yield the lines of a file, or of standard input for `-`; BadItem for one that is too long or no UTF-8, OSError for no such file."""
     if path == STDIN:
         yield _decoded(sys.stdin.buffer) if sys.stdin else iter(())
         return

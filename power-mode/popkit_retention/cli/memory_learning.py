@@ -17,8 +17,9 @@ from hooks.utils.state.live import Site
 from hooks.utils.text import quote as shown
 
 from ..operations import sessions
+from .answering import Refused
 from .memory_place import Place
-from .past_sessions import Bar, Refused
+from .screen import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,17 +43,17 @@ class Learnt:
     left_out: dict[str, int] = field(default_factory=dict)
 
     def leave_out(self, reason: str) -> None:
-        """Counts a transcript that cannot be learnt."""
+        """Count a transcript that cannot be learnt."""
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
 
     def to_json(self) -> dict[str, object]:
-        """All of it, as JSON knows it."""
+        """Return all of it, as JSON knows it."""
         return asdict(self)
 
 
 def transcripts(words: Sequence[str], past: bool, place: Place) -> list[str]:
-    """The transcripts that a user means: those named, by file or by session; all past ones of the project; else its newest. NoSession or
-    Refused where there is none."""
+    """Return the transcripts that a user means: those named, by file or by session; all past ones of the project; else its newest.
+    NoSession or Refused where there is none."""
     environ = place.environ
     if words and past:
         raise Refused("name sessions or give --past, not both")
@@ -61,10 +62,10 @@ def transcripts(words: Sequence[str], past: bool, place: Place) -> list[str]:
     ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
     if ours and not past:
         return [sessions.by_id(environ, ours)]
-    found = _of_project(environ, place.project.repository.key)
-    if not found:
+    paths = _of_project(environ, place.project.repository.key)
+    if not paths:
         raise Refused(f"there are no past sessions of {place.name} under {projects.folder_of(environ)}. Name transcript files instead")
-    return found if past else [max(found, key=projects.changed)]
+    return paths if past else [max(paths, key=projects.changed)]
 
 
 def _named(environ: Mapping[str, str], word: str) -> str:
@@ -78,10 +79,10 @@ def _named(environ: Mapping[str, str], word: str) -> str:
 
 
 def _of_project(environ: Mapping[str, str], key: str) -> list[str]:
-    """The transcripts of all sessions that began in a checkout of a repository."""
+    """Return the transcripts of all sessions that began in a checkout of a repository."""
     keys: dict[str, str] = {}
     home = Site(environ, "").home
-    found = []
+    paths = []
     for path in projects.every(environ):
         try:
             began = sessions.check(path)
@@ -90,12 +91,12 @@ def _of_project(environ: Mapping[str, str], key: str) -> list[str]:
         if began not in keys:
             keys[began] = kept.project_of(home, began).repository.key if began else ""
         if keys[began] == key:
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths
 
 
 def learn(paths: Sequence[str], environ: Mapping[str, str], into: Place | None, bar: Bar) -> Learnt:
-    """Learns transcripts, those first that began first: each into the project that it began in, or all into one. MEMORY.md is rewritten at
+    """Learn transcripts, those first that began first: each into the project that it began in, or all into one. MEMORY.md is rewritten at
     the end. What cannot be read is left out and counted, unless it is the only one: then NoSession says why."""
     learnt = Learnt()
     places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
@@ -144,14 +145,14 @@ def _learn_one(
 
 
 def _why(error: Exception) -> str:
-    """What is wrong with a transcript, without its path."""
+    """Return what is wrong with a transcript, without its path."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error).rpartition(": ")[2]
 
 
 def _began(path: str) -> float:
-    """When the session of a transcript began (seconds); when its file was written where it does not say."""
+    """Return when the session of a transcript began (seconds); when its file was written where it does not say."""
     try:
         with open_regular(path) as file:
             for _, line in zip(range(_LOOKED_INTO), file):
@@ -166,9 +167,8 @@ def _began(path: str) -> float:
 
 
 def if_on(path: str, environ: Mapping[str, str]) -> None:
-    """What a session's end comes to: where memory is on for its project, the session is learnt, and those that an earlier child left
-    undone; MEMORY.md is rewritten; the job runs when it is due. A transcript without a conversation has nothing to teach, which is no
-    failure."""
+    """Learn from a session that has ended, and from those that an earlier child left undone, where memory is on for its project; then
+    rewrite MEMORY.md and run the job when it is due. A transcript without a conversation has nothing to teach, which is no failure."""
     from ..memory.memory import Busy
 
     if not _is_session(path):
@@ -185,13 +185,13 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
 
 
 def _left(place: Place) -> list[str]:
-    """The transcripts that are still to be learnt; those that cannot be are not tried again."""
+    """Return the transcripts that are still to be learnt; those that cannot be are not tried again."""
     left = place.project.to_learn()
-    found = [path for path in left if _is_session(path)]
+    paths = [path for path in left if _is_session(path)]
     for path in left:
-        if path not in found:
+        if path not in paths:
             place.project.learnt(path)
-    return found
+    return paths
 
 
 def _is_session(path: str) -> bool:

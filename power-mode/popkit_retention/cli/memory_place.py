@@ -1,4 +1,4 @@
-"""Which project a `popkit memory` is about: its repository, what hooks keep of its memory, and the memory itself."""
+"""Find the project that a `popkit memory` is about: its repository, what hooks keep of its memory, and the memory itself."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Place:
 
     @property
     def name(self) -> str:
-        """What a person calls the project."""
+        """Return what a person calls the project."""
         return self.project.repository.name
 
     @property
     def memory(self) -> Memory:
-        """Its memory; StoreUnavailable where the store cannot be opened."""
+        """Return its memory; StoreUnavailable where the store cannot be opened."""
         if self._memory is None:
             from ..memory.memory import Memory
 
@@ -55,7 +55,7 @@ class Place:
         return self._memory
 
     def learn(self, lesson: Lesson) -> Learnt:
-        """Learns a lesson while nobody else learns for this project: what a session taught before is replaced, not added to. LockTimeout
+        """Learn a lesson while nobody else learns for this project: what a session taught before is replaced, not added to. LockTimeout
         where another process takes too long."""
         files.make_private_folder(self.project.folder, may_be_link=False)
         memory = self.memory  # which takes a while to open
@@ -64,18 +64,18 @@ class Place:
 
     @property
     def tokens(self) -> int:
-        """Tokens that MEMORY.md may have, as the user has configured it."""
+        """Return how many tokens MEMORY.md may have, as the user has configured it."""
         return kept.tokens_of(self.site.config)
 
     @property
     def document_tokens(self) -> int:
-        """Tokens (an estimate) of the MEMORY.md that the next session is given; 0 where it is given none."""
+        """Return the tokens (an estimate) of the MEMORY.md that the next session is given; 0 where it is given none."""
         try:
             return estimate_tokens(self.project.document(), kept.CONTENT) if self.project.is_on() else 0
         except kept.TooLarge:
             return 0  # a session is not given it either
 
     def refresh(self) -> None:
-        """Writes MEMORY.md anew, where sessions are given it."""
+        """Write MEMORY.md again, where sessions are given it."""
         if self.project.is_on():
             self.project.write_document(self.memory.told(self.tokens).text)

@@ -14,8 +14,8 @@ from hooks.utils.policy.models import models_of
 from ..bill import costs, digests
 from ..lab import survey
 from ..views import misses as views
-from .answering import Answer
-from .past_sessions import Bar, Refused
+from .answering import Answer, Refused
+from .screen import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

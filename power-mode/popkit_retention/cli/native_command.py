@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import shlex
@@ -12,13 +11,13 @@ from hooks.utils import text
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.text import clean
 
-from . import native_settings, screen
-from .past_sessions import TTLS, Bar, Refused
-from .statusline_install import read_settings, replace_settings
+from . import screen, settings_file, settings_text
+from .answering import Refused
+from .screen import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
@@ -30,25 +29,27 @@ MISTAKES = (OSError,)
 # Of one's own sessions so many are replayed, the newest: a minute or so.
 _NEWEST = 30
 _FOR_ALL = 20_000  # --at-least where only a trigger is named
+ENV, VARIABLE, MANAGEMENT = "env", "CLAUDE_CODE_EXTRA_BODY", "context_management"
+_CLEAR, _THINKING = "clear_tool_uses_20250919", {"type": "clear_thinking_20251015", "keep": "all"}
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """0 when the settings are as they were asked to be."""
+    """Show, set or remove the settings; return 0 when they are as they were asked to be."""
     path = os.path.join(os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()), ".claude", "settings.local.json")
     try:
-        before = read_settings(path)
-        held = native_settings.held(before or "{}")
+        before = settings_file.read(path)
+        held = edit_in(before or "{}")
         if args.word == "show":
             return _show(path, held, environ)
         if args.word == "off":
             if before is None or held is None:
                 print(f"It is not in {clean(path)}, so nothing was changed.")
                 return 0
-            return _change(path, before, native_settings.switched_off(before), "off", args, environ)
-        chosen, spared = _named(args) or _found(args, environ), getattr(args, "except")
-        edit = native_settings.edit_of(chosen, spared)
-        return _change(path, before, native_settings.switched_on(before or "{}\n", edit), _again(chosen, spared), args, environ)
-    except native_settings.NotOurs as error:
+            return _change(path, before, switched_off(before), "off", args, environ)
+        chosen, spared = _named(args) or _best(args, environ), getattr(args, "except")
+        edit = edit_of(chosen, spared)
+        return _change(path, before, switched_on(before or "{}\n", edit), _again(chosen, spared), args, environ)
+    except NotOurs as error:
         raise Refused(f"{path} is left alone: {error}. Take it out by hand, and try again") from None
     except (ValueError, RecursionError) as error:
         raise Refused(f"{path} is left alone, because it is not valid: {error}") from None
@@ -66,11 +67,11 @@ def _show(path: str, held: dict[str, Any] | None, environ: Mapping[str, str]) ->
 
 def _in_words(edit: dict[str, Any]) -> str:
     value = lambda name: edit.get(name, {}).get("value", 0) if isinstance(edit.get(name), dict) else 0  # noqa: E731
-    said = f"On: from a prompt of {value('trigger'):,} tokens on, all results but the newest {value('keep'):,} are cleared"
+    message = f"On: from a prompt of {value('trigger'):,} tokens on, all results but the newest {value('keep'):,} are cleared"
     if value("clear_at_least"):
-        said += f", if these are at least {value('clear_at_least'):,} tokens"
+        message += f", if these are at least {value('clear_at_least'):,} tokens"
     spared = edit.get("exclude_tools")
-    return said + (
+    return message + (
         f"; never those of {text.listed([clean(str(tool)) for tool in spared], 5)}." if isinstance(spared, list) and spared else "."
     )
 
@@ -85,9 +86,10 @@ def _named(args: Parsed) -> Settings | None:
     return Settings(args.trigger, 15 if args.keep is None else args.keep, _FOR_ALL if args.at_least is None else args.at_least)
 
 
-def _found(args: Parsed, environ: Mapping[str, str]) -> Settings:
-    """What would have paid best on the user's newest sessions; Refused where nothing would have."""
+def _best(args: Parsed, environ: Mapping[str, str]) -> Settings:
+    """Return the settings that would have paid best on the user's newest sessions; Refused where none would have."""
     from ..lab import outcomes
+    from .lab_decisions import TTLS
 
     read = _newest_sessions(environ)
     if not read:
@@ -100,11 +102,11 @@ def _found(args: Parsed, environ: Mapping[str, str]) -> Settings:
             f"nothing was changed: over your {text.counted(len(read), 'newest session')} no setting would have paid without many results"
             " being needed again. To set it all the same, name --trigger"
         )
-    screen.show(text.wrap(_told(best, len(read))), sys.stdout, environ)
+    screen.show(text.wrap(_best_in_words(best, len(read))), sys.stdout, environ)
     return best.settings
 
 
-def _told(best: Fit, count: int) -> str:
+def _best_in_words(best: Fit, count: int) -> str:
     trigger, keep, at_least = best.settings
     return (
         f"Over your {text.counted(count, 'newest session')}, clearing all but the newest {keep} results from {trigger:,} tokens on, "
@@ -135,28 +137,102 @@ def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
 
 
 def _again(chosen: Settings, spared: list[str]) -> str:
-    """The words that ask for the same settings without looking for them."""
+    """Return the words that ask for the same settings without looking for them."""
     trigger, keep, at_least = chosen
     words = [f"on --trigger {trigger} --keep {keep} --at-least {at_least}", *(f"--except {shlex.quote(tool)}" for tool in spared)]
     return " ".join(words)
 
 
 def _change(path: str, before: str | None, after: str, again: str, args: Parsed, environ: Mapping[str, str]) -> int:
-    """Shows the change, asks, makes it if the file is still what it was. `again`: the words that ask for it."""
+    """Show the change, ask, make it if the file is still what it was. `again`: the words that ask for it."""
     if after == before:
         print(f"{clean(path)} asks for just that already.")
         return 0
-    diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
-    screen.show([clean(line.replace("\t", "    ")) for line in diff], sys.stdout, environ)
+    settings_file.show_change(path, before, after, environ)
     if args.dry_run:
         print(f"Nothing was changed. To make this change: popkit native {again} --yes")
         return 0
-    if not args.yes and not screen.said_yes("Make this change?"):
-        print("Nothing was changed. --yes answers beforehand.")
+    if not settings_file.is_confirmed(args.yes):
         return 1
     json.loads(after.lstrip("\ufeff"))  # what is written can be read again
-    if read_settings(path) != before:
-        raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
-    replace_settings(path, after)
+    settings_file.write(path, before, after)
     print(f"Changed {clean(path)}. It holds from the next session of this project on.")
     return 0
+
+
+# MERGED native_settings: The client's settings for the provider's own clearing of tool results, as text in and text out. Pure.
+#
+# The client puts what CLAUDE_CODE_EXTRA_BODY holds over the body of each request, so its own edit of thinking, which it sends where nothing
+# is said, has to be said again beside ours.
+
+
+class NotOurs(ValueError):
+    """The settings hold something there that is left alone; the message says what."""
+
+
+def edit_of(settings: Settings, spared: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the edit that the provider is asked for; results of `spared` tools stay."""
+    edit: dict[str, Any] = {
+        "type": _CLEAR,
+        "trigger": {"type": "input_tokens", "value": settings.trigger},
+        "keep": {"type": "tool_uses", "value": settings.keep},
+    }
+    if settings.at_least:
+        edit["clear_at_least"] = {"type": "input_tokens", "value": settings.at_least}
+    return {**edit, "exclude_tools": list(spared)} if spared else edit
+
+
+def edit_in(text: str) -> dict[str, Any] | None:
+    """Return the clearing of tool results that a settings file asks for; None for none. NotOurs, ValueError for what is not understood."""
+    edits = _body(_environment(text)).get(MANAGEMENT, {}).get("edits", [])
+    return next((edit for edit in edits if isinstance(edit, dict) and edit.get("type") == _CLEAR), None)
+
+
+def switched_on(text: str, edit: dict[str, Any]) -> str:
+    """Return the settings with the edit, in place of one that they have. NotOurs where something else stands there."""
+    environment = _environment(text)
+    body = _body(environment)
+    others = [one for one in body.get(MANAGEMENT, {}).get("edits", [_THINKING]) if not _is_clear(one)]
+    body[MANAGEMENT] = {**body.get(MANAGEMENT, {}), "edits": [*others, edit]}
+    return _with(text, {**environment, VARIABLE: json.dumps(body)})
+
+
+def switched_off(text: str) -> str:
+    """Return the settings without it, and without what only it needed."""
+    environment = _environment(text)
+    body = _body(environment)
+    others = [one for one in body.get(MANAGEMENT, {}).get("edits", []) if not _is_clear(one)]
+    if others in ([], [_THINKING]):
+        body.pop(MANAGEMENT, None)
+    else:
+        body[MANAGEMENT]["edits"] = others
+    environment = {**environment, VARIABLE: json.dumps(body)} if body else {k: v for k, v in environment.items() if k != VARIABLE}
+    return _with(text, environment) if environment else settings_text.without(text, ENV)
+
+
+def _is_clear(edit: object) -> bool:
+    return isinstance(edit, dict) and edit.get("type") == _CLEAR
+
+
+def _with(text: str, environment: dict[str, Any]) -> str:
+    return settings_text.with_value(text, ENV, settings_text.formatted(text, environment))
+
+
+def _environment(text: str) -> dict[str, Any]:
+    value = settings_text.value_text(text, ENV)
+    environment = json.loads(value) if value else {}
+    if not isinstance(environment, dict):
+        raise NotOurs(f'"{ENV}" is no object')
+    return environment
+
+
+def _body(environment: dict[str, Any]) -> dict[str, Any]:
+    value = environment.get(VARIABLE, "{}")
+    try:
+        body = json.loads(value) if isinstance(value, str) else None
+    except ValueError:
+        body = None
+    management = body.get(MANAGEMENT, {}) if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(management, dict) or not isinstance(management.get("edits", []), list):
+        raise NotOurs(f"{VARIABLE} holds something that is not understood")
+    return body

@@ -25,7 +25,7 @@ COMMAND = "popkit restore"
 
 
 def run_words(words: list[str], environ: Mapping[str, str]) -> int:
-    """Prints the contents that the words name; what asks about a session is answered as `popkit context restore`."""
+    """Print the contents that the words name; what asks about a session is answered as `popkit context restore`."""
     return answering.run(CONTEXT, _run, ["restore", *words], environ, name=COMMAND)
 
 
@@ -39,7 +39,7 @@ def _run(parsed: Parsed, environ: Mapping[str, str]) -> Answer | int:
 
 
 def _names_itself(word: str) -> bool:
-    """Whether a word means the same in every session: a handle, an id, a path; not `T12`."""
+    """Return whether a word means the same in every session: a handle, an id, a path; not `T12`."""
     digits = word[1:] if word[:1] in "Tt" else word
     return not digits.isdigit()
 

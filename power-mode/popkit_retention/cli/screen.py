@@ -1,8 +1,9 @@
-"""Lines on a terminal: plain ASCII where its encoding has no blocks and rules, a little colour where it is a terminal."""
+"""Write lines and progress on a terminal: plain ASCII where its encoding has no blocks and rules, some colour where it is a terminal."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 from hooks.utils.text import WIDTH, laid_out, visible, width_of, without_controls
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
 _DRAWN = "█░·─►←…"
+_BAR = 30
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
@@ -24,6 +26,29 @@ def width(stream: TextIO) -> int:
         return width_of(os.get_terminal_size(stream.fileno()).columns - 1) if stream.isatty() else WIDTH
     except (OSError, ValueError, AttributeError):
         return WIDTH
+
+
+class Bar:
+    """Progress on stderr, where that is a terminal: of bytes, shown as MB, or of what `unit` names."""
+
+    def __init__(self, environ: Mapping[str, str], unit: str = ""):
+        self.unit = unit
+        self.on = sys.stderr.isatty() and environ.get("TERM") != "dumb"
+        self.shown = -1
+
+    def show(self, done: int, whole: int) -> None:
+        """Show that `done` of `whole` are done."""
+        percent = 100 * done // whole if whole else 100
+        if self.on and percent != self.shown:
+            self.shown = percent
+            full = _BAR * percent // 100
+            amount = f"{whole:,} {self.unit}" if self.unit else f"{whole / 1e6:,.1f} MB"
+            sys.stderr.write(f"\r[{'#' * full}{'.' * (_BAR - full)}] {percent:>3} % of {amount}")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.shown >= 0:
+            sys.stderr.write("\r\x1b[K")
 
 
 def show(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> None:
@@ -41,10 +66,8 @@ def show(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> No
     stream.write(text.encode(encoding, "replace").decode(encoding))
 
 
-def said_yes(question: str) -> bool:
-    """Asks on the terminal; no answer is a no."""
-    import sys
-
+def is_confirmed(question: str) -> bool:
+    """Ask on the terminal; return whether the answer is yes. No answer is a no."""
     print(f"{question} [y/N] ", end="", flush=True)
     answer = sys.stdin.readline() if sys.stdin else ""
     print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
@@ -52,7 +75,7 @@ def said_yes(question: str) -> bool:
 
 
 def write_content(lines: list[str], stream: TextIO, raw: bool = False) -> None:
-    """Writes restored contents: on a terminal with escapes for what would move its cursor, hide or reorder letters; else for control
+    """Write restored contents: on a terminal with escapes for what would move its cursor, hide or reorder letters; else for control
     characters alone, since what is piped may be shown later. `raw`: as they are, byte for byte."""
     text = "\n".join(lines) + "\n"
     if stream.isatty() and not raw:
@@ -66,8 +89,8 @@ def write_content(lines: list[str], stream: TextIO, raw: bool = False) -> None:
 
 
 def follow_locale(*streams: TextIO) -> None:
-    """Writes as the locale says, for the terminal does; the interpreter runs with UTF-8 for the names of files. Plain ASCII is what a
-    machine says that has no locale: there UTF-8 is the better guess."""
+    """Write in the locale's encoding, as the terminal reads it; the interpreter runs with UTF-8 for the names of files. Plain ASCII is what
+    a machine without a locale reports: there UTF-8 is the better guess."""
     try:
         from _locale import CODESET, nl_langinfo
 
@@ -93,7 +116,7 @@ def _is_coloured(stream: TextIO, environ: Mapping[str, str]) -> bool:
 
 
 def _coloured(lines: list[str]) -> list[str]:
-    """Titles bold, their rules dim, what could be reclaimed green."""
+    """Return the lines with titles bold, their rules dim, and what could be reclaimed green."""
     painted = []
     for at, line in enumerate(lines):
         below = lines[at + 1] if at + 1 < len(lines) else ""

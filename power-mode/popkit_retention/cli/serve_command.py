@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Serves until the client has gone. Where PopKit is switched off it says so and ends."""
+    """Serve until the client has gone. Where PopKit is switched off it says so and ends."""
     import gc
 
     if environ.get("POPKIT_OFF"):

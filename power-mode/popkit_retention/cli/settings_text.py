@@ -1,4 +1,4 @@
-"""Edits one member of a JSON object in its text, so that a person's file keeps its order, its spacing and everything else. Pure.
+"""Edit one member of a JSON object in its text, so that a person's file keeps its order, its spacing and everything else. Pure.
 
 ValueError for a text that is no JSON object, or that names a member twice.
 """
@@ -24,24 +24,24 @@ class Member:
 
 
 def members(text: str) -> list:
-    """The members of the object that the text is."""
+    """Return the members of the object that the text is."""
     body = text[1:] if text.startswith(_BOM) else text
     if not isinstance(json.loads(body), dict):
         raise ValueError("it holds no JSON object")
     decoder = json.JSONDecoder()
-    found: list = []
+    parsed: list = []
     at = _after_space(text, text.index("{") + 1)
     while text[at] != "}":
         name, after = decoder.raw_decode(text, at)
         start = _after_space(text, _after_space(text, after) + 1)
         _, end = decoder.raw_decode(text, start)
-        if any(member.name == name for member in found):
+        if any(member.name == name for member in parsed):
             raise ValueError(f'"{name}" stands in it twice')
-        found.append(Member(name, at, start, end))
+        parsed.append(Member(name, at, start, end))
         at = _after_space(text, end)
         if text[at] == ",":
             at = _after_space(text, at + 1)
-    return found
+    return parsed
 
 
 def _after_space(text: str, at: int) -> int:
@@ -51,12 +51,12 @@ def _after_space(text: str, at: int) -> int:
 
 
 def value_text(text: str, name: str) -> str | None:
-    """The text of a member's value; None when there is no such member."""
+    """Return the text of a member's value; None when there is no such member."""
     return next((text[member.start : member.end] for member in members(text) if member.name == name), None)
 
 
 def with_value(text: str, name: str, value: str) -> str:
-    """The text with a member set to a value (a JSON text, used as it is); a new member comes last."""
+    """Return the text with a member set to a value (a JSON text, used as it is); a new member comes last."""
     known = members(text)
     for member in known:
         if member.name == name:
@@ -70,7 +70,7 @@ def with_value(text: str, name: str, value: str) -> str:
 
 
 def without(text: str, name: str) -> str:
-    """The text without a member."""
+    """Return the text without a member."""
     known = members(text)
     for number, member in enumerate(known):
         if member.name != name:
@@ -84,14 +84,14 @@ def without(text: str, name: str) -> str:
 
 
 def newline(text: str) -> str:
-    """The line ending of a text; none where an object with members stands on one line."""
+    """Return the line ending of a text; none where an object with members stands on one line."""
     if "\n" not in text and members(text):
         return ""
     return "\r\n" if "\r\n" in text else "\n"
 
 
 def separator(text: str) -> str:
-    """What stands before each member: a new line and its indentation."""
+    """Return what is before each member: a new line and its indentation."""
     known = members(text)
     if not known:
         return newline(text) + "  "
@@ -101,7 +101,7 @@ def separator(text: str) -> str:
 
 
 def formatted(text: str, value: object) -> str:
-    """A value as JSON in the style of the text that it is for."""
+    """Return a value as JSON in the style of the text that it is for."""
     between = separator(text)
     if "\n" not in between:
         return json.dumps(value, ensure_ascii=False)

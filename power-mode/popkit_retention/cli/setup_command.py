@@ -15,8 +15,7 @@ from hooks.utils.io import files
 from ..extras import EXTRAS, folder_of, place_of, works
 from ..extras import run as run_python
 from . import screen
-from .answering import Answer
-from .past_sessions import Refused
+from .answering import Answer, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,13 +29,13 @@ _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Te
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
-    """Lists what there is, or sets one of it up."""
+    """List what there is, or set one of it up."""
     name: str = args.argument
     if not name:
         return _list(args.json, environ)
-    found = _set_up(name, environ, quiet=args.json)
-    said = f"{name} is ready: " + ("installed " + ", ".join(found["installed"]) if found["installed"] else "nothing was missing") + "."
-    return Answer(text.wrap(said), found)
+    result = _set_up(name, environ, quiet=args.json)
+    message = f"{name} is ready: " + ("installed " + ", ".join(result["installed"]) if result["installed"] else "nothing was missing") + "."
+    return Answer(text.wrap(message), result)
 
 
 def _list(as_data: bool, environ: Mapping[str, str]) -> int:
@@ -57,7 +56,7 @@ def _list(as_data: bool, environ: Mapping[str, str]) -> int:
 
 
 def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
-    """What was done, as data."""
+    """Set one extra up; return what was done, as data."""
     folder = folder_of(environ)
     if os.path.lexists(folder) and not os.path.lexists(folder + ".lock"):
         raise Refused(f"{folder} is not from popkit setup. Move it away, or set POPKIT_HOME to another folder")
@@ -86,7 +85,7 @@ def _say(line: str, quiet: bool) -> None:
 
 
 def _make(folder: str, environ: Mapping[str, str]) -> None:
-    """A new virtual environment. Its own pip comes later, if it is needed at all."""
+    """Make a new virtual environment. Its own pip comes later, if it is needed at all."""
     made = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
     if made.returncode:
         if not os.access(os.path.dirname(folder), os.W_OK):
@@ -95,7 +94,7 @@ def _make(folder: str, environ: Mapping[str, str]) -> None:
 
 
 def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
-    """The command of a pip that installs for an interpreter: one that is there already saves a quarter of a minute."""
+    """Return the command of a pip that installs for an interpreter: one that is there already saves a quarter of a minute."""
     ours = [sys.executable, "-m", "pip", "--python", python]
     its_own = [python, "-m", "pip"]
     for pip in (ours, its_own):
@@ -108,7 +107,7 @@ def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
 
 
 def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
-    """Installs the packages of an extra; returns what is new. What is there already needs no network."""
+    """Install the packages of an extra; return what is new. What is there already needs no network."""
     wanted = EXTRAS[name][1]
     done = run_python([*pip, "install", "--disable-pip-version-check", "--no-input", "--no-user", "--retries", "1", *wanted], environ)
     if done.returncode:
@@ -120,7 +119,7 @@ def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
 
 
 def _make_private(folder: str) -> None:
-    """Takes from others the rights that scripts of the venv module come with."""
+    """Take from others the rights that scripts of the venv module come with."""
     for inner, _, names in os.walk(folder):
         for path in [inner, *(os.path.join(inner, name) for name in names)]:
             if not os.path.islink(path):
@@ -128,7 +127,7 @@ def _make_private(folder: str) -> None:
 
 
 def _last_line(output: str) -> str:
-    """What a program said last of errors, else last of all."""
+    """Return the last line that a program printed on standard error, else on standard output."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     return text.cut(text.clean((errors or lines or ["it said nothing"])[-1]), 200)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from hooks.utils import text
 from hooks.utils.hosts.claude_code import usage
 from hooks.utils.io import failures, home
 from hooks.utils.io.codec import loads
@@ -15,7 +16,7 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import live, peek
 
-from . import statusline, statusline_install
+from . import statusline_install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 
 MISTAKES = (OSError,)
 INPUT_BYTES = 1 << 20
+SEPARATOR = " · "
+_YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Prints the line, or changes the settings on the user's word."""
+    """Print the line, or change the settings on the user's word."""
     if args.word == "install":
         return statusline_install.install(args.scope, args.yes, args.replace, environ)
     if args.word == "uninstall":
@@ -42,7 +45,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def line_for(data: str, environ: Mapping[str, str]) -> str:
-    """The line for what the client wrote."""
+    """Return the line for what the client wrote."""
     try:
         payload = loads(data)
     except ValueError:
@@ -60,16 +63,16 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
                 facts.update(_stored(site, payload, window, time_of_day(environ)))
     except Exception as error:  # noqa: BLE001  the line must not go out because a file of ours cannot be read
         failures.record(environ, "statusline", error)
-    return statusline.line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
+    return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
 def _context_of(payload: dict) -> tuple:
-    """(window, ratio) as the client gives them, None for what it does not."""
-    told = payload.get("context_window")
-    told = told if isinstance(told, dict) else {}
-    window = _number(told.get("context_window_size"))
-    tokens = usage.prompt_tokens(told.get("current_usage"))
-    percentage = told.get("used_percentage")
+    """Return (window, ratio) as the client gives them, None for what it does not."""
+    window_data = payload.get("context_window")
+    window_data = window_data if isinstance(window_data, dict) else {}
+    window = _number(window_data.get("context_window_size"))
+    tokens = usage.prompt_tokens(window_data.get("current_usage"))
+    percentage = window_data.get("used_percentage")
     if tokens and window:
         return window, tokens / window
     if isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
@@ -78,7 +81,7 @@ def _context_of(payload: dict) -> tuple:
 
 
 def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
-    """What our state and the transcript tell; remembers the window, which the client tells for certain."""
+    """Return what our state and the transcript say; remember the window, which the client reports exactly."""
     facts: dict = {}
     newest = usage.newest_usage(_text(payload, "transcript_path"))
     kept = (site.session.get("warming") or {}).get("used")
@@ -95,13 +98,13 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
 
 
 def _reclaimable(site: live.Site, warm: bool) -> dict:
-    """What a clear takes as it was last planned, while that holds: no call came since, and the cache has not been warmed. Otherwise what
-    has expired."""
+    """Return what a clear takes as it was last planned, while that holds: no call came since, and the cache has not been warmed. Otherwise
+    what has expired."""
     paths = site.paths()
     try:
         known = peek.state(paths)
     except ValueError:
-        return {}  # corrupt: the next hook sets it aside and begins anew
+        return {}  # corrupt: the next hook sets it aside and begins a new one
     planned = site.session.get("planned")
     if known is None:
         return {}
@@ -114,8 +117,8 @@ def _reclaimable(site: live.Site, warm: bool) -> dict:
 
 def _project(payload: dict) -> str:
     workspace = payload.get("workspace")
-    told = _text(workspace, "project_dir") if isinstance(workspace, dict) else ""
-    return told or _text(payload, "cwd")
+    folder = _text(workspace, "project_dir") if isinstance(workspace, dict) else ""
+    return folder or _text(payload, "cwd")
 
 
 def _text(values: dict, name: str) -> str:
@@ -125,3 +128,36 @@ def _text(values: dict, name: str) -> str:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
+
+
+def line(facts: dict, thresholds: dict, coloured: bool) -> str:
+    """Return one line of the known facts: `ratio` of the window that is full; what a clear takes as it was last planned, `now` and once the
+    cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0 when cold)."""
+    parts = [_context(facts.get("ratio"), thresholds, coloured), *_amounts(facts)]
+    left = facts.get("cache_seconds_left")
+    if left is not None:
+        parts.append("cache warm " + _minutes(left) if left > 0 else "cache cold")
+    return SEPARATOR.join(parts)
+
+
+def _amounts(facts: dict) -> list:
+    now, cold, expired = facts.get("now"), facts.get("cold"), facts.get("expired")
+    if now is not None:
+        later = f"{text.tokens(cold)} reclaimable when cold" if cold else "nothing reclaimable"
+        return [f"{text.tokens(now)} reclaimable" if now else later]
+    if expired is None:
+        return []
+    return [f"{expired['items']:,} expired, {text.tokens(expired['tokens'])}" if expired["items"] else "nothing expired"]
+
+
+def _context(ratio: float | None, thresholds: dict, coloured: bool) -> str:
+    if ratio is None:
+        return "context –"
+    shown = f"context {ratio:.0%}"
+    colour = _RED if ratio >= thresholds["critical"] else _YELLOW if ratio >= thresholds["warning"] else ""
+    return colour + shown + _PLAIN if colour and coloured else shown
+
+
+def _minutes(seconds: float) -> str:
+    """Return the time left, to the minute: the line is drawn again twice a minute at most."""
+    return f"{round(seconds / 60)} min" if seconds >= 90 else "1 min" if seconds >= 45 else "<1 min"

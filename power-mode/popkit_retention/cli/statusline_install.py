@@ -1,23 +1,19 @@
-"""Puts the status line into the client's settings.json and takes it out again: only on the user's word, the change shown first.
+"""Put the status line into the client's settings.json and take it out again: only on the user's word, the change shown first.
 
 The file keeps its order, its spacing and its mode; another status line is put aside and comes back on `uninstall`.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 import shlex
-import stat
-import sys
 
 from hooks.utils.io import files, home
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, Storage
-from hooks.utils.text import clean
 
-from . import screen, settings_text
-from .past_sessions import Refused
+from . import settings_file, settings_text
+from .answering import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,16 +31,6 @@ COMMAND = f'popkit="{_FOLDER}"; case "$popkit" in "~"|"~/"*) popkit=$HOME${{popk
 VALUE = {"type": "command", "command": COMMAND, "refreshInterval": 30}
 
 
-def install(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
-    """Shows the change, asks, makes it. 0 when the status line is installed afterwards."""
-    return _install(Settings(scope, environ), yes, replace)
-
-
-def uninstall(scope: str, yes: bool, environ: Mapping[str, str]) -> int:
-    """Brings back what was there before. 0 when our status line is not in the settings afterwards."""
-    return _uninstall(Settings(scope, environ), yes)
-
-
 class Settings:
     """One settings.json, read once, and our folder."""
 
@@ -54,57 +40,34 @@ class Settings:
         project = environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         folder = home.claude_folder(environ) if scope == "user" else os.path.join(os.path.abspath(project), ".claude")
         self.path = os.path.realpath(os.path.join(folder, "settings.json"))
-        self.text = read_settings(self.path)
+        self.text = settings_file.read(self.path)
         try:
             self.current = settings_text.value_text(self.text or "{}", KEY)
         except (ValueError, RecursionError) as error:
             raise Refused(f"{self.path} is left alone, because it is not valid: {error}") from None
 
     def ours(self) -> dict | None:
-        """The status line in the settings, when it is this one, of any version."""
+        """Return the status line in the settings, when it is this one, of any version; None otherwise."""
         value = loads(self.current) if self.current else None
         return value if isinstance(value, dict) and _is_ours(value.get("command")) else None
 
-    def agreed(self, text: str, yes: bool) -> bool:
-        """Shows the change and asks for it."""
-        now = (self.text or "").splitlines()
-        diff = difflib.unified_diff(now, text.splitlines(), self.path, self.path, "now", "then", lineterm="")
-        screen.show([clean(line.replace("\t", "    ")) for line in diff], sys.stdout, self.environ)
-        if yes or screen.said_yes("Make this change?"):
-            return True
-        print("Nothing was changed. --yes answers beforehand.")
-        return False
+    def is_agreed(self, after: str, yes: bool) -> bool:
+        """Show the change and ask for it."""
+        settings_file.show_change(self.path, self.text, after, self.environ)
+        return settings_file.is_confirmed(yes)
 
-    def write(self, text: str) -> None:
-        """Makes the change that was shown, if the file is still what it was."""
-        if read_settings(self.path) != self.text:
-            raise Refused(f"{self.path} has changed in the meantime, so nothing was written. Try again")
-        replace_settings(self.path, text)
+    def write(self, after: str) -> None:
+        """Make the change that was shown, if the file is still what it was."""
+        settings_file.write(self.path, self.text, after)
 
 
 def _is_ours(command: object) -> bool:
     return isinstance(command, str) and _FOLDER in command and command.endswith(f'/{SCRIPT}"')
 
 
-def read_settings(path: str) -> str | None:
-    """The text of a file, byte for byte; None when there is none or nothing in it."""
-    try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8") or None
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise Refused(f"{path} is left alone, because it is not UTF-8") from None
-
-
-def replace_settings(path: str, text: str) -> None:
-    """Replaces the file atomically; it keeps its mode. A new one is private."""
-    files.make_private_folder(os.path.dirname(path))
-    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
-    files.replace_text(path, text, mode)
-
-
-def _install(settings: Settings, yes: bool, replace: bool) -> int:
+def install(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) -> int:
+    """Show the change, ask, make it. Return 0 when the status line is installed afterwards."""
+    settings = Settings(scope, environ)
     ours = settings.ours()
     if settings.current and ours is None and not replace:
         raise Refused(
@@ -117,7 +80,7 @@ def _install(settings: Settings, yes: bool, replace: bool) -> int:
         _write_script(settings.home)
         print(f"The status line is already installed in {settings.path}.")
         return 0
-    if not settings.agreed(after, yes):
+    if not settings.is_agreed(after, yes):
         return 1
     _write_script(settings.home)
     if ours is None:
@@ -127,14 +90,16 @@ def _install(settings: Settings, yes: bool, replace: bool) -> int:
     return 0
 
 
-def _uninstall(settings: Settings, yes: bool) -> int:
+def uninstall(scope: str, yes: bool, environ: Mapping[str, str]) -> int:
+    """Bring back what was there before. Return 0 when our status line is not in the settings afterwards."""
+    settings = Settings(scope, environ)
     if settings.ours() is None:
         print(f"The status line is not in {settings.path}, so nothing was changed.")
         return 0
     aside = _aside(settings.home).get(settings.path)
     text = settings.text or ""  # ours is in it
     after = settings_text.with_value(text, KEY, aside) if isinstance(aside, str) else settings_text.without(text, KEY)
-    if not settings.agreed(after, yes):
+    if not settings.is_agreed(after, yes):
         return 1
     settings.write(after)
     _put_aside(settings, None)
@@ -143,7 +108,7 @@ def _uninstall(settings: Settings, yes: bool) -> int:
 
 
 def _aside(popkit_home: str) -> dict:
-    """Path of a settings.json -> the text of the status line that stood there."""
+    """Return path of a settings.json -> the text of the status line that it had before."""
     try:
         value = loads(files.read_text(os.path.join(popkit_home, PREVIOUS)) or "{}")
     except ValueError:
@@ -162,7 +127,7 @@ def _put_aside(settings: Settings, text: str | None) -> None:
 
 
 def _write_script(popkit_home: str) -> None:
-    """The script that the settings name: it finds PopKit where it was, or where an update has put it."""
+    """Write the script that the settings name: it finds PopKit where it was, or where an update has put it."""
     here = shlex.quote(os.path.join(home.plugin_root(), "bin", "popkit"))
     script = (
         "# Written by `popkit statusline install`; the status line in settings.json runs it.\n"

@@ -23,7 +23,7 @@ from hooks.utils.views.timeline import timeline
 
 from ..lab import outcomes
 from ..operations import sessions
-from . import lab_decisions, past_sessions, screen
+from . import answering, lab_decisions, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,17 +40,17 @@ _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Shows status, timeline and what could be reclaimed of one session."""
+    """Show status, timeline and what could be reclaimed of one session."""
     path = args.argument or sessions.newest_with_results(environ) or _SAMPLE
     try:
         project = sessions.check(path)
-        found, got = _counted(path, project, environ)
+        report, got = _counted(path, project, environ)
     except OSError as error:
         raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     if args.json:
-        print(as_json({**found, "installed": got}))
+        print(as_json({**report, "installed": got}))
         return 0
-    screen.show([*_whose(found, path == _SAMPLE), *_shown(found, got), *_install(home.plugin_root())], sys.stdout, environ)
+    screen.show([*_whose(report, path == _SAMPLE), *_shown(report, got), *_install(home.plugin_root())], sys.stdout, environ)
     return 0
 
 
@@ -61,12 +61,12 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> tuple[Repor
     if waits:
         print("Reading the session and counting what PopKit would have saved …", end="", file=sys.stderr, flush=True)
     try:
-        found = report_of(path, project, environ)
+        report = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            return found, outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config, TOOLS)).to_json()
-        except past_sessions.Refused:
-            return found, None
+            return report, outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config, TOOLS)).to_json()
+        except answering.Refused:
+            return report, None
     finally:
         if waits:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -80,17 +80,17 @@ def _home(environ: Mapping[str, str]) -> str | None:
 
 
 def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
-    """The report of a transcript as it stood at its last line, under the configuration that holds for its project. The cache counts as
-    cold: that is how it will be found."""
+    """Return the report of a transcript as it stood at its last line, under the configuration that holds for its project. The cache counts
+    as cold: that is how it will be found."""
     popkit_home = _home(environ) or ""
     config = layers.load(home.plugin_root(), popkit_home or None, project)
     journal = _journal(popkit_home, path)
     made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, TOOLS, profile), sessions.session_id_of(path))
     site = Unwritten(popkit_home, project, sessions.session_id_of(path))
-    found = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
-    if found.context:
-        found.context["cache"] = None  # it was warm then; that says nothing today
-    return report.build(found)
+    view = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
+    if view.context:
+        view.context["cache"] = None  # it was warm then; that says nothing today
+    return report.build(view)
 
 
 class Unwritten:
@@ -107,27 +107,27 @@ class Unwritten:
 
 
 def _journal(popkit_home: str, path: str) -> list:
-    """What hooks have noted of a session, if they saw it: git's answers, pins, clears."""
+    """Return what hooks have noted of a session, if they saw it: git's answers, pins, clears."""
     return store.read_lines(store.ContextFiles(popkit_home, sessions.session_id_of(path)).journal) if popkit_home else []
 
 
-def _whose(found: Report, is_sample: bool) -> list[text.Line]:
+def _whose(report: Report, is_sample: bool) -> list[text.Line]:
     lines = text.title("PopKit on a recorded sample session" if is_sample else "PopKit on your session")
     if not is_sample:
-        lines.append(text.fitted("Session   " + text.clean(found["session"])))
-        lines.append(lambda columns: ["Project   " + text.cut_start(text.clean(found["project"]) or "unknown", columns - 10)])
-    if found["at"]:
-        lines.append("As of     " + time.strftime("%Y-%m-%d %H:%M UTC, its last call", time.gmtime(found["at"])))
+        lines.append(text.fitted("Session   " + text.clean(report["session"])))
+        lines.append(lambda columns: ["Project   " + text.cut_start(text.clean(report["project"]) or "unknown", columns - 10)])
+    if report["at"]:
+        lines.append("As of     " + time.strftime("%Y-%m-%d %H:%M UTC, its last call", time.gmtime(report["at"])))
     return lines
 
 
-def _shown(found: Report, got: dict[str, Any] | None) -> list[text.Line]:
-    lines: list[text.Line] = [*panel(found, command=""), *timeline(found, _CALLS)]
-    return [*lines, *clear.taken_lines(found), *_got(got)]
+def _shown(report: Report, got: dict[str, Any] | None) -> list[text.Line]:
+    lines: list[text.Line] = [*panel(report, command=""), *timeline(report, _CALLS)]
+    return [*lines, *clear.taken_lines(report), *_got(got)]
 
 
 def _got(got: dict[str, Any] | None) -> list[text.Line]:
-    """What the whole session would have got with PopKit installed."""
+    """Return what the whole session would have got with PopKit installed."""
     lines = text.title("With PopKit from the start")
     if got is None or got["cost_share"] is None:
         return [*lines, "This session has no request that could be counted."]
@@ -136,12 +136,12 @@ def _got(got: dict[str, Any] | None) -> list[text.Line]:
     pairs.append(("Cleared", _amount(got["cleared_tokens"], got["cleared_results"]) + at))
     saved = 1 - got["cost_share"]
     pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
-    for name, said in pairs:
-        lines += text.pair(name, said)
+    for name, words in pairs:
+        lines += text.pair(name, words)
     life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
-    missed = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
-    said = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
-    lines += ["", *text.wrap(f"{said} {life}: a clear whenever it pays{missed}. Net has what PopKit costs taken off.")]
+    restored = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
+    words = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
+    lines += ["", *text.wrap(f"{words} {life}: a clear whenever it pays{restored}. Net has what PopKit costs taken off.")]
     if not got["kept_out_tokens"] and not got["cleared_tokens"]:
         lines += text.wrap("While it ran, no clear would have paid. What a clear would take, above, is what it would take now.")
     return lines
@@ -152,7 +152,7 @@ def _amount(tokens: int, results: int) -> str:
 
 
 def _install(root: str) -> list[text.Line]:
-    """How to have this in every session."""
+    """Return how to have this in every session."""
     add = f"  claude plugin marketplace add {shlex.quote(root)}"
     parts = ["  claude plugin marketplace add \\", "    " + shlex.quote(root)]
     return [

@@ -15,14 +15,13 @@ from hooks.utils import archive, text
 from hooks.utils.io import files, home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.reclaim import access, rewrite, undoing
-from hooks.utils.state import live, sockets
+from hooks.utils.state import live, sockets, transcript_handles
 
 from ..governance import data_folder as governance
 from ..operations import holdings, sessions
 from ..views.archive import placeholders
-from . import screen, standing, statusline_install
-from .answering import Answer
-from .past_sessions import Refused
+from . import screen, statusline_install
+from .answering import Answer, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ PLUGIN = ("claude plugin uninstall popkit@popkit", "claude plugin marketplace re
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Says what would go, asks, deletes."""
+    """Say what would go, ask, delete."""
     with contextlib.redirect_stdout(io.StringIO() if args.json else sys.stdout):
         return Answer([], _uninstall(args, environ))
 
@@ -48,11 +47,11 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     _tell(folder, parts, held, environ)
     if args.json and not (args.yes or args.dry_run):
         raise Refused("nothing was deleted: --json needs --yes or --dry-run")
-    found = {
+    result = {
         "folder": folder,
         "bytes": sum(part["bytes"] for part in parts.values()),
         "parts": parts,
-        "placeholders": standing.data(held),
+        "placeholders": transcript_handles.ids(held),
         "dry_run": args.dry_run,
         "put_back": 0,
         "deleted": [],
@@ -61,25 +60,25 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     }
     if args.dry_run:
         _show(["This was a dry run: nothing was deleted."], environ)
-        return found
-    if held and (args.undo or (not args.yes and screen.said_yes("Put their contents back first?"))):
-        found["put_back"] = _put_back(held, environ)
+        return result
+    if held and (args.undo or (not args.yes and screen.is_confirmed("Put their contents back first?"))):
+        result["put_back"] = _put_back(held, environ)
         held = _held(folder, environ)
-        found["placeholders"] = standing.data(held)
+        result["placeholders"] = transcript_handles.ids(held)
         if held:
             _show([*text.wrap(f"{_many(held)} could not be put back:"), *placeholders(held)], environ)
             if args.undo:
                 raise Refused("nothing was deleted. To go on without them, omit --undo")
-    if not args.yes and not screen.said_yes("Delete what PopKit has stored?"):
+    if not args.yes and not screen.is_confirmed("Delete what PopKit has stored?"):
         raise Refused("nothing was deleted. --yes answers beforehand")
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
-    found["deleted"], found["left"] = _delete(folder)
-    if found["left"]:
-        _show(text.wrap(f"Left in {folder}: {text.listed(found['left'])}"), environ)
-    done = "Deleted. To" if found["deleted"] else "To"
+    result["deleted"], result["left"] = _delete(folder)
+    if result["left"]:
+        _show(text.wrap(f"Left in {folder}: {text.listed(result['left'])}"), environ)
+    done = "Deleted. To" if result["deleted"] else "To"
     _show([f"{done} remove the plugin itself, run in a shell:", *("  " + command for command in PLUGIN)], environ)
-    return found
+    return result
 
 
 def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
@@ -87,7 +86,7 @@ def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
 
 
 def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    """The placeholders that stand for contents in the archive."""
+    """Return the placeholders that stand for contents in the archive."""
     try:
         db = archive.open_archive(home.archive_path(folder), create=False)
     except FileNotFoundError:
@@ -95,7 +94,7 @@ def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
         return _unknown(error, environ)
     try:
-        return standing.placeholders(db, environ)
+        return transcript_handles.records(db, environ)
     except sqlite3.Error as error:
         return _unknown(error, environ)
     finally:
@@ -103,13 +102,13 @@ def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
 
 
 def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    told = f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"
-    _show(text.wrap(text.clean(told)), environ)
+    message = f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"
+    _show(text.wrap(text.clean(message)), environ)
     return {}
 
 
 def _many(held: dict[str, list[Record]]) -> str:
-    return f"{text.counted(standing.count(held), 'placeholder')} in {text.counted(len(held), 'session')}"
+    return f"{text.counted(sum(map(len, held.values())), 'placeholder')} in {text.counted(len(held), 'session')}"
 
 
 def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
@@ -125,7 +124,7 @@ def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapp
 
 
 def _holds(environ: Mapping[str, str]) -> list[text.Line]:
-    """The holds that would end with what they keep."""
+    """Return the holds that would end with what they keep."""
     from ..governance.controller import Controller
     from ..governance.errors import GovernanceError
     from ..views import retention_activity
@@ -133,18 +132,18 @@ def _holds(environ: Mapping[str, str]) -> list[text.Line]:
     now = time_of_day(environ)
     try:
         with Controller(environ, now=lambda: now) as controller:
-            told: dict = controller.holds()
+            answer: dict = controller.holds()
     except GovernanceError as error:
         return text.wrap(f"PopKit does not know what is on hold: {error}")
-    found = told["holds"]
-    if not found:
+    holds = answer["holds"]
+    if not holds:
         return []
-    said = f"{text.counted(len(found), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
-    return ["", *text.wrap(said), *text.indented(retention_activity.holds(found, now, False, "popkit retention"), "  ")]
+    message = f"{text.counted(len(holds), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
+    return ["", *text.wrap(message), *text.indented(retention_activity.holds(holds, now, False, "popkit retention"), "  ")]
 
 
 def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
-    """Undoes clear after clear in each of these transcripts; returns how many results went back."""
+    """Undo clear after clear in each of these transcripts; return how many results went back."""
     count = sum(_undo_all(path, environ) for path in held)
     _show([f"{text.counted(count, 'result')} put back. Running sessions load them with /resume."], environ)
     return count
@@ -173,8 +172,8 @@ def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
 
 
 def _delete(folder: str) -> tuple:
-    """(what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that this
-    leaves empty; no link is followed."""
+    """Return (what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that
+    this leaves empty; no link is followed."""
     before = files.names(folder)
     sockets.end_all(folder)
     for top in holdings.trees(folder):

@@ -1,1 +1,1 @@
-"""`popkit mcp`: the same deeds for agents, as an MCP server on standard input and output."""
+"""Serve the operations to agents (`popkit mcp`): an MCP server on standard input and output."""

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 in lines: what a line says, and what is wrong with it. Pure."""
+"""Read and write JSON-RPC 2.0 in lines; say what is wrong with a message. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Fault(Exception):
         self.data = data
 
     def answer(self) -> dict[str, Any]:
-        """The error as it is sent."""
+        """Return the error as it is sent."""
         error: dict[str, Any] = {"code": self.code, "message": str(self)}
         if self.data is not None:
             error["data"] = self.data
@@ -39,7 +39,7 @@ class Message(NamedTuple):
 
 
 class Lines:
-    """Cuts a stream of bytes into lines. A line that is too long is passed over; `feed` says so by a Fault in its place."""
+    """A stream of bytes, cut into lines. A line that is too long is skipped; `feed` returns a Fault in its place."""
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
         self._longest = longest
@@ -47,36 +47,36 @@ class Lines:
         self._skips = False
 
     def feed(self, data: bytes) -> list[bytes | Fault]:
-        """The lines that end in `data`, without their ends; blank ones are left out."""
-        found: list[bytes | Fault] = []
+        """Return the lines that end in `data`, without their ends; blank ones are left out."""
+        lines: list[bytes | Fault] = []
         *ended, rest = data.split(b"\n")
         for part in ended:
-            self._add(part, found)
+            self._add(part, lines)
             if not self._skips and self._begun.strip():
-                found.append(bytes(self._begun))
+                lines.append(bytes(self._begun))
             self._begun.clear()
             self._skips = False
-        self._add(rest, found)
-        return found
+        self._add(rest, lines)
+        return lines
 
     def rest(self) -> bytes:
-        """What stands behind the last line end, once the stream has ended."""
+        """Return what follows the last line end, once the stream has ended."""
         return bytes(self._begun).strip()
 
-    def _add(self, part: bytes, found: list[bytes | Fault]) -> None:
+    def _add(self, part: bytes, lines: list[bytes | Fault]) -> None:
         if self._skips:
             return
         if len(self._begun) + len(part) > self._longest:
             self._skips = True
             self._begun.clear()
-            said = f"the message is longer than {self._longest:,} bytes and was skipped. Send less at once"
-            found.append(Fault(INVALID_REQUEST, said))
+            message = f"the message is longer than {self._longest:,} bytes and was skipped. Send less at once"
+            lines.append(Fault(INVALID_REQUEST, message))
         else:
             self._begun += part
 
 
 def read(line: bytes) -> object:
-    """The JSON value of a line. Fault for what is no JSON: NaN, Infinity, numbers beyond what a float holds, and a key that stands twice
+    """Return the JSON value of a line. Fault for what is not JSON, as NaN, Infinity, numbers beyond what a float holds, and a repeated key
     are not."""
     try:
         return _DECODER.decode(line.decode("utf-8"))
@@ -85,12 +85,12 @@ def read(line: bytes) -> object:
     except RecursionError:
         raise Fault(PARSE_ERROR, "the message is nested too deeply") from None
     except ValueError as error:
-        said = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise Fault(PARSE_ERROR, f"the message is not JSON: {said:.100}") from None
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise Fault(PARSE_ERROR, f"the message is not JSON: {reason:.100}") from None
 
 
 def message_of(value: object) -> Message | None:
-    """The request or notification that a value is; None for a response, which nobody asked for. Fault for anything else."""
+    """Return the request or notification that a value is; None for a response, which nobody asked for. Fault for anything else."""
     if not isinstance(value, dict):
         raise Fault(INVALID_REQUEST, f"a message is an object, not {_kind(value)}")
     if "method" not in value and ("result" in value or "error" in value):
@@ -115,12 +115,12 @@ def message_of(value: object) -> Message | None:
 
 
 def result(id: Id | None, value: dict[str, Any]) -> dict[str, Any]:
-    """A result as it is sent."""
+    """Return a result as it is sent."""
     return {"jsonrpc": "2.0", "id": id, "result": value}
 
 
 def encoded(message: object) -> bytes:
-    """A message as a line, all ASCII. Fault where a number in it has no JSON form."""
+    """Return a message as a line, all ASCII. Fault where a number in it has no JSON form."""
     try:
         return _ENCODER.encode(message).encode("ascii") + b"\n"
     except (ValueError, RecursionError):
@@ -128,7 +128,7 @@ def encoded(message: object) -> bytes:
 
 
 def shown(word: str) -> str:
-    """A word of the client's, as a message repeats it."""
+    """Return a word of the client's, as a message repeats it."""
     cut = word if len(word) <= _SHOWN else word[:_SHOWN] + "…"
     return '"' + "".join(char if char.isprintable() else "?" for char in cut) + '"'
 

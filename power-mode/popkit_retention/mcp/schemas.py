@@ -1,4 +1,4 @@
-"""JSON Schemas of tools: made briefly, and checked as far as they are used here. Pure."""
+"""Make JSON Schemas of tools in few words, and check values against them as far as they are used here. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Schema = dict[str, Any]
 
 
 def obj(properties: dict[str, Schema], required: tuple[str, ...] = (), about: str = "") -> Schema:
-    """An object of these properties and no others."""
+    """Return an object of these properties and no others."""
     made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         made["required"] = list(required)
-    return _said(made, about)
+    return _described(made, about)
 
 
 def open_obj(about: str = "") -> Schema:
-    """An object of any properties."""
-    return _said({"type": "object"}, about)
+    """Return an object of any properties."""
+    return _described({"type": "object"}, about)
 
 
 def text(about: str = "", longest: int | None = None, shortest: int = 0) -> Schema:
@@ -32,12 +32,12 @@ def text(about: str = "", longest: int | None = None, shortest: int = 0) -> Sche
         made["minLength"] = shortest
     if longest is not None:
         made["maxLength"] = longest
-    return _said(made, about)
+    return _described(made, about)
 
 
 def words(*known: str, about: str = "") -> Schema:
-    """One of these texts."""
-    return _said({"type": "string", "enum": list(known)}, about)
+    """Return one of these texts."""
+    return _described({"type": "string", "enum": list(known)}, about)
 
 
 def whole(low: int | None = None, high: int | None = None, about: str = "") -> Schema:
@@ -49,33 +49,33 @@ def number(low: float | None = None, high: float | None = None, about: str = "")
 
 
 def flag(about: str = "") -> Schema:
-    return _said({"type": "boolean"}, about)
+    return _described({"type": "boolean"}, about)
 
 
 def several(of: Schema, most: int | None = None, about: str = "", fewest: int = 0) -> Schema:
-    """A list."""
+    """Return a list."""
     made: Schema = {"type": "array", "items": of}
     if fewest:
         made["minItems"] = fewest
     if most is not None:
         made["maxItems"] = most
-    return _said(made, about)
+    return _described(made, about)
 
 
 def anything(about: str = "") -> Schema:
-    return _said({}, about)
+    return _described({}, about)
 
 
 def takes(operation: Operation, *needed: str, **more: Schema) -> Schema:
-    """What an agent gives to an operation of the command line: its argument and flags as far as they are for agents, and `more`. The
-    argument has to be given, and the flags that are `needed`."""
+    """Return the schema of what an agent gives to an operation of the command line: its argument and flags as far as they are for agents,
+    and `more`. The argument is required, and the flags that are `needed`."""
     argument = [operation.agent] if operation.agent else []
     flags = [flag.agent for flag in operation.flags if flag.agent]
     return obj({**{name: of(type) for name, type in (*argument, *flags)}, **more}, (*(name for name, _ in argument), *needed))
 
 
 def of(type: Type) -> Schema:
-    """A value of a type of the command line."""
+    """Return a value of a type of the command line."""
     if type.kind == "choice":
         return words(*type.known, about=type.about)
     if type.kind == "list" and type.of:
@@ -86,7 +86,7 @@ def of(type: Type) -> Schema:
 
 
 def or_null(of: Schema) -> Schema:
-    """The same, or null."""
+    """Return the same, or null."""
     return {**of, "type": [of["type"], "null"]}
 
 
@@ -96,10 +96,10 @@ def _bounded(type: str, low: float | None, high: float | None, about: str) -> Sc
         made["minimum"] = low
     if high is not None:
         made["maximum"] = high
-    return _said(made, about)
+    return _described(made, about)
 
 
-def _said(made: Schema, about: str) -> Schema:
+def _described(made: Schema, about: str) -> Schema:
     return {**made, "description": about} if about else made
 
 
@@ -107,7 +107,7 @@ def _said(made: Schema, about: str) -> Schema:
 
 
 def wrong(schema: Schema, value: object, path: str = "arguments") -> str:
-    """What is wrong with a value: where, and what is right; "" for nothing."""
+    """Return what is wrong with a value: where, and what is right; "" for nothing."""
     known = schema.get("type")
     types = known if isinstance(known, list) else [known] if known else []
     if types and not any(_is(value, each) for each in types):

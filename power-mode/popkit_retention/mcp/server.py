@@ -1,19 +1,19 @@
-"""One connection: what each message is answered with. It knows of no file and no stream: lines come in, `send` takes what goes out."""
+"""Answer the messages of one connection. It knows of no file and no stream: lines come in, `send` takes what goes out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import protocol, rpc
+from . import dialects, rpc
+from .call_queue import Call, Calls
 from .rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
-from .running import Call, Calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from .protocol import Dialect
-    from .running import Answer
+    from .call_queue import Answer
+    from .dialects import Dialect
 
     Reply = Callable[[Answer | None], None]
 
@@ -79,7 +79,7 @@ class Server:
         self._calls: Calls | None = None  # what needs no tool starts no thread
 
     def take(self, line: bytes | Fault) -> None:
-        """Answers what stands in one line."""
+        """Answer what stands in one line."""
         try:
             if isinstance(line, Fault):
                 raise line
@@ -92,7 +92,7 @@ class Server:
             self._send(fault.answer())
 
     def finish(self, seconds: float) -> bool:
-        """Waits for what still runs, at most so long; whether all of it is done. What is not is not wanted any more."""
+        """Wait for what still runs, at most `seconds`; return whether all of it is done. The rest is cancelled."""
         if self._calls is None or self._calls.wait(seconds):
             return True
         self._calls.cancel(everything=True)
@@ -107,10 +107,10 @@ class Server:
             raise Fault(INVALID_REQUEST, "send one message in a line: batches are known to protocol version 2025-03-26 alone")
         if not values:
             raise Fault(INVALID_REQUEST, "the batch is empty")
-        found = [_read(value) for value in values]
-        answered = [each for each in found if isinstance(each, Fault) or (each is not None and each.is_request)]
+        messages = [_read(value) for value in values]
+        answered = [each for each in messages if isinstance(each, Fault) or (each is not None and each.is_request)]
         together = Batch(self._send, len(answered))
-        for each in found:
+        for each in messages:
             if isinstance(each, Fault):
                 together(each.answer())
             elif each is not None:
@@ -135,17 +135,17 @@ class Server:
             reply(fault.answer())
 
     def _dialect_of(self, message: Message) -> Dialect:
-        dialect = protocol.spoken(message.params, message.id) or self._dialect
+        dialect = dialects.spoken(message.params, message.id) or self._dialect
         if dialect is not None:
             return dialect
         if message.method == "ping":
-            return protocol.dialect(protocol.HANDSHAKES[0])
+            return dialects.dialect(dialects.HANDSHAKES[0])
         raise Fault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
 
     def _initialize(self, message: Message, in_batch: bool) -> dict[str, Any]:
         if self._dialect is not None or in_batch:
             raise Fault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
-        dialect = protocol.negotiated(message.params, message.id)
+        dialect = dialects.negotiated(message.params, message.id)
         self._dialect = dialect
         about = self._about if dialect.structured else {key: self._about[key] for key in ("name", "version")}
         return {
@@ -164,7 +164,7 @@ class Server:
         elif message.method == "tools/list":
             answer, lasts = {"tools": self._tools(message, dialect)}, True
         elif message.method == "server/discover" and dialect.stateless:
-            answer = {"supportedVersions": list(protocol.STATELESS), "capabilities": {"tools": {}}}
+            answer = {"supportedVersions": list(dialects.STATELESS), "capabilities": {"tools": {}}}
             answer, lasts = {**answer, "instructions": self._toolbox.instructions}, True
         else:
             known = "initialize, ping, server/discover, tools/list, tools/call"
@@ -180,8 +180,8 @@ class Server:
         name, arguments = message.params.get("name"), message.params.get("arguments")
         meta = message.params.get("_meta")
         if not isinstance(name, str) or not self._toolbox.knows(name):
-            said = f"unknown tool {shown(name)}" if isinstance(name, str) else "params.name must be a tool's name"
-            raise Fault(INVALID_PARAMS, said + ". tools/list names them", message.id)
+            problem = f"unknown tool {shown(name)}" if isinstance(name, str) else "params.name must be a tool's name"
+            raise Fault(INVALID_PARAMS, problem + ". tools/list names them", message.id)
         if arguments is not None and not isinstance(arguments, dict):
             raise Fault(INVALID_PARAMS, "params.arguments must be an object", message.id)
         self._calls = self._calls or Calls()
@@ -190,8 +190,8 @@ class Server:
 
         def work(call: Call) -> Answer:
             progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)
-            found = self._toolbox.call(name, arguments or {}, dialect, progress)
-            return rpc.result(message.id, dialect.dressed(found, self._about))
+            result = self._toolbox.call(name, arguments or {}, dialect, progress)
+            return rpc.result(message.id, dialect.dressed(result, self._about))
 
         self._calls.add(Call(message.id, work, reply))
 

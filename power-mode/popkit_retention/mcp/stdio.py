@@ -1,4 +1,4 @@
-"""The server on standard input and output. Nothing else can print there, and it ends when the client has gone."""
+"""Serve on standard input and output. Nothing else can print there, and the server ends when the client has gone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import rpc
 from .server import Server
-from .tools import Tools
+from .tool_table import Tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class _Ended(BaseException):
 
 
 def serve(environ: Mapping[str, str], version: str) -> None:
-    """Serves one client until its end of the streams is closed, or a signal comes."""
+    """Serve one client until its end of the streams is closed, or a signal comes."""
     out = _private_output()
     server = Server(Tools(environ), _sender(out), version)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -52,7 +52,7 @@ def _read(server: Server) -> None:
 
 
 def _bytes() -> bytes:
-    """What has come in; nothing at the end."""
+    """Return what has come in; nothing at the end."""
     select.select([0], [], [])  # a client may hand us its own end, which does not wait
     try:
         return os.read(0, _READ_BYTES)
@@ -61,14 +61,14 @@ def _bytes() -> bytes:
 
 
 def _private_output() -> int:
-    """A descriptor of standard output that nobody else knows; what is printed goes where errors go."""
+    """Return a descriptor of standard output that nobody else knows; what is printed goes where errors go."""
     out = os.dup(1)
     os.dup2(2, 1)
     return out
 
 
 def _is_read(out: int) -> bool:
-    """Whether the other end of the output is still open."""
+    """Return whether the other end of the output is still open."""
     poll = select.poll()
     poll.register(out, 0)
     return not poll.poll(0)

@@ -1,4 +1,4 @@
-"""The tools on the context: what stands in it, what left it, and the way back."""
+"""Run the tools on the context: its state, searching what left it, and restoring that."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .asking import Asked, Mistake
-from .shapes import PAGE_CHARS
+from .tool_call import ToolCall, ToolError
+from .tool_schemas import PAGE_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _INDEXING_S = 5.0  # what is not indexed then is for the next question
 
 
-def context_status(asked: Asked) -> dict[str, Any]:
-    """Of the session that runs the server, else of the newest one of the project."""
+def context_status(call: ToolCall) -> dict[str, Any]:
+    """Return the state of the session that runs the server, else of the newest one of the project."""
     from hooks.utils.io.system import now
     from hooks.utils.reclaim import outlook
     from hooks.utils.state import live
@@ -27,65 +27,67 @@ def context_status(asked: Asked) -> dict[str, Any]:
 
     from ..operations import sessions
 
-    path = _transcript(asked)
-    site = live.Site(asked.environ, sessions.session_id_of(path), sessions.check(path))
-    found = report.build(outlook.look(site, path, now(asked.environ)))
-    of_tiers = {tier: (("live", each["live"]), ("expired", each["expired"])) for tier, each in found["tiers"].items()}
+    path = _transcript(call)
+    site = live.Site(call.environ, sessions.session_id_of(path), sessions.check(path))
+    current = report.build(outlook.look(site, path, now(call.environ)))
+    of_tiers = {tier: (("live", each["live"]), ("expired", each["expired"])) for tier, each in current["tiers"].items()}
     tiers = {tier: sums for tier, each in of_tiers.items() if (sums := {name: have for name, have in each if have["items"]})}
     return {
-        "session": found["session"], "calls": found["calls"], "expired": found["expired"], "cleared": found["cleared"],
-        "reclaimable": found["reclaimable"], "context": found["context"] or {}, "tiers": tiers, "verdict": found["verdict"],
-        "agents": len(found["agents"]), "clear_with": "/popkit:context clear",
+        "session": current["session"], "calls": current["calls"], "expired": current["expired"], "cleared": current["cleared"],
+        "reclaimable": current["reclaimable"], "context": current["context"] or {}, "tiers": tiers, "verdict": current["verdict"],
+        "agents": len(current["agents"]), "clear_with": "/popkit:context clear",
     }  # fmt: skip
 
 
-def _transcript(asked: Asked) -> str:
+def _transcript(call: ToolCall) -> str:
     from hooks.utils.hosts.claude_code import projects
 
-    id = asked.environ.get("CLAUDE_CODE_SESSION_ID")
-    ours = projects.of_session(asked.environ, id) if id else []
-    found = ours[0] if len(ours) == 1 else projects.newest_of_project(asked.environ, asked.folder)
-    if found is None:
-        raise Mistake("no session of this project has written a transcript yet. Ask again after the next answer")
-    return found
+    id = call.environ.get("CLAUDE_CODE_SESSION_ID")
+    ours = projects.of_session(call.environ, id) if id else []
+    path = ours[0] if len(ours) == 1 else projects.newest_of_project(call.environ, call.folder)
+    if path is None:
+        raise ToolError("no session of this project has written a transcript yet. Ask again after the next answer")
+    return path
 
 
-def context_search(asked: Asked) -> dict[str, Any]:
-    """Searches what the project's sessions had cleared; secrets in the lines are masked."""
+def context_search(call: ToolCall) -> dict[str, Any]:
+    """Search what the project's sessions had cleared; secrets in the lines are masked."""
     from hooks.utils.archive import index, searching
     from hooks.utils.io import home
     from hooks.utils.policy.masking import mask
     from hooks.utils.state import archived
 
-    most = asked.whole("most", searching.MOST)
-    if not os.path.lexists(home.archive_path(home.popkit_home(asked.environ))):
+    most = call.whole("most", searching.MOST)
+    if not os.path.lexists(home.archive_path(home.popkit_home(call.environ))):
         return {"results": [], "more": False}
-    with _archive(asked) as db:
-        left = index.work_off(db, asked.progress, _INDEXING_S)
-        folders = None if asked.wide else archived.folders_of(db, asked.project or "")
-        found = searching.search(db, asked["query"], mask, folders, most=most + 1)
+    with _archive(call) as db:
+        left = index.work_off(db, call.progress, _INDEXING_S)
+        folders = None if call.wide else archived.folders_of(db, call.project or "")
+        matches = searching.search(db, call["query"], mask, folders, most=most + 1)
     results = [
         {"handle": each.record.id, "label": each.record.label, "archived_at": each.record.created_at, "lines": each.lines}
-        for each in found[:most]
+        for each in matches[:most]
     ]
-    return {"results": results, "more": len(found) > most, **({"not_searched": left} if left else {})}
+    return {"results": results, "more": len(matches) > most, **({"not_searched": left} if left else {})}
 
 
-def context_restore(asked: Asked) -> dict[str, Any]:
-    """A page of what was archived under a handle. The first page counts as brought back, like `popkit restore`."""
+def context_restore(call: ToolCall) -> dict[str, Any]:
+    """Return a page of what was archived under a handle. The first page counts as brought back, like `popkit restore`."""
     from hooks.utils.io.system import now
     from hooks.utils.reclaim import restoring
     from hooks.utils.state import live
 
-    offset, limit = asked.whole("offset", 0), asked.whole("limit", PAGE_CHARS)
-    with _archive(asked) as db:
-        record = _record(db, asked)
+    offset, limit = call.whole("offset", 0), call.whole("limit", PAGE_CHARS)
+    with _archive(call) as db:
+        record = _record(db, call)
         ((_, content),) = restoring.printed(db, [record])
         if content is None:
-            raise Mistake(f"the content of {record.id} is gone: the file that it was to be made from has changed. Run the tool call again")
+            raise ToolError(
+                f"the content of {record.id} is gone: the file that it was to be made from has changed. Run the tool call again"
+            )
         if not offset:
-            site = live.Site(asked.environ, asked.environ.get("CLAUDE_CODE_SESSION_ID") or "", asked.folder)
-            restoring.book_printed(site, db, [record], now(asked.environ))
+            site = live.Site(call.environ, call.environ.get("CLAUDE_CODE_SESSION_ID") or "", call.folder)
+            restoring.book_printed(site, db, [record], now(call.environ))
     end = offset + limit
     return {
         "handle": record.id, "label": record.label, "content": content[offset:end], "offset": offset, "total_chars": len(content),
@@ -93,33 +95,33 @@ def context_restore(asked: Asked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _record(db: Connection, asked: Asked) -> Record:
-    """The record of a handle, if it is of a project that may be seen."""
+def _record(db: Connection, call: ToolCall) -> Record:
+    """Return the record of a handle, if it is of a project that may be seen."""
     from hooks.utils import archive
 
-    word = asked["handle"]
-    found = [record for handle in archive.handles_of(db, word) if (record := archive.record(db, handle)) and _is_ours(db, record, asked)]
-    if len(found) > 1:
-        raise Mistake(f"the handle could be {', '.join(record.id for record in found)}. Give the whole one")
-    if not found:
-        raise Mistake("nothing that left a context of this project has that handle. context_search finds handles")
-    return found[0]
+    word = call["handle"]
+    records = [record for handle in archive.handles_of(db, word) if (record := archive.record(db, handle)) and _is_ours(db, record, call)]
+    if len(records) > 1:
+        raise ToolError(f"the handle could be {', '.join(record.id for record in records)}. Give the whole one")
+    if not records:
+        raise ToolError("nothing that left a context of this project has that handle. context_search finds handles")
+    return records[0]
 
 
-def _is_ours(db: Connection, record: Record, asked: Asked) -> bool:
+def _is_ours(db: Connection, record: Record, call: ToolCall) -> bool:
     from hooks.utils import archive
     from hooks.utils.io import repository
 
-    if asked.wide:
+    if call.wide:
         return True
     chain = archive.chain(db, record.task_id)
-    return chain is not None and bool(chain.project) and repository.of(chain.project).key == asked.project
+    return chain is not None and bool(chain.project) and repository.of(chain.project).key == call.project
 
 
 @contextmanager
-def _archive(asked: Asked) -> Iterator[Connection]:
+def _archive(call: ToolCall) -> Iterator[Connection]:
     from hooks.utils.io import home
     from hooks.utils.reclaim import access
 
-    with access.Opened(home.popkit_home(asked.environ)) as db:
+    with access.Opened(home.popkit_home(call.environ)) as db:
         yield db

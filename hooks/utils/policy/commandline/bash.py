@@ -28,10 +28,10 @@ _SAME_SEARCH = frozenset(("head", "sort", "cat", "less", "more", "tail", "uniq",
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
-def longest_lived(found: list[Action], rules: Ruleset) -> tuple[Action, str]:
-    """(the first of the longest-lived actions, which is what the result of the line counts as; its tier)."""
-    leading, longest = found[0], tier_of_command(found[0].kind, found[0].name, rules)
-    for action in found[1:]:
+def longest_lived(actions: list[Action], rules: Ruleset) -> tuple[Action, str]:
+    """Return (the first of the longest-lived actions, which is what the result of the line counts as; its tier)."""
+    leading, longest = actions[0], tier_of_command(actions[0].kind, actions[0].name, rules)
+    for action in actions[1:]:
         tier = tier_of_command(action.kind, action.name, rules)
         if outlives(tier, longest):
             leading, longest = action, tier
@@ -44,10 +44,10 @@ def actions(line: str, cwd: str) -> list[Action]:
 
 
 def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
-    """The actions, and the folder at the end of the line."""
+    """Return the actions, and the folder at the end of the line."""
     place = _Place(cwd, depth)
     commands = parse(line)
-    found: list[Action] = []
+    actions: list[Action] = []
     begin = 0
     count = len(commands)
     while begin < count:
@@ -56,11 +56,11 @@ def _actions(line: str, cwd: str, depth: int) -> tuple[list[Action], str]:
             end += 1
         if commands[begin].group is not place.group:
             place.enter(commands[begin].group)
-        found += _pipeline(commands[begin:end], place)
+        actions += _pipeline(commands[begin:end], place)
         begin = end
-    if not found and not depth:
-        found.append(plain(kinds.OTHER, line.split(), place.folders[()]))
-    return found, place.folders[()]
+    if not actions and not depth:
+        actions.append(plain(kinds.OTHER, line.split(), place.folders[()]))
+    return actions, place.folders[()]
 
 
 class _Place:
@@ -132,7 +132,7 @@ def _only_feeds(kind: str | None, inner: Inner, command: Command) -> bool:
 
 
 def _written(command: Command) -> list[str]:
-    """The files that take what a command would print."""
+    """Return the files that take what a command would print."""
     return [target for operator, target in command.redirects if ">" in operator and operator[0] != "2" and _is_file(operator, target)]
 
 
@@ -167,7 +167,7 @@ def _content(inner: Inner, stages: list, deciding: int, place: _Place) -> list[A
 
 
 def _is_fed(stages: list, deciding: int) -> bool:
-    """Whether what is looked at comes from a pipe or another program, so that it cannot be named."""
+    """Return whether what is looked at comes from a pipe or another program, so that it cannot be named."""
     return deciding > 0 or stages[deciding].words[0] in ("xargs", "find")
 
 
@@ -283,10 +283,10 @@ def _run_or_other(inner: Inner, stages: list, deciding: int, place: _Place) -> l
     if not script and inner.program in SHELLS:
         script = next((target for operator, target in stages[deciding].redirects if operator in ("<<", "<<<")), "")
     if script and place.depth < _DEEPEST:
-        found, cwd = _actions(script, inner.cwd, place.depth + 1)
+        actions, cwd = _actions(script, inner.cwd, place.depth + 1)
         if inner.program == "eval":
             place.go(cwd)
-        return found
+        return actions
     run = run_of(inner.program, inner.words, inner.cwd, (*inner.outer, *stages[deciding].assignments))
     if run:
         return [Action(kinds.RUN, run.name, run.part, run.family)]

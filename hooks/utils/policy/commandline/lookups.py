@@ -33,7 +33,7 @@ _TREE_VALUES = frozenset("-L -I -P -o --level --ignore-glob --sort -T".split())
 
 def options(words: list[str], values: str, long_values: frozenset = frozenset()) -> tuple[list[tuple[str, str]], list[str]]:
     """Options with their values, and the other words. A cluster `-rne x` is `-r`, `-n`, `-e x`."""
-    found: list[tuple[str, str]] = []
+    parsed: list[tuple[str, str]] = []
     others: list[str] = []
     at = 1
     count = len(words)
@@ -50,7 +50,7 @@ def options(words: list[str], values: str, long_values: frozenset = frozenset())
             if not equals and name in long_values and at < count:
                 value = words[at]
                 at += 1
-            found.append((name, value))
+            parsed.append((name, value))
         else:
             for place, letter in enumerate(word[1:], 2):
                 if letter in values:
@@ -58,21 +58,21 @@ def options(words: list[str], values: str, long_values: frozenset = frozenset())
                     if not value and at < count:
                         value = words[at]
                         at += 1
-                    found.append(("-" + letter, value))
+                    parsed.append(("-" + letter, value))
                     break
-                found.append(("-" + letter, ""))
-    return found, others
+                parsed.append(("-" + letter, ""))
+    return parsed, others
 
 
 def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tuple[tuple, str]:
-    """The part that `grep` and its like look at, and the pattern. `piped`: they read a pipe when no place is named."""
+    """Return the part that `grep` and its like look at, and the pattern. `piped`: they read a pipe when no place is named."""
     values, letters = _SHORT.get(program, _GREP)
-    found, others = options(words, values, _LONG_VALUES)
+    given, others = options(words, values, _LONG_VALUES)
     patterns: list[str] = []
     marks = ""
     limits: list[str] = []
     extended = program not in ("grep", "git grep", "zgrep", "ggrep")
-    for name, value in found:
+    for name, value in given:
         letter = _LONG_MARKS.get(name) or name[1:]
         if name in ("-e", "--regexp"):
             patterns.append(value)
@@ -111,7 +111,7 @@ def _roots(words: list[str], cwd: str, piped: bool) -> list[str]:
 
 
 def find_parts(words: list[str], cwd: str) -> tuple[tuple, str]:
-    """The part of a `find`: its tests, below its starting points."""
+    """Return the part of a `find`: its tests, below its starting points."""
     at = 1
     while at < len(words) and words[at] in ("-L", "-H", "-P", "-E"):
         at += 1
@@ -132,29 +132,29 @@ def find_parts(words: list[str], cwd: str) -> tuple[tuple, str]:
 
 
 def listing_parts(program: str, words: list[str], cwd: str) -> tuple[tuple, str]:
-    """The part of `ls`, `tree`, `fd` and their like."""
+    """Return the part of `ls`, `tree`, `fd` and their like."""
     if program in ("fd", "fdfind"):
         return _fd_parts(words, cwd)
     if program == "tree":
-        found, others = options(words, "LIPoT", _TREE_VALUES)
-        limits = " ".join([f"{name}{value}" for name, value in found if name in ("-L", "-P", "-I", "--level", "-d")])
+        given, others = options(words, "LIPoT", _TREE_VALUES)
+        limits = " ".join([f"{name}{value}" for name, value in given if name in ("-L", "-P", "-I", "--level", "-d")])
         roots = _roots(others, cwd, False)
         return ("search:files:tree:" + limits, [here_only(root) for root in roots] if "-L" in limits else roots), " ".join(others)
-    found, others = options(words, "ITw", _TREE_VALUES)
+    given, others = options(words, "ITw", _TREE_VALUES)
     roots = _roots(others, cwd, False)
-    if ("-R", "") in found or ("--recursive", "") in found or ("--tree", "") in found or ("-T", "") in found:
+    if ("-R", "") in given or ("--recursive", "") in given or ("--tree", "") in given or ("-T", "") in given:
         return ("search:files:ls:R", roots), " ".join(others)
     return ("search:files:ls:", [here_only(root) for root in roots]), " ".join(others)
 
 
 def _fd_parts(words: list[str], cwd: str) -> tuple[tuple, str]:
-    found, others = options(words, "etEdScjxX", _FD_VALUES)
-    extensions = [value for name, value in found if name in ("-e", "--extension")]
+    given, others = options(words, "etEdScjxX", _FD_VALUES)
+    extensions = [value for name, value in given if name in ("-e", "--extension")]
     pattern = others.pop(0) if others else ""
     roots = _roots(others, cwd, False)
     if len(extensions) == 1 and pattern in ("", "."):
         return file_search("*." + extensions[0], roots), "*." + extensions[0]
     tests = sorted(
-        [f"{name}{value}" for name, value in found if name in ("-e", "-t", "-d", "-g", "-i", "-F", "--glob", "--extension", "--type")]
+        [f"{name}{value}" for name, value in given if name in ("-e", "-t", "-d", "-g", "-i", "-F", "--glob", "--extension", "--type")]
     )
     return ("search:files:fd:" + " ".join([pattern, *tests]), roots), pattern

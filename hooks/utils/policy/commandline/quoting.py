@@ -61,7 +61,7 @@ class Scanner:
         return "".join(self.out)
 
     def step(self, mark: str, at: int) -> int:
-        """Where to go on after the mark at `at`; -1 when what it opens is never closed."""
+        """Return where to go on after the mark at `at`; -1 when what it opens is never closed."""
         stack = self.stack
         mode = stack[-1] if stack else ""
         if mark == "\\":
@@ -86,7 +86,7 @@ class Scanner:
         return self.command_mark(mark, at, mode)
 
     def command_mark(self, mark: str, at: int, mode: str) -> int:
-        """The same for marks that mean something only outside double quotes."""
+        """Return the same for marks that mean something only outside double quotes."""
         line = self.line
         if mark == "'":
             end = line.find("'", at + 1) + 1
@@ -116,14 +116,14 @@ class Scanner:
         return at + 1
 
     def arithmetic_end(self, at: int) -> int:
-        """The place behind the next `))`, 0 for none; the last answer is kept, which keeps rows of `((` linear."""
+        """Return the place behind the next `))`, 0 for none; the last answer is kept, which keeps rows of `((` linear."""
         if 0 < self.arithmetic < at + 2:
-            found = self.line.find("))", at)
-            self.arithmetic = found + 2 if found >= 0 else 0
+            end = self.line.find("))", at)
+            self.arithmetic = end + 2 if end >= 0 else 0
         return self.arithmetic
 
     def plain_end(self, at: int) -> int:
-        """The place behind a double-quoted text in which nothing is substituted; 0 for any other."""
+        """Return the place behind a double-quoted text in which nothing is substituted; 0 for any other."""
         line = self.line
         begin = at + 1
         while True:
@@ -187,7 +187,7 @@ class Scanner:
         return end
 
     def document(self, at: int) -> int:
-        """Notes a here-document; its body is skipped at the next newline."""
+        """Note a here-document; its body is skipped at the next newline."""
         if self.line.startswith("<<<", at):
             return at + 3
         end, delimiter, tabs = _delimiter(self.line, at + 2)
@@ -203,7 +203,7 @@ class Scanner:
         return end
 
     def skip_documents(self, at: int) -> int:
-        """The end of the last line of the bodies that begin after the newline at `at`."""
+        """Return the end of the last line of the bodies that begin after the newline at `at`."""
         here = at
         for delimiter, tabs, slot in self.documents:
             begin, end = _terminator(self.line, here, delimiter, tabs)
@@ -218,7 +218,7 @@ class Scanner:
 
 
 def _ansi_text(line: str, begin: int) -> tuple[int, str]:
-    """The end and the text of a `$'..'` string, the only single quotes in which a backslash counts; an end of -1 for none."""
+    """Return the end and the text of a `$'..'` string, the only single quotes in which a backslash counts; an end of -1 for none."""
     pieces = []
     while True:
         end = line.find("'", begin)

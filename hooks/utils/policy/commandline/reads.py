@@ -16,7 +16,7 @@ _BAT_VALUES = frozenset(
 
 
 def shown(program: str, words: list[str]) -> Shown | None:
-    """The intervals shown of each of the files, and the files; None when the words do anything but show lines."""
+    """Return the intervals shown of each of the files, and the files; None when the words do anything but show lines."""
     reader = _READERS.get(program)
     return reader(words) if reader else None
 
@@ -31,8 +31,8 @@ def _whole(words: list[str]) -> Shown:
 def _with_options(words: list[str]) -> Shown:
     bat = words[0].rpartition("/")[2] in ("bat", "batcat")
     number = words[0].rpartition("/")[2] == "nl"
-    found, others = options(words, "rlH" if bat else "bdfhilnsvw" if number else "", _BAT_VALUES)
-    ranges = [_colon_range(value) for name, value in found if name in ("-r", "--line-range")] if bat else []
+    given, others = options(words, "rlH" if bat else "bdfhilnsvw" if number else "", _BAT_VALUES)
+    ranges = [_colon_range(value) for name, value in given if name in ("-r", "--line-range")] if bat else []
     return ranges or [WHOLE], [word for word in others if word[:1] != "+"]
 
 
@@ -44,7 +44,7 @@ def _colon_range(text: str) -> list[int]:
 
 
 def _lines(start: str, end: str) -> list[int]:
-    """The interval of two line numbers as `sed` writes them: `$` is the last, `+n` counts on from the start."""
+    """Return the interval of two line numbers as `sed` writes them: `$` is the last, `+n` counts on from the start."""
     if not _is_number(start):
         return EXCERPT
     first = int(start)
@@ -64,11 +64,11 @@ def _is_number(text: str) -> bool:
 
 def _head(words: list[str]) -> Shown:
     count = "10"
-    found, others = options(words, "nc", frozenset(("--lines", "--bytes")))
-    digits = "".join([name[1:] for name, value in found if name[1:].isdigit()])
+    given, others = options(words, "nc", frozenset(("--lines", "--bytes")))
+    digits = "".join([name[1:] for name, value in given if name[1:].isdigit()])
     if digits:
         count = digits
-    for name, value in found:
+    for name, value in given:
         if name in ("-n", "--lines"):
             count = value
         elif name in ("-c", "--bytes"):
@@ -77,9 +77,9 @@ def _head(words: list[str]) -> Shown:
 
 
 def _tail(words: list[str]) -> Shown:
-    found, others = options(words, "nc", frozenset(("--lines", "--bytes")))
+    given, others = options(words, "nc", frozenset(("--lines", "--bytes")))
     start = ""
-    for name, value in found:
+    for name, value in given:
         if name in ("-n", "--lines"):
             start = value.strip()
     if others and others[0][:1] == "+" and _is_number(others[0][1:]):
@@ -89,9 +89,9 @@ def _tail(words: list[str]) -> Shown:
 
 def _sed(words: list[str]) -> Shown | None:
     scripts: list[str] = []
-    found, others = options(words, "efl", frozenset(("--expression", "--file", "--line-length")))
+    given, others = options(words, "efl", frozenset(("--expression", "--file", "--line-length")))
     quiet = False
-    for name, value in found:
+    for name, value in given:
         if name in ("-i", "--in-place"):
             return None
         if name in ("-n", "--quiet", "--silent"):
@@ -120,8 +120,8 @@ def _sed_range(command: str) -> list[int]:
 
 def _awk(words: list[str]) -> Shown | None:
     """Only the programs that print lines by number: `NR>=1 && NR<=9`, `NR==7`, `NR==1,NR==9`."""
-    found, others = options(words, "Fvf")
-    if not others or any(name == "-f" for name, value in found):
+    given, others = options(words, "Fvf")
+    if not others or any(name == "-f" for name, value in given):
         return None
     text = others.pop(0).replace(" ", "")
     text = text.removesuffix("{print}").removesuffix("{print$0}")

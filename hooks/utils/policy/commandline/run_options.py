@@ -94,6 +94,6 @@ _SAME = {
 
 
 def letters_of(tool: str) -> dict[str, str]:
-    """The options of a tool with their letters. Made when a run has options: most have none, and a hook reads one command line."""
+    """Return the options of a tool with their letters. Made when a run has options: most have none, and a hook reads one command line."""
     text = _OPTIONS.get(_SAME.get(tool, tool), "")
     return {option: group[0] for group in text.split() for option in group[2:].split(",")}

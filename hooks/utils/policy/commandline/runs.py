@@ -36,7 +36,8 @@ class Run:
 
 
 def family_of(name: str) -> str:
-    """The family that the name of a script, task or target tells; empty for none, `no` for those that never end or change the world."""
+    """Return the family that the name of a script, task or target tells; empty for none, `no` for those that never end or change the
+    world."""
     family = programs.WORD_FAMILIES.get(name)
     if family:
         return family
@@ -50,10 +51,9 @@ def family_of(name: str) -> str:
 
 
 def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) -> Run | None:
-    """The run that the words start (`words[0]` stands for `program`), None when they start none.
+    """Return the run that the words start (`words[0]` stands for `program`), None when they start none.
 
-    `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, assignments in front of it.
-    """
+    `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, assignments in front of it."""
     if outer:
         outer = tuple([item for item in outer if item.startswith((PACKAGE, *programs.VARIANT_VARIABLES))])
     if program in programs.SCRIPT_RUNNERS:
@@ -103,7 +103,7 @@ class Limits:
                 self.target(word)
 
     def option(self, word: str, following: str) -> int:
-        """Reads an option and says how many words its value took."""
+        """Read an option and say how many words its value took."""
         if self.letters is None:
             self.letters = letters_of(self.tool)
         name, equals, value = word.partition("=")
@@ -153,7 +153,7 @@ class Limits:
         return word.rstrip("/")
 
     def run(self, family: str, label: str, identity: str) -> Run:
-        """The run that has been read."""
+        """Return the run that has been read."""
         if "" in self.items:  # `./...`
             self.items = [item for item in self.items if item[1:2] == "="]
         elif self.tool == "go" and all(item[1:2] == "=" for item in self.items):
@@ -181,7 +181,7 @@ def _go_target(word: str) -> str:
 
 
 def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
-    """A script of package.json; npm, yarn, pnpm and bun run the same script the same way."""
+    """Return a script of package.json; npm, yarn, pnpm and bun run the same script the same way."""
     limits = Limits("script", cwd, outer)
     at = next_name(words, 1, limits)
     name = words[at] if at < len(words) else ""
@@ -213,7 +213,7 @@ def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> R
 
 
 def next_name(words: list[str], at: int, limits: Limits) -> int:
-    """The place of the next word that is no option, which are read on the way."""
+    """Return the place of the next word that is no option, which are read on the way."""
     while at < len(words) and words[at][:1] == "-":
         word = words[at]
         at += 1 + limits.option(word, words[at + 1] if at + 1 < len(words) else "")

@@ -30,10 +30,9 @@ class Command:
 
 
 def parse(line: str) -> list[Command]:
-    """The simple commands of a line, in order; empty when there are none or the quoting is broken.
+    """Return the simple commands of a line, in order; empty when there are none or the quoting is broken.
 
-    The target of a `<<` redirect is the text of the here-document.
-    """
+    The target of a `<<` redirect is the text of the here-document."""
     if "\x00" in line:
         line = line.replace("\x00", "")
     held: list[str] = []
@@ -47,7 +46,7 @@ def parse(line: str) -> list[Command]:
 
 
 def without_quoting(line: str, held: list[str]) -> str | None:
-    """The line with quoted and substituted texts moved to `held`; None when a quote or bracket is never closed."""
+    """Return the line with quoted and substituted texts moved to `held`; None when a quote or bracket is never closed."""
     if "\\" in line or "`" in line or "#" in line or "$(" in line or "${" in line or "$'" in line:
         return _scanned(line, held)
     if "<<" in line or "((" in line or "<(" in line or ">(" in line:
@@ -76,7 +75,7 @@ def _scanned(line: str, held: list[str]) -> str | None:
 
 
 def _listed(text: str, held: list[str]) -> list[Command] | None:
-    """The commands of a line that has no more structure than lists and pipelines, which most lines have; else None."""
+    """Return the commands of a line that has no more structure than lists and pipelines, which most lines have; else None."""
     commands = []
     if ";" in text:
         text = text.replace(";", "\n")
@@ -111,7 +110,7 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
 
 
 def _without_redirects(words: list[str], redirects: list[tuple[str, str]], held: list[str]) -> list[str] | None:
-    """The words that are no redirections, which go to `redirects`; None for a `&` that is not part of one."""
+    """Return the words that are no redirections, which go to `redirects`; None for a `&` that is not part of one."""
     kept = []
     operator = ""
     for word in words:
@@ -136,7 +135,7 @@ def _without_redirects(words: list[str], redirects: list[tuple[str, str]], held:
 
 
 def _redirect(token: str, redirects: list[tuple[str, str]], held: list[str]) -> tuple[str, str]:
-    """Reads a token with `<` or `>` in it: the word before them, and an operator whose target is the next token."""
+    """Read a token with `<` or `>` in it: the word before them, and an operator whose target is the next token."""
     word = operator = ""
     for piece in token.replace(">", " >").replace("<", " <").split():
         if piece[0] not in "<>":
@@ -157,7 +156,7 @@ def _is_assignment(token: str) -> bool:
 
 
 def _value(token: str, held: list[str]) -> str:
-    """The token with what its numbers hold."""
+    """Return the token with what its numbers hold."""
     if "\x00" not in token:
         return token
     pieces = token.split("\x00")
@@ -167,7 +166,7 @@ def _value(token: str, held: list[str]) -> str:
 
 
 def _spaced(text: str) -> str:
-    """The text with every operator a token of its own, redirections and a lone `&` excepted."""
+    """Return the text with every operator a token of its own, redirections and a lone `&` excepted."""
     if "&" in text:
         text = text.replace("&&", " \x00 ")
     if "|" in text:

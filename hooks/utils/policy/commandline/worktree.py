@@ -25,14 +25,14 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def changes(words: list[str], cwd: str) -> Changes | None:
-    """(folder, what changes, the words) of a git command, given by its words without the options of git itself; None for one that changes
-    nothing."""
+    """Return (folder, what changes, the words) of a git command, given by its words without the options of git itself; None for one that
+    changes nothing."""
     changed = _CHANGES.get(words[0]) if words and words[:2] not in _LOOKING else None
     return (cwd, changed, words) if changed else None
 
 
 def part_of(part: Part, words: list[str], cwd: str) -> Part:
-    """The part of a git command that shows something, its plain part where what it shows does not change or is unknown."""
+    """Return the part of a git command that shows something, its plain part where what it shows does not change or is unknown."""
     on = None if part[0].endswith("@?") else _shown(words, cwd)
     return (TREE, [part[0], *on]) if on else part
 
@@ -75,5 +75,5 @@ def _is_hash(word: str) -> bool:
 
 
 def _is_certain(word: str) -> bool:
-    """Whether a word names commits by their hashes alone."""
+    """Return whether a word names commits by their hashes alone."""
     return all(_is_hash(side.partition(":")[0].partition("~")[0].partition("^")[0]) for side in word.replace("...", "..").split(".."))

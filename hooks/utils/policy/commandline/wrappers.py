@@ -35,7 +35,7 @@ class Inner:
 
 
 def program_of(word: str) -> str:
-    """The name of a program without its folder, extension and version: `.venv/bin/pytest`, `eslint@8`, `python3.11`."""
+    """Return the name of a program without its folder, extension and version: `.venv/bin/pytest`, `eslint@8`, `python3.11`."""
     if word.isalpha():
         return ALIASES.get(word, word)
     if word in ALIASES:
@@ -52,7 +52,7 @@ def program_of(word: str) -> str:
 
 
 def unwrap(words: list[str], cwd: str) -> Inner:
-    """The innermost program; the words of an unknown one are left alone."""
+    """Return the innermost program; the words of an unknown one are left alone."""
     outer: tuple = ()
     program = program_of(words[0])
     for _ in range(_DEEPEST):
@@ -78,7 +78,7 @@ def unwrap(words: list[str], cwd: str) -> Inner:
 
 
 def _behind(words: list[str], at: int, values: list[str], own: int) -> int:
-    """The place of the other program's name."""
+    """Return the place of the other program's name."""
     while at < len(words):
         word = words[at]
         if word == "--":
@@ -121,7 +121,7 @@ def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -
 
 
 def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:
-    """The tool that an interpreter runs: `python -m pytest`, `php artisan`, `node node_modules/.bin/jest`."""
+    """Return the tool that an interpreter runs: `python -m pytest`, `php artisan`, `node node_modules/.bin/jest`."""
     at = 1
     while at < len(words) and words[at][:1] == "-":
         if words[at] == "-m" and program == "python":
@@ -139,7 +139,7 @@ def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:
 
 
 def _script_of(program: str, words: list[str]) -> str:
-    """The text that a shell is told to run."""
+    """Return the text that a shell is told to run."""
     if program == "eval":
         return " ".join(words[1:])
     at = 1

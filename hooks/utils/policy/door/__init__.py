@@ -1,7 +1,7 @@
-"""What of a result enters the context, decided before a request first carries it. Pure.
+"""Decide what of a result enters the context, before a request first carries it. Pure.
 
 `rules.py` lists what may leave something out. Nothing that entered before is changed. A driver archives the whole first, pins what
-references lean on, and tells `Shown` of all that enters and of what is gone.
+references lean on, and keeps `Shown` up to date with all that enters and what is gone.
 """
 
 from __future__ import annotations
@@ -61,5 +61,5 @@ def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: 
 
 
 def is_partial(entry: Entry) -> bool:
-    """Whether it lacks anything, so that the same call made at once again is to enter whole."""
+    """Return whether it lacks anything, so that the same call made at once again is to enter whole."""
     return bool(entry.reasons)

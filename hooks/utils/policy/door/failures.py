@@ -60,7 +60,7 @@ _LONGEST = 400
 
 
 def told_in(lines: Sequence[str], kind: str) -> list[int]:
-    """The places of the lines that tell of a failure, in an output of a kind; of a line that was drawn over, any that was drawn."""
+    """Return the places of the lines that tell of a failure, in an output of a kind; of a line that was drawn over, any that was drawn."""
     drawn = _drawn(lines)
     tells = _outright() if kind == kinds.SEARCH else _any("\n".join(map("\n".join, drawn)).lower())
     return [at for at, some in enumerate(drawn) if any(map(tells, some))]

@@ -61,7 +61,7 @@ _SETTINGS = 0.8
 
 
 def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told:
-    """The informative part of an output of a kind; the whole where that is within its budget or of a kind that has none."""
+    """Return the informative part of an output of a kind; the whole where that is within its budget or of a kind that has none."""
     kind = kinds.ERROR if error and not kinds.is_run(kind) else kinds.name_of(kind)
     budget = kinds.of(kind).budget
     if budget is None or len(text) <= max(budget, LEAST_FAILED if error else 0):
@@ -83,13 +83,13 @@ def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told
         about = _counts(files, kept)
     else:
         kept, about = _told(lines, end, kind, telling, budget), ""
-    told = _written(lines[:end], kept, kind != kinds.SEARCH, about, handle)
-    shorter = told.text + "\n" * (end < len(lines)) + added + rest
-    return Told(shorter, told.lines) if len(text) - len(shorter) >= LEAST_SAVED else Told(text, 0)
+    written = _written(lines[:end], kept, kind != kinds.SEARCH, about, handle)
+    shorter = written.text + "\n" * (end < len(lines)) + added + rest
+    return Told(shorter, written.lines) if len(text) - len(shorter) >= LEAST_SAVED else Told(text, 0)
 
 
 def is_listed(lines: Sequence[str]) -> bool:
-    """Whether an output is a table or a configuration, of which every row says something of its own."""
+    """Return whether an output is a table or a configuration, of which every row says something of its own."""
     import re
 
     filled = [line for line in lines if line.strip()]
@@ -102,16 +102,16 @@ def is_listed(lines: Sequence[str]) -> bool:
 
 
 def _defines(lines: Sequence[str], files: dict[str, list[int]]) -> bool:
-    """Whether a search shows what stands around a definition: the rest of that is what was looked for."""
+    """Return whether a search shows what stands around a definition: the rest of that is what was looked for."""
     import re
 
-    found = [(line, match) for line in lines if (match := re.match(_MATCH, line))]
-    beside = sum(match[2] == "-" for _, match in found)
-    return beside > 0 and any(match[2] == ":" and re.match(_DEFINITION, line[match.end() :]) for line, match in found)
+    matches = [(line, match) for line in lines if (match := re.match(_MATCH, line))]
+    beside = sum(match[2] == "-" for _, match in matches)
+    return beside > 0 and any(match[2] == ":" and re.match(_DEFINITION, line[match.end() :]) for line, match in matches)
 
 
 def _told(lines: Sequence[str], end: int, kind: str, telling: Sequence[int], budget: int) -> set[int]:
-    """The places of what stays of a run, an error or another output: its ends, what tells of failures, what stands around that."""
+    """Return the places of what stays of a run, an error or another output: its ends, what tells of failures, what stands around that."""
     ends = _ends(end) if kind == kinds.OTHER else [*range(min(_HEAD, end)), *range(end - 1, max(-1, end - 1 - _TAIL), -1)]
     kept = _within(lines, ends, budget) | set(telling)
     kept = _within(lines, _around(telling, end), AROUND, kept)
@@ -132,7 +132,7 @@ def _within(lines: Sequence[str], places: Iterable[int], room: int, kept: Collec
 
 
 def _around(places: Sequence[int], end: int) -> Iterator[int]:
-    """The places around others, the nearest of each first."""
+    """Yield the places around others, the nearest of each first."""
     for distance in range(1, _BEHIND + 1):
         for at in places:
             if at + distance < end:
@@ -142,7 +142,7 @@ def _around(places: Sequence[int], end: int) -> Iterator[int]:
 
 
 def _ends(end: int) -> Iterator[int]:
-    """All places, from both ends."""
+    """Yield all places, from both ends."""
     head, tail = 0, end - 1
     while head <= tail:
         yield from range(head, min(head + _HEAD_FOR_TAIL, tail + 1))
@@ -159,14 +159,14 @@ def _files(lines: Sequence[str]) -> dict[str, list[int]]:
     match = re.compile(_MATCH).match
     files: dict[str, tuple[list[int], list[int]]] = {}
     for at, line in enumerate(lines):
-        found = match(line)
-        file = (found[1] or "")[:-1] if found else line.rpartition("/")[0][:300]
-        files.setdefault(file, ([], []))[found is not None and found[2] == "-"].append(at)
+        parts = match(line)
+        file = (parts[1] or "")[:-1] if parts else line.rpartition("/")[0][:300]
+        files.setdefault(file, ([], []))[parts is not None and parts[2] == "-"].append(at)
     return {file: matches + beside for file, (matches, beside) in files.items()}
 
 
 def _round(files: Iterable[Sequence[int]]) -> Iterator[int]:
-    """The first of each, then the second of each, and so on."""
+    """Yield the first of each, then the second of each, and so on."""
     left, turn = list(files), 0
     while left:
         for places in left:
@@ -188,7 +188,7 @@ def _counts(files: dict[str, list[int]], kept: Collection[int]) -> str:
 
 
 def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: str, handle: str) -> Told:
-    """The kept lines, a mark for each gap where that is wanted, and the notice."""
+    """Return the kept lines, a mark for each gap where that is wanted, and the notice."""
     out: list[str] = []
     hidden: list[str] = []
     at = 0
@@ -204,6 +204,6 @@ def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: s
         out += lines[gap : gap + 1]
         at = gap + 1
     names = outline.outline("\n".join(hidden)[:_NAMES_IN])
-    said = [f"{_NOTICE}{len(hidden):,} of {len(lines):,} lines"]
-    said += [about] * bool(about) + [f"to see all: popkit restore {handle}"] * bool(handle) + [f"they name: {names}"] * bool(names)
-    return Told("\n".join([*out, "; ".join(said) + "]"]), len(hidden))
+    notes = [f"{_NOTICE}{len(hidden):,} of {len(lines):,} lines"]
+    notes += [about] * bool(about) + [f"to see all: popkit restore {handle}"] * bool(handle) + [f"they name: {names}"] * bool(names)
+    return Told("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))

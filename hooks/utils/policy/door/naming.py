@@ -35,22 +35,22 @@ _LOOKALIKES = str.maketrans({"[": "［", "]": "］", "«": "‹", "»": "›", "
 
 
 def name_of(tool: str, tool_input: dict[str, Any], cwd: str) -> str:
-    """What a call is called: `Read of src/app.js`, `Bash of npm test`; the tool alone where its input tells nothing in a line."""
+    """Return the name of a call: `Read of src/app.js`, `Bash of npm test`; the tool alone where its input says nothing in a line."""
     for key in _TELLING:
         value = tool_input.get(key)
         if isinstance(value, str) and value.strip():
-            said = _path(plain(value), plain(cwd)) if key in _PATHS else _middle_out(plain(value), _LONGEST)
-            return f"{plain(tool)} of {said}"
+            shown = _path(plain(value), plain(cwd)) if key in _PATHS else _middle_out(plain(value), _LONGEST)
+            return f"{plain(tool)} of {shown}"
     return plain(tool)
 
 
 def plain(text: str) -> str:
-    """A text in one line, without what moves a terminal's cursor, cannot be written, or encloses a reference."""
+    """Return a text in one line, without what moves a terminal's cursor, cannot be written, or encloses a reference."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split()).translate(_LOOKALIKES)
 
 
 def _path(path: str, cwd: str) -> str:
-    """A path as seen from a folder, if it is below that."""
+    """Return a path as seen from a folder, if it is below that."""
     below = path[len(cwd.rstrip(_SEPARATORS)) :] if cwd and path.startswith(cwd.rstrip(_SEPARATORS)) else ""
     path = below[1:] if below[:1] in tuple(_SEPARATORS) and below[1:] else path
     name = path[max(map(path.rfind, _SEPARATORS)) + 1 :]

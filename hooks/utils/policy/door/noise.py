@@ -37,7 +37,7 @@ _TROUBLE = r"(?i:error|warn|fail|fatal|panic|exception|denied|refused|retry|time
 
 
 def quiet(text: str) -> str:
-    """The text without noise; longer than it was only where a line of its own looks like one of our counts."""
+    """Return the text without noise; longer than it was only where a line of its own looks like one of our counts."""
     plain = _without_codes(text)
     lines = plain.split("\n")
     if is_data(plain, lines):
@@ -59,16 +59,16 @@ def _without_codes(text: str) -> str:
 def _strip(text: str) -> str:
     import re
 
-    def moved(found: re.Match[str]) -> str:
-        before, behind = text_of_moves[: found.start()][-1:], text_of_moves[found.end() :][:1]
-        return found[0] if before.strip() and behind.strip() else ""
+    def moved(match: re.Match[str]) -> str:
+        before, behind = text_of_moves[: match.start()][-1:], text_of_moves[match.end() :][:1]
+        return match[0] if before.strip() and behind.strip() else ""
 
-    text_of_moves = re.sub(_ESCAPES, lambda found: found[0] if re.fullmatch(_MOVES, found[0]) else "", text)
+    text_of_moves = re.sub(_ESCAPES, lambda match: match[0] if re.fullmatch(_MOVES, match[0]) else "", text)
     return re.sub(rf"(?:{_MOVES})+", moved, text_of_moves)
 
 
 def _last_drawn(line: str) -> str:
-    """The line without the progress that was drawn over by what it went on to; whatever else was drawn over stays."""
+    """Return the line without the progress that was drawn over by what it went on to; whatever else was drawn over stays."""
     body = line.rstrip("\r")
     *drawn, last = body.split("\r")
     kept = [last]
@@ -78,21 +78,21 @@ def _last_drawn(line: str) -> str:
     return "\r".join(reversed(kept)) + line[len(body) :]
 
 
-def _goes_on(told: str, then: str) -> bool:
-    """Whether a text that was drawn over says nothing but how far it was on the way to the next."""
+def _goes_on(line: str, then: str) -> bool:
+    """Return whether a text that was drawn over says nothing but how far it was on the way to the next."""
     import re
 
-    if told == then or not told:
+    if line == then or not line:
         return True
-    if len(told) <= _SPINNER and not any(char.isalnum() for char in told):
+    if len(line) <= _SPINNER and not any(char.isalnum() for char in line):
         return True
-    if re.search(_TROUBLE, told):
+    if re.search(_TROUBLE, line):
         return False
-    if told.endswith(("...", "…")) and then.startswith(told):
+    if line.endswith(("...", "…")) and then.startswith(line):
         return True
-    if re.search(_METER, " " + told) and not re.search(_WORD, told):
+    if re.search(_METER, " " + line) and not re.search(_WORD, line):
         return bool(re.search(_METER, " " + then))
-    (far, rest), (further, other) = _progress(told), _progress(then)
+    (far, rest), (further, other) = _progress(line), _progress(then)
     return bool(far) and len(far) == len(further) and all(map(_no_less, far, further)) and rest <= other
 
 
@@ -100,18 +100,19 @@ def _no_less(one: tuple[float, str], other: tuple[float, str]) -> bool:
     return one[1] == other[1] and one[0] <= other[0]
 
 
-def _progress(told: str) -> tuple[list[tuple[float, str]], set[str]]:
-    """How far it is, [(of what is done, of how much)]; and what else it says, without sizes and clocks, whose changes go with that."""
+def _progress(line: str) -> tuple[list[tuple[float, str]], set[str]]:
+    """Return how far it is, [(of what is done, of how much)]; and what else it says, without sizes and clocks, whose changes go with
+    that."""
     import re
 
-    rest = re.sub(rf"{_SIZE}(?: ?/ ?{_SIZE})?", " ", told)
-    far = [(float(found["share"] or found["done"]), found["all"] or "%") for found in re.finditer(_SHARE, rest)]
+    rest = re.sub(rf"{_SIZE}(?: ?/ ?{_SIZE})?", " ", line)
+    far = [(float(match["share"] or match["done"]), match["all"] or "%") for match in re.finditer(_SHARE, rest)]
     rest = re.sub(_CLOCK, " ", re.sub(_SHARE, " ", rest))
     return far, set(re.findall(r"\w+(?:[./:-]\w+)*", rest))
 
 
 def is_data(text: str, lines: Sequence[str]) -> bool:
-    """Whether a text is a diff, a table or markup."""
+    """Return whether a text is a diff, a table or markup."""
     import re
 
     if re.match(_DATA, text.lstrip()) or any(line.startswith(("@@ ", "diff --git ", "+++ ")) for line in lines):
@@ -125,7 +126,8 @@ def is_data(text: str, lines: Sequence[str]) -> bool:
 
 
 def _counted(lines: Sequence[str]) -> Iterator[str]:
-    """The lines, of those that are the same in a row one and their count; where a line looks like a count, the one before has its own."""
+    """Yield the lines, of those that are the same in a row one and their count; where a line looks like a count, the one before has its
+    own."""
     import re
 
     end = lines[-1:] if lines[-1] == "" else []  # behind the last line's end there is none
@@ -150,7 +152,7 @@ def _counted(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _run(lines: Sequence[str], at: int, most: int) -> int:
-    """The end of the run of blank lines, or of the same line, that begins here."""
+    """Return the end of the run of blank lines, or of the same line, that begins here."""
     end, blank = at + 1, not lines[at].strip()
     while end < most and (not lines[end].strip() if blank else lines[end] == lines[at]):
         end += 1

@@ -9,7 +9,6 @@ part of a run, and a line that must be read where it stands is never left out.
 from __future__ import annotations
 
 from .naming import plain
-from .numbered import listed
 from .shown import Shown, Source
 
 TYPE_CHECKING = False
@@ -37,29 +36,31 @@ _LEAST_SAVED_CHARS = 40
 _LEAST_WORDS, _MOST_WORDS, _NEAREST = 12, 32, 3
 # With this the host begins what it adds to a result for the model.
 REMINDER = "<system-reminder>"
+# Digits and spaces before the sign; a number of more is no line's.
+_WIDEST = 12
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines that a text shows, without the numbers of a listing, up to what the host adds for the model."""
+    """Return the lines that a text shows, without the numbers of a listing, up to what the host adds for the model."""
     return listed(_own(text))[0]
 
 
 def source(id: str, name: str, text: str, path: str = "") -> Source:
-    """What shows the lines of a text."""
+    """Return a Source of the lines of a text."""
     lines, stretches = listed(_own(text))
     numbered = [(begin, end, first) for begin, end, first in stretches if first is not None]
     return Source(id, name, lines, path, numbered)
 
 
 def _own(text: str) -> list[str]:
-    """The lines of a text up to what the host adds for the model, and the empty lines before that."""
-    said, added, _ = text.partition(REMINDER)
-    return (said.rstrip("\r\n") if added else said).split("\n")
+    """Return the lines of a text up to what the host adds for the model, and the empty lines before that."""
+    own, added, _ = text.partition(REMINDER)
+    return (own.rstrip("\r\n") if added else own).split("\n")
 
 
 def say_once(text: str, shown: Shown, path: str = "", handle: str = "", stay: Callable[[list[str]], Sequence[int]] | None = None) -> Said:
-    """The text with runs that `shown` has as references. `path`: only what was read of that file counts. `handle`: of the archived whole,
-    named once. `stay`: of some lines the places, in order, of those that are never left out; asked only where some would be."""
+    """Return the text with runs that `shown` has as references. `path`: only what was read of that file counts. `handle`: of the archived
+    whole, named once. `stay`: of some lines the places, in order, of those that are never left out; asked only where some would be."""
     lines, stretches = listed(_own(text))
     whole = text.split("\n")
     pieces: list[str] = []
@@ -83,7 +84,7 @@ def say_once(text: str, shown: Shown, path: str = "", handle: str = "", stay: Ca
 
 
 def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
-    """A run, parted at the lines that stay: each is the last of one part and the first of the next."""
+    """Yield a run, parted at the lines that stay: each is the last of one part and the first of the next."""
     begin = run.begin
     for place in staying:
         if begin < place < run.end - 1:
@@ -93,8 +94,8 @@ def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
 
 
 def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown) -> str:
-    """What stands for lines that a source shows from `at` on; `number` that a listing gives the first of them here. "" where other lines
-    would fit it as well."""
+    """Return the line in place of those that a source shows from `at` on; `number` that a listing gives the first of them here. "" where
+    other lines would fit it as well."""
     count = len(hidden)
     words = (_words(hidden), _words(hidden[::-1]))
     there = source.number(at, at + count)
@@ -120,7 +121,7 @@ def _range(first: int, count: int) -> str:
 
 
 def _fits(lines: list[str], words: tuple[str, str]) -> bool:
-    """Whether a reader may take these lines for those that begin and end with the words."""
+    """Return whether a reader may take these lines for those that begin and end with the words."""
     return _has(lines, words[0]) and _has(lines[::-1], words[1])
 
 
@@ -129,7 +130,7 @@ def _has(lines: list[str], words: str) -> bool:
 
 
 def _spoken(lines: list[str]) -> list[str]:
-    """The first lines that say anything."""
+    """Return the first lines that say anything."""
     spoken: list[str] = []
     for line in lines:
         if line.strip():
@@ -140,10 +141,57 @@ def _spoken(lines: list[str]) -> list[str]:
 
 
 def _words(lines: list[str]) -> str:
-    """With what the first of some lines begins that says enough, else the longest of those nearest."""
+    """Return the beginning of the first of some lines that says enough, else of the longest of those nearest."""
     spoken = _spoken(lines) or [""]
     line = next((line for line in spoken if len(line) >= _LEAST_WORDS), max(spoken, key=len))
     if len(line) <= _MOST_WORDS:
         return line
     words = line[:_MOST_WORDS].rpartition(" ")[0]
     return words if len(words) >= _LEAST_WORDS else line[:_MOST_WORDS]
+
+
+# --- the numbers of a listing ----------------------------------------------------------------------------------------------------------
+# A Read shows `     1→text` or `1<tab>text`, so do `cat -n`, `nl` and what the host shows of a file that was written. Only numbers that
+# count on from line to line are a listing's: of those between a line and another nothing is lost when the two keep theirs.
+
+
+def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | None]]]:
+    """Return (lines without a listing's numbers, [(begin, end, number of the first)] of the stretches that they make up: each either all
+    numbered, one by one, or not at all, and then None)."""
+    prefixes = list(map(_prefix, whole))
+    lines = list(whole)
+    stretches: list[tuple[int, int, int | None]] = []
+    begin = at = 0
+    while at < len(whole):
+        end = at + 1
+        while end < len(whole) and _counts_on(prefixes[end - 1], prefixes[end]):
+            end += 1
+        if end - at > 1:
+            if begin < at:
+                stretches.append((begin, at, None))
+            stretches.append((at, end, int(prefixes[at][:-1])))
+            lines[at:end] = [line[len(prefix) :] for line, prefix in zip(whole[at:end], prefixes[at:end])]
+            begin = end
+        at = end
+    if begin < len(whole):
+        stretches.append((begin, len(whole), None))
+    return lines, stretches
+
+
+def _prefix(line: str) -> str:
+    """Return what a listing puts before a line: spaces, a number, a sign; "" where there is none."""
+    head = line[: _WIDEST + 1]
+    for sign in ("→", "\t"):
+        number, sep, _ = head.partition(sign)
+        digits = number.lstrip(" ")
+        if sep and digits.isdecimal() and digits.isascii() and (digits[0] != "0" or digits == "0"):
+            return number + sign
+    return ""
+
+
+def _counts_on(before: str, after: str) -> bool:
+    """Return whether the number before a line follows that of the line before, written in the same way."""
+    if not before or not after or before[-1] != after[-1]:
+        return False
+    padded = len(before) == len(after) or (before[0] != " " != after[0])
+    return padded and int(after[:-1]) == int(before[:-1]) + 1

@@ -1,4 +1,4 @@
-"""Lines of a text as one piece of memory: a list of strings takes three times as much, in as many small pieces. Pure."""
+"""Keep the lines of a text as one piece of memory: a list of strings takes three times as much, in as many small pieces. Pure."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ class Lines(Sequence[str]):
 
     @property
     def bytes(self) -> int:
-        """What the lines take."""
+        """Return how many bytes the lines take."""
         return len(self._bytes) + self._ends.itemsize * len(self._ends)

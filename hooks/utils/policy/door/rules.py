@@ -97,8 +97,8 @@ def _may_refer(arrival: Arrival, value: str) -> bool:
 
 
 def _said_once(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
-    said = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(arrival))
-    return Shortened(said.text, said.lines, said.leans_on)
+    result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(arrival))
+    return Shortened(result.text, result.lines, result.leans_on)
 
 
 def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:

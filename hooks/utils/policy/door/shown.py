@@ -57,11 +57,11 @@ class Source:
         self.place = 0  # among all that has ever been shown
 
     def number(self, begin: int, end: int) -> int | None:
-        """The number that a listing gives the first of these lines, None where it does not count them all in one go."""
+        """Return the number that a listing gives the first of these lines, None where it does not count them all in one go."""
         return next((first + begin - at for at, stop, first in self.numbered if at <= begin and end <= stop), None)
 
     def at(self, number: int, count: int) -> list[int]:
-        """Where so many lines begin that a listing counts from this number on."""
+        """Return where so many lines begin that a listing counts from this number on."""
         return [at + number - first for at, stop, first in self.numbered if first <= number and at + number - first + count <= stop]
 
 
@@ -81,7 +81,7 @@ class Shown:
         self._places: dict[int, list[tuple[Source, int]]] = {}  # hash of four lines -> [(Source, where they begin)], the newest last
 
     def add(self, source: Source) -> None:
-        """Lines have entered the context; those that the same id showed before are gone."""
+        """Add lines that have entered the context; those that the same id showed before are gone."""
         if not source.place:
             self._count += 1
             source.place = self._count
@@ -99,7 +99,7 @@ class Shown:
                 del places[next((later for later in range(1, _MOST_PLACES) if places[later][0] is places[later - 1][0]), 0)]
 
     def keep(self, ids: Collection[str]) -> None:
-        """Only these are still in the context."""
+        """Keep these alone: nothing else is in the context any more."""
         kept = [source for id, source in self.sources.items() if id in ids]
         if len(kept) < len(self.sources):
             self.sources, self._places, self._named = {}, {}, {}
@@ -107,7 +107,7 @@ class Shown:
                 self.add(source)
 
     def drop(self, ids: Collection[str]) -> None:
-        """The lines of these have left the context, their calls stand in it."""
+        """Drop the lines of these, which have left the context; their calls stand in it."""
         if not self.sources.keys().isdisjoint(ids):
             for source in map(self.sources.__getitem__, self.sources.keys() & set(ids)):
                 name = hash((source.name, source.is_input))
@@ -115,29 +115,29 @@ class Shown:
             self.keep(self.sources.keys() - set(ids))
 
     def forget(self, ids: Collection[str]) -> None:
-        """Nothing is to lean on these any more, though they may still be in the context."""
+        """Forget these: nothing is to lean on them any more, though they may still be in the context."""
         self._forgotten |= {hash((source.name, source.is_input)) for id, source in self.sources.items() if id in ids}
         self.drop(ids)
 
     def is_last(self, source: Source) -> bool:
-        """Whether no later call in the context has its name."""
+        """Return whether no later call in the context has its name."""
         name = (source.name, source.is_input)
         return self._named[name][-1] is source and source.place > self._left.get(hash(name), 0)
 
     def namesakes(self, source: Source) -> list[Source] | None:
-        """What else in the context is called the same and shows lines; None where that is not known."""
+        """Return what else in the context has the same name and shows lines; None where that is not known."""
         name = (source.name, source.is_input)
         return None if hash(name) in self._forgotten else [other for other in self._named[name] if other is not source]
 
     def is_only(self, source: Source) -> bool:
-        """Whether no other call in the context has its name."""
+        """Return whether no other call in the context has its name."""
         name = (source.name, source.is_input)
         return len(self._named[name]) == 1 and hash(name) not in self._left
 
     def runs(self, lines: Sequence[str], path: str = "", stretches: Sequence[tuple[int, int, int | None]] = ()) -> list[Run]:
-        """The runs of at least eight lines that a source shows too, in order, none over another; of several the longest, then the newest.
-        With a path, only what was read of that file; with stretches of the lines, none over the end of one."""
-        found: list[Run] = []
+        """Return the runs of at least eight lines that a source shows too, in order, none over another; of several the longest, then the
+        newest. With a path, only what was read of that file; with stretches of the lines, none over the end of one."""
+        runs: list[Run] = []
         for floor, end, _ in stretches or ((0, len(lines), None),):
             begin = floor
             while begin <= end - _GRAM:
@@ -148,15 +148,15 @@ class Shown:
                         if best is None or run.end - run.begin >= best.end - best.begin:
                             best = run
                 if best is not None and best.end - best.begin >= LEAST_LINES:
-                    found.append(best)
+                    runs.append(best)
                     begin = floor = best.end
                 else:
                     begin += 1
-        return found
+        return runs
 
 
 def _grown(lines: Sequence[str], begin: int, bounds: tuple[int, int], source: Source, at: int) -> Run:
-    """The lines around a place, within bounds, that are the same on both sides; empty where the four lines only hash alike."""
+    """Return the lines around a place, within bounds, that are the same on both sides; empty where the four lines only hash alike."""
     there, end = source.lines, begin
     floor, stop = bounds
     while begin > floor and at > 0 and lines[begin - 1] == there[at - 1]:

@@ -66,15 +66,15 @@ def without_numbers(text: str) -> str:
 
 
 def _masked_once(text: str, tell_apart: bool) -> str:
-    found = secret_shapes.spans(text)
+    spans = secret_shapes.spans(text)
     lowered = text.lower()
     if _may_hold(text, lowered):
         from . import addresses, named, words  # modules that most texts do not need
 
-        found += words.spans(text) + addresses.spans(text) + named.spans(text)
+        spans += words.spans(text) + addresses.spans(text) + named.spans(text)
     pieces: list[str] = []
     at = 0
-    for begin, end in _joined(found):
+    for begin, end in _joined(spans):
         if tell_apart and text.startswith(MASK, begin):
             continue
         pieces += (text[at:begin], MASK + _number(text[begin:end]) if tell_apart else MASK)
@@ -103,10 +103,10 @@ def _number(secret: str) -> str:
     return _NUMBER + blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=_NUMBER_CHARS // 2).hexdigest()
 
 
-def _joined(found: list[tuple[int, int]]) -> list[list[int]]:
+def _joined(spans: list[tuple[int, int]]) -> list[list[int]]:
     """The spans in order, those that overlap as one."""
     joined: list[list[int]] = []
-    for begin, end in sorted(found):
+    for begin, end in sorted(spans):
         if joined and begin < joined[-1][1]:
             joined[-1][1] = max(end, joined[-1][1])
         elif end > begin:

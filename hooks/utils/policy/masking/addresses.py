@@ -22,7 +22,7 @@ _TOKEN_CHARS = 16
 
 def spans(text: str) -> list[tuple[int, int]]:
     """[(begin, end)] of the secrets in the addresses of a text, in any order."""
-    found: list[tuple[int, int]] = []
+    secrets: list[tuple[int, int]] = []
     at = text.find("://")
     while at >= 0:
         following = text.find("://", at + 3)
@@ -31,9 +31,9 @@ def spans(text: str) -> list[tuple[int, int]]:
         while end < most and text[end] not in _ENDS:
             end += 1
         address = text[begin:end]
-        found += [(begin + first, begin + last) for first, last in _before_host(address, end == len(text)) + _in_path(address)]
+        secrets += [(begin + first, begin + last) for first, last in _before_host(address, end == len(text)) + _in_path(address)]
         at = following
-    return found
+    return secrets
 
 
 def without_scheme(word: str) -> list[tuple[int, int]]:
@@ -42,7 +42,7 @@ def without_scheme(word: str) -> list[tuple[int, int]]:
 
 
 def _before_host(address: str, is_cut: bool) -> list[tuple[int, int]]:
-    """A password, or a token in the place of a name; what is cut off before its host is one too."""
+    """Return a password, or a token in the place of a name; what is cut off before its host is one too."""
     host_end = address.find("/")
     authority = address if host_end < 0 else address[:host_end]
     colon = authority.find(":")
@@ -66,7 +66,7 @@ def _in_path(address: str) -> list[tuple[int, int]]:
     """Segments that open what they name, and what looks like chance anywhere behind the host."""
     lowered = address.lower()
     is_open = any(mark in lowered for mark in _OPEN)
-    found = []
+    secrets = []
     stop = min([place for mark in "?#" if (place := address.find(mark)) >= 0] or [len(address)])
     at = address.find("/", 0, stop)
     while at >= 0:
@@ -76,14 +76,14 @@ def _in_path(address: str) -> list[tuple[int, int]]:
         if address[:begin].endswith(_COMMIT):
             pass
         elif any(name in lowered for name in _WEBHOOKS) and at > address.find("hook") and not segment.islower():
-            found.append((begin, begin + len(segment)))
+            secrets.append((begin, begin + len(segment)))
         elif segment[:3] == "bot" and ":" in segment:
-            found.append((begin + 3, begin + len(segment)))
+            secrets.append((begin + 3, begin + len(segment)))
         elif is_open and chance.beside(segment) and not chance.is_file(segment):
-            found.append((begin, begin + len(segment)))
+            secrets.append((begin, begin + len(segment)))
         else:
-            found += [(begin + first, begin + last) for first, last in chance.runs(segment)]
+            secrets += [(begin + first, begin + last) for first, last in chance.runs(segment)]
         at = following
         if segment == "t":  # a channel of conda, with the token behind it
             is_open = True
-    return found + [(stop + first, stop + last) for first, last in chance.runs(address[stop:])]
+    return secrets + [(stop + first, stop + last) for first, last in chance.runs(address[stop:])]

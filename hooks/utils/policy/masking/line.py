@@ -39,7 +39,7 @@ class Line:
             end = at + len(word)
 
     def value(self, number: int) -> tuple[int, int]:
-        """(begin, end) of the value that begins with a word: with the quotes around it, or as the shell would take it."""
+        """Return (begin, end) of the value that begins with a word: with the quotes around it, or as the shell would take it."""
         at = self.begins[number]
         gap = self.gaps[number]
         if gap[-1:] in QUOTES:
@@ -47,22 +47,22 @@ class Line:
         return value_at(self.text, at)
 
     def rest(self, number: int, skip: int) -> tuple[int, int]:
-        """(begin, end) of a value that is glued to the beginning of a word."""
+        """Return (begin, end) of a value that is glued to the beginning of a word."""
         at = self.begins[number] + skip
         return value_at(self.text, at)
 
     def same(self, number: int, other: int) -> bool:
-        """Whether two words stand in one command."""
+        """Return whether two words stand in one command."""
         return 0 <= other < len(self.words) and self.starts[number] == self.starts[other]
 
     def command(self, number: int) -> list[str]:
-        """The first words of the command that a word belongs to, from that word on, in small letters."""
+        """Return the first words of the command that a word belongs to, from that word on, in small letters."""
         most = min(len(self.words), number + AHEAD)
         return [self.words[other].lower() for other in range(number, most) if self.same(number, other)]
 
 
 def _blank(text: str) -> str:
-    """The text with a blank for all that stands between words."""
+    """Return the text with a blank for all that stands between words."""
     text = text.replace('\\"', "  ").replace("\\'", "  ")
     pieces, at = [], 0
     while at < len(text):

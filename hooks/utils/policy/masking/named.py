@@ -101,72 +101,73 @@ def spans(text: str) -> list[tuple[int, int]]:
         return []
     import re  # costs a hook 9 ms, and each form 1 ms more: only for texts that may hold a secret
 
-    found = [(match.end(match.re.groups), match.end()) for form in forms for match in re.finditer(form, text)]
-    found = [(begin, end) for begin, end in found if not _is_set_elsewhere(text[begin:end])]
+    secrets = [(match.end(match.re.groups), match.end()) for form in forms for match in re.finditer(form, text)]
+    secrets = [(begin, end) for begin, end in secrets if not _is_set_elsewhere(text[begin:end])]
     at = 0
     for match in re.finditer(_NAMED, text) if named else ():
         if match.start() >= at and _has_value(text, match):
             begin, end = value_at(text, match.end(), ":" in match.group(4))
             if not _is_harmless(text[begin : min(end, begin + _NAME_CHARS)], match, _is_call_ended(text, begin, end)):
-                found.append((begin, end))
+                secrets.append((begin, end))
                 at = end
-    return found
+    return secrets
 
 
-def _is_harmless(value: str, found: Match[str], is_bare: bool) -> bool:
-    """Whether a value is none of a secret: a yes or no, a type, an expression of a program, a placeholder."""
+def _is_harmless(value: str, match: Match[str], is_bare: bool) -> bool:
+    """Return whether a value is none of a secret: a yes or no, a type, an expression of a program, a placeholder."""
     lowered = value.lower()
-    whole = (found.group(1) + found.group(2)).lower()
+    whole = (match.group(1) + match.group(2)).lower()
     if lowered in _HARMLESS or lowered.startswith(_EXPRESSIONS) or not any(char.isalnum() for char in value):
         return True
-    if _is_expression(found, value) or (":" in found.group(4) and not found.group(3) and _is_message(found, value)):
+    if _is_expression(match, value) or (":" in match.group(4) and not match.group(3) and _is_message(match, value)):
         return True
     call, parenthesis, _ = value.partition("(")
     if parenthesis and is_bare and len(call) > 2 and _is_name(call):
         return True
     if whole == "pass" and value.isdigit():
-        return len(value) < _LEAST_PIN or found.string[: found.start()][-1:] not in ("_", "-")  # so many tests, or the second pass
+        return len(value) < _LEAST_PIN or match.string[: match.start()][-1:] not in ("_", "-")  # so many tests, or the second pass
     if whole == "secret" and lowered.startswith("id="):
         return True
     return whole.endswith(_OFTEN_HARMLESS) and not chance.beside(value)
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word may be the name of a variable or of a function."""
+    """Return whether a word may be the name of a variable or of a function."""
     return word.replace(".", "").replace("_", "").isalpha()
 
 
-def _is_expression(found: Match[str], value: str) -> bool:
-    """Whether a value without quotes is an item or a type (`tokens[0]`, `Optional[str]`), a call that goes on, or called as the name is."""
-    if found.string[found.end() : found.end() + 1] in ("'", '"'):
+def _is_expression(match: Match[str], value: str) -> bool:
+    """Return whether a value without quotes is an item or a type (`tokens[0]`, `Optional[str]`), a call that goes on, or called as the name
+    is."""
+    if match.string[match.end() : match.end() + 1] in ("'", '"'):
         return False
     head = value.replace("(", "[").partition("[")[0]
     goes_on = value.count("[") + value.count("(") > value.count("]") + value.count(")")
     if head != value and len(head) > 2 and _is_name(head) and (goes_on or value[-1] == "]"):
         return True
     called = value.rstrip(",;)").lower()
-    return called.endswith((found.group(1) + found.group(2)).lower()) and _is_name(called)
+    return called.endswith((match.group(1) + match.group(2)).lower()) and _is_name(called)
 
 
-def _is_message(found: Match[str], value: str) -> bool:
-    """Whether a name and a colon begin what a program says, or a sentence: `'auth3: expected ' + kind`, `"token: %w"`. What is called a
-    password without a number may be followed by its words."""
-    name = (found.group(1) + found.group(2)).lower()
-    before = found.string[max(0, found.start() - _NAME_CHARS) : found.start()]
+def _is_message(match: Match[str], value: str) -> bool:
+    """Return whether a name and a colon begin what a program says, or a sentence: `'auth3: expected ' + kind`, `"token: %w"`. What is
+    called a password without a number may be followed by its words."""
+    name = (match.group(1) + match.group(2)).lower()
+    before = match.string[max(0, match.start() - _NAME_CHARS) : match.start()]
     is_quoted = before.rstrip(_LETTERS)[-1:] in ("'", '"', "`")
-    if not found.group(4).endswith(" ") or name.endswith(_SPOKEN) or not (is_quoted or name.endswith(_TOLD)):
+    if not match.group(4).endswith(" ") or name.endswith(_SPOKEN) or not (is_quoted or name.endswith(_TOLD)):
         return False
-    behind = found.string[found.end() + len(value) :][:2]
+    behind = match.string[match.end() + len(value) :][:2]
     return value[:1] == "%" or (value.isalpha() and behind[:1] == " " and (is_quoted or behind[1:].islower()))
 
 
 def _is_call_ended(text: str, begin: int, end: int) -> bool:
-    """Whether a value stands in no quotes, and nothing is glued to the parenthesis that ends it."""
+    """Return whether a value stands in no quotes, and nothing is glued to the parenthesis that ends it."""
     return text[begin - 1 : begin] not in ("'", '"') and not text[end + 1 : end + 2].isalnum() and not text[end - 1 : end].isalnum()
 
 
 def _is_set_elsewhere(value: str) -> bool:
-    """Whether the last word is a variable, or only says what kind of secret one is: `Bearer $TOKEN`."""
+    """Return whether the last word is a variable, or only says what kind of secret one is: `Bearer $TOKEN`."""
     word = value.rpartition(" ")[2]
     if value.lower().lstrip().startswith(_EXPRESSIONS):
         return True
@@ -178,7 +179,7 @@ def _named(lowered: str) -> bool:
 
 
 def _names_a_value(lowered: str, word: str) -> bool:
-    """Whether the word is part of a name that a value may follow: NAME=, NAME:, "NAME": or --name value."""
+    """Return whether the word is part of a name that a value may follow: NAME=, NAME:, "NAME": or --name value."""
     start = lowered.find(word)
     while start >= 0:
         end = start + len(word)
@@ -193,15 +194,15 @@ def _names_a_value(lowered: str, word: str) -> bool:
     return False
 
 
-def _has_value(text: str, found: Match[str]) -> bool:
-    """Whether what follows a name is its value. Behind a blank that is so for options, and for what is set by name."""
-    name, rest, quote, between = found.groups()
+def _has_value(text: str, match: Match[str]) -> bool:
+    """Return whether what follows a name is its value. Behind a blank that is so for options, and for what is set by name."""
+    name, rest, quote, between = match.groups()
     whole = (name + rest).lower()
-    before = text[max(0, found.start() - 2 * _NAME_CHARS) : found.start()]
-    following = text[found.end() : found.end() + 2]
+    before = text[max(0, match.start() - 2 * _NAME_CHARS) : match.start()]
+    following = text[match.end() : match.end() + 2]
     if whole.endswith(_HARMLESS_ENDS) or before.endswith(_PUBLIC) or (whole.endswith("tokens") and following[:1].isdigit()):
         return False
-    value = text[found.end() : found.end() + 3].lstrip("\"'")
+    value = text[match.end() : match.end() + 3].lstrip("\"'")
     if whole == "pwd" and (value[:1] in ("/", "~", ".") or value[1:2] == ":"):
         return False
     words = before.split(" ")
@@ -225,7 +226,7 @@ def _has_value(text: str, found: Match[str]) -> bool:
 
 
 def _is_first_argument(before: str) -> bool:
-    """Whether the name that these characters stand before is quoted behind a parenthesis: `setenv("NAME", …)`."""
+    """Return whether the name that these characters stand before is quoted behind a parenthesis: `setenv("NAME", …)`."""
     call, quote, start = before.replace("'", '"').replace('\\"', '"').rpartition('"')
     return (
         bool(quote) and call.endswith("(") and start.replace("_", "").replace("-", "").replace(".", "").isalnum()
@@ -235,7 +236,7 @@ def _is_first_argument(before: str) -> bool:
 
 
 def value_at(text: str, at: int, is_member: bool = False) -> tuple[int, int]:
-    """(begin, end) of the value at a place: a shell word, or a member of an object, whose quotes stay. Empty for a variable."""
+    """Return (begin, end) of the value at a place: a shell word, or a member of an object, whose quotes stay. Empty for a variable."""
     first = text[at : at + 1]
     if first in ("'", '"'):
         return _quoted(text, at, is_member)
@@ -274,7 +275,7 @@ def _quoted(text: str, at: int, is_member: bool) -> tuple[int, int]:
 
 
 def _word_end(text: str, at: int, is_member: bool) -> int:
-    """The end of a bare word, with what is quoted inside it."""
+    """Return the end of a bare word, with what is quoted inside it."""
     end, depth = at, 0
     while end < len(text):
         char = text[end]

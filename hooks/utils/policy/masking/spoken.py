@@ -61,7 +61,7 @@ def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def _is_password(line: Line, word: str, other: int, number: int) -> bool:
-    """Whether the word behind `password`, or behind `password is`, is one: letters with digits, which is not a file name."""
+    """Return whether the word behind `password`, or behind `password is`, is one: letters with digits, which is not a file name."""
     if other == number + 2 and line.words[number + 1] not in ("is", "was", "=", ":"):
         return False
     if len(word) < 6 or word.isalpha() or word.isdigit() or not is_bare(word) or "(" in word:
@@ -70,7 +70,7 @@ def _is_password(line: Line, word: str, other: int, number: int) -> bool:
 
 
 def _is_refused(line: Line, number: int) -> bool:
-    """Whether the words around one say that something is not accepted."""
+    """Return whether the words around one say that something is not accepted."""
     around = line.words[max(0, number - 8) : number + 8]
     return any(word.strip(":,.!?").lower() in _REFUSING for word in around)
 
@@ -113,7 +113,7 @@ def _in_sql(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def _in_call(line: Line, number: int) -> list[tuple[int, int]]:
-    """The text that is the secret in `connect("db", "bob", "secret")`."""
+    """Return the text that is the secret in `connect("db", "bob", "secret")`."""
     end = line.begins[number] + len(line.words[number])
     if not line.text.startswith(("(", " "), end):
         return []
@@ -128,8 +128,8 @@ def _in_call(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def _texts(text: str, at: int) -> list[tuple[int, int]]:
-    """(begin, end) of the texts in quotes up to where the parentheses end, without those in braces and those of named arguments."""
-    found: list[tuple[int, int]] = []
+    """Return (begin, end) of the texts in quotes up to where the parentheses end, without those in braces and those of named arguments."""
+    texts: list[tuple[int, int]] = []
     most, depth = min(len(text), at + _CALL_CHARS), 0
     while at < most:
         char = text[at]
@@ -137,9 +137,9 @@ def _texts(text: str, at: int) -> list[tuple[int, int]]:
             mark = text[at - 1 : at + 1] if text[at - 1] == "\\" else char
             end = text.find(mark, at + 1, most)
             if end < 0 or (mark == char and text[at + 1 : end].strip() in ("", ",")):
-                return found
+                return texts
             if depth >= 0 and text[at - 1] not in "=:":
-                found.append((at + 1, end))
+                texts.append((at + 1, end))
             at = end + len(mark)
             continue
         if char in "{}":
@@ -147,7 +147,7 @@ def _texts(text: str, at: int) -> list[tuple[int, int]]:
         elif char in ");|\n":
             break
         at += 1
-    return found
+    return texts
 
 
 def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
@@ -158,10 +158,10 @@ def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
     if "hook" in word:
         return [(begin + first, begin + last) for first, last in addresses.without_scheme(word)]
     is_id = number and line.words[number - 1].rstrip(":=").lower().endswith("id")
-    found = [] if is_id else [(begin + first, begin + last) for first, last in chance.runs(word)]
+    secrets = [] if is_id else [(begin + first, begin + last) for first, last in chance.runs(word)]
     head, at_sign, host = word.rpartition("@")
     if not at_sign or not host:
-        return found
+        return secrets
     for mark in ":/":
         user, _, password = head.partition(mark)
         oracle = mark == "/" and _speaks_oracle(line, number)
@@ -174,8 +174,8 @@ def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
             and "\\" not in password
         )
         if user and password and "@" not in user and (oracle or ("/" not in password and (named or chance.beside(password)))):
-            return [*found, (begin + len(user) + 1, begin + len(head))]
-    return found
+            return [*secrets, (begin + len(user) + 1, begin + len(head))]
+    return secrets
 
 
 def _speaks_oracle(line: Line, number: int) -> bool:

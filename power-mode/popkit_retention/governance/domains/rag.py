@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hooks.utils import archive
-from hooks.utils.archive import deleting, index, marks, putting_back
+from hooks.utils.archive import deletion, index, marks, readmission
 from hooks.utils.archive import holds as holding
 from hooks.utils.archive.content import to_bytes, to_text
 from hooks.utils.io import home, repository
@@ -158,7 +158,7 @@ class RagDomain:
             if db is None:
                 return []
             self._held(db, now)
-            return deleting.delete_records(db, ids, now, only_marked=True)
+            return deletion.delete_records(db, ids, now, only_marked=True)
 
     def _held(self, db: Connection, now: float) -> holding.Held:
         """Return what is held, once every folder is placed that a hold of a project could be about."""
@@ -179,7 +179,7 @@ class RagDomain:
 
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
         with self._using(create=True) as db:
-            return putting_back.put_back(db, map(_returning, contents), now) if db else []
+            return readmission.put_back(db, map(_returning, contents), now) if db else []
 
     # --- the store ---------------------------------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class RagDomain:
 
     def compact(self) -> bool:
         with self._using() as db:
-            return db is None or deleting.compact(db)
+            return db is None or deletion.compact(db)
 
     def close(self) -> None:
         if self._db is not None:
@@ -254,7 +254,7 @@ def _about(record: Record, whose: archive.Chain) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _returning(content: Content) -> putting_back.Returning:
+def _returning(content: Content) -> readmission.Returning:
     about: Mapping[str, Any] = content.about
     try:
         chain = archive.Chain(*(about[name] for name in ("task_id", "session_id", "agent_id", "project", "transcript")))
@@ -265,7 +265,7 @@ def _returning(content: Content) -> putting_back.Returning:
         raise DomainUnavailable(
             f"{content.id}: what it was archived with does not tell where it belongs, so it cannot be put back"
         ) from None
-    return putting_back.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
+    return readmission.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
 
 
 def _text(value: object) -> str:

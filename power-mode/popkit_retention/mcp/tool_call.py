@@ -1,8 +1,9 @@
-"""What a tool is told: its arguments, whose project it is, what the user allows."""
+"""Describe one call of a tool: its arguments, whose project it is, what the user allows; and its errors in words."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,15 +14,15 @@ if TYPE_CHECKING:
 ALL = "all"
 
 
-class Mistake(Exception):
+class ToolError(Exception):
     """What the caller has to do otherwise; the message says what."""
 
 
 def _silent(done: float, total: float | None = None) -> None:
-    """Tells nobody."""
+    """Show no progress."""
 
 
-class Asked:
+class ToolCall:
     """One call. `folder`: the project's, or one in it · `wide`: it is about all projects · `progress(done, total)`: tells the client, and
     ends the tool where the answer is not wanted any more."""
 
@@ -42,12 +43,12 @@ class Asked:
         return self.arguments.get(name, default)
 
     def whole(self, name: str, default: int) -> int:
-        """A whole number; JSON writes 5 as 5.0 too."""
+        """Return an argument as a whole number; JSON writes 5 as 5.0 too."""
         return int(self.arguments.get(name, default))
 
     @property
     def repository(self) -> Repository:
-        """The project."""
+        """Return the repository of the project."""
         from hooks.utils.io import home
         from hooks.utils.state import memory
 
@@ -55,12 +56,12 @@ class Asked:
 
     @property
     def project(self) -> str | None:
-        """The key of the one project that may be seen; None: all."""
+        """Return the key of the one project that may be seen; None for all."""
         return None if self.wide else self.repository.key
 
     @property
     def all_projects(self) -> bool:
-        """Whether the user lets tools see all projects; only the user's own file can say so."""
+        """Return whether the user lets tools see all projects; only the user's own file can say so."""
         from hooks.utils.config import remembered
         from hooks.utils.io import home
 
@@ -69,3 +70,31 @@ class Asked:
         except home.NoHome:
             return False
         return settings["mcp"]["all_projects"] is True
+
+
+def message_of(error: Exception) -> str:
+    """Return what to say of an error that the caller, or the user, can do something about; "" for a fault of ours."""
+    from hooks.utils.io.files import LockTimeout
+    from hooks.utils.io.home import NoHome
+    from hooks.utils.io.sqlite_file import StoreError
+    from hooks.utils.reclaim import access, restoring
+
+    from ..governance.errors import GovernanceError
+    from ..memory.holds import OnHold
+    from ..memory.items import BadItem
+    from ..memory.memory import Busy, NotThere
+    from ..memory.stores import DuplicateId, StoreUnavailable
+
+    if isinstance(error, DuplicateId):
+        return f"{error}: nothing was added"
+    if isinstance(error, OnHold):
+        return f"{error.what}. Nothing was changed. Only the user decides whether to release it: tell them, and leave it alone"
+    if isinstance(error, (ToolError, GovernanceError, BadItem, NotThere, Busy, StoreUnavailable, NoHome, LockTimeout)):
+        return str(error)
+    if isinstance(error, (access.Refused, restoring.NotFound, StoreError)):
+        return str(error)
+    if isinstance(error, sqlite3.Error):
+        return f"the store cannot be used now: {error}. Try again; `popkit doctor` tells the user more"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    return ""

@@ -1,5 +1,6 @@
-"""What each tool takes and gives, as JSON Schemas. A model reads what tools take with every prompt, so descriptions say only what names
-and bounds do not."""
+"""List what each tool takes and gives, as JSON Schemas. A model reads what tools take with every prompt, so descriptions say only what
+names and bounds do not.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 
 from hooks.utils.io import home
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.reclaim import access, partner
+from hooks.utils.reclaim import access, compaction_advice
 from hooks.utils.state import live, store
 from hooks.utils.state.archived import Originals
 from tests.hooks import processes
@@ -209,7 +209,7 @@ def test_what_was_folded_while_the_archive_was_locked_is_archived_at_the_next_pr
 
 def test_a_locked_archive_is_waited_for_once_and_not_again(shop: Shop, locked_archive, hook_patience):
     for _ in range(3):
-        assert partner.before(shop.site(), str(shop.transcript), 0.0, manual=False)
+        assert compaction_advice.before(shop.site(), str(shop.transcript), 0.0, manual=False)
         assert hook_patience.left_s == 0, "there is no patience left for the next"
 
 
@@ -220,7 +220,7 @@ def test_lines_that_the_host_writes_late_are_waited_for_out_of_the_same_patience
     shop.at = talk.now - STEP_S
     del talk.entries[-2:]  # the hooks have just seen a result that is not in the transcript yet
     talk.write(shop.transcript)
-    assert partner.before(shop.site(), str(shop.transcript), 0.0, manual=False)
+    assert compaction_advice.before(shop.site(), str(shop.transcript), 0.0, manual=False)
     assert hook_patience.left_s == 0
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy.door.numbered import listed
+from hooks.utils.policy.door.once import listed
 from tests.examples import examples
 from tests.policy.entering import FORMS, Told, body, read_of, references
 

@@ -1,23 +1,34 @@
-"""`KEY=VALUE` as policies understand it: which domain, which key, what it is changed to. Pure."""
+"""Parse the arguments of `popkit retention`: `KEY=VALUE` as policies understand it, and what a hold is on."""
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import NamedTuple
 
+from hooks.utils import text
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.io import repository
 from hooks.utils.text import quote as shown
 
+from ..governance.domains import ITEM, PROJECT, SESSION
+from ..governance.errors import DomainUnavailable
 from ..governance.policies import DEFAULT_POLICY, DOMAINS, KEYS
+from ..operations.retention_table import COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
+
+    from .retention_command import Request
 
 _SET, _ADD, _REMOVE = "=", "+=", "-="
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _NUMERALS = "keep_context_ids"  # the list that holds numbers
 _LONGEST_NUMBER = 40  # letters: a longer one is none that a key can have
+_NAMED = 5  # sessions that a word can mean
 
 
 class Assignment(NamedTuple):
@@ -30,7 +41,7 @@ class Assignment(NamedTuple):
 
 
 def read(word: str, domain: str = "") -> Assignment:
-    """One `KEY=VALUE`, whose key names its domain unless one is given; UsageError for what is none."""
+    """Return one parsed `KEY=VALUE`, whose key names its domain unless one is given; UsageError for anything else."""
     left, equals, value = word.partition("=")
     if not equals:
         raise UsageError(f"{shown(word)} is not KEY=VALUE. For example: memory.older_than_days=90")
@@ -65,7 +76,7 @@ def _value(key: str, word: str, default: object) -> object:
 
 
 def _number(key: str, word: str) -> int | float:
-    """A number as Python writes it; what is not finite is for the policy to refuse."""
+    """Return a number as Python writes it; what is not finite is for the policy to refuse."""
     try:
         number = float(word[:_LONGEST_NUMBER])
         if len(word) <= _LONGEST_NUMBER:
@@ -76,7 +87,7 @@ def _number(key: str, word: str) -> int | float:
 
 
 def config_of(changes: Iterable[Assignment], policy: Mapping[str, Any]) -> dict[str, object]:
-    """What is to be configured, one change after the other: lists begin as the policy has them."""
+    """Return the configuration that the changes make, one after the other: lists begin as the policy has them."""
     config: dict[str, Any] = {}
     for change in changes:
         if change.how == _SET or not isinstance(change.value, list):
@@ -91,5 +102,41 @@ def config_of(changes: Iterable[Assignment], policy: Mapping[str, Any]) -> dict[
 
 
 def amends(changes: Iterable[Assignment]) -> bool:
-    """Whether what comes out depends on what the policy was."""
+    """Return whether the result depends on what the policy was."""
     return any(change.how != _SET for change in changes)
+
+
+def hold_targets(request: Request) -> list[tuple[str, str, str]]:
+    """Return (domain, scope, target) of all that is to be held: items by their ids, else a session or a project in each domain."""
+    session, folder = request.flags.get("session"), request.flags.get("project")
+    if sum((bool(request.arguments), session is not None, folder is not None)) != 1:
+        raise UsageError(f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT")
+    if session is not None:
+        (target,) = sessions_meant([session], request)
+        return [(domain, SESSION, target) for domain in request.domains]
+    if folder is None:
+        by_domain = request.controller.by_domain(request.arguments, request.domain)
+        return [(domain, ITEM, id) for domain, ids in by_domain.items() for id in ids]
+    key = repository.of(os.path.abspath(folder)).key
+    stored = (each for domain in request.domains for each in request.controller.domain(domain).resources(request.now, key))
+    if not os.path.isdir(folder) and next(stored, None) is None:
+        raise UsageError(f"--project takes a folder, and {shown(folder)} is none. Nothing that is stored is of it either")
+    return [(domain, PROJECT, key) for domain in request.domains]
+
+
+def sessions_meant(words: Sequence[str], request: Request) -> list[str]:
+    """Return the id of the session that each word begins: of those that have a transcript here, and of those that have left something. The
+    word itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
+    ids = {projects.session_id_of(path) for path in projects.every(request.environ)}
+    if not ids.issuperset(words):
+        for domain in request.domains:
+            with suppress(DomainUnavailable):  # whoever needs it is told
+                ids.update(id for each in request.controller.domain(domain).resources(request.now) for id in each.sessions)
+    return [_session(word, ids) for word in words]
+
+
+def _session(word: str, ids: set[str]) -> str:
+    matches = [word] if word in ids else sorted(id for id in ids if word and id.startswith(word))
+    if len(matches) > 1:
+        raise UsageError(f"{shown(word)} could be {text.listed(matches, _NAMED)}. Give more of the session's id")
+    return matches[0] if matches else word

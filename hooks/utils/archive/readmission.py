@@ -1,4 +1,4 @@
-"""The way back in: contents that were deleted, from a copy of them, under the handles that they had."""
+"""Bring deleted contents back, from a copy of them, under the handles that they had."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ class Returning:
 
 
 def put_back(db: Connection, returning: Iterable[Returning], now: float | None = None) -> list[str]:
-    """Brings contents back: a cold stub is filled again, a record that has vanished joins the end of its chain anew. Their age counts from
-    `now` (seconds; by default the clock's). What has its content is left alone. Returns the handles of those that were missing.
+    """Bring contents back: a cold stub is filled again, a record that has vanished joins the end of its chain. Their age counts from `now`
+    (seconds; by default the clock's). What has its content is left alone. Return the handles of those that were missing.
 
-    RetentionIntegrityError for a content that does not belong to its handle; what came before it is back then. Done again, it goes on.
-    """
+    RetentionIntegrityError for a content that does not belong to its handle; what came before it is back then. Done again, it goes on."""
     now = time.time() if now is None else now
     done: list[str] = []
     batch: list[Returning] = []
@@ -59,7 +58,7 @@ def _put_back(db: Connection, batch: list[Returning], now: float) -> list[str]:
 
 
 def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) -> bool:
-    """Whether a content was missing; then it is there now."""
+    """Return whether a content was missing; then it is there now."""
     content_hash = hash_content(each.record.content)
     was_deleted = True
     row = db.execute(_KNOWN, (plain(each.id),)).fetchone()

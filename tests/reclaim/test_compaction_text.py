@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.reclaim.compaction import ADVICE_TOKENS, INDEX_TOKENS, advice, index
+from hooks.utils.reclaim.compaction_text import ADVICE_TOKENS, INDEX_TOKENS, advice, index
 
 DEAD = [
     ("Read src/app.js", "edited"),

@@ -1,4 +1,4 @@
-"""What the revisions of MCP ask of a server, as far as they differ. Pure.
+"""Tell the revisions of MCP apart, as far as they ask different things of a server. Pure.
 
 Up to 2025-11-25 a client shakes hands once (`initialize`); from 2026-07-28 on every request says for itself which revision it speaks.
 """
@@ -29,7 +29,7 @@ class Dialect(NamedTuple):
     stateless: bool
 
     def dressed(self, result: dict[str, Any], server: dict[str, str], lasts: bool = False) -> dict[str, Any]:
-        """A result as this revision wants it; `lasts`: it may be kept for a while."""
+        """Return a result as this revision wants it; `lasts`: it may be kept for a while."""
         if not self.stateless:
             return result
         kept = {"ttlMs": _FRESH_MS, "cacheScope": "private"} if lasts else {}
@@ -37,13 +37,13 @@ class Dialect(NamedTuple):
 
 
 def dialect(version: str) -> Dialect:
-    """The dialect of a known revision."""
+    """Return the dialect of a known revision."""
     at = (HANDSHAKES + STATELESS).index(version)
     return Dialect(version, at == 1, at >= 1, at >= 2, version in STATELESS)
 
 
 def negotiated(params: dict[str, Any], id: Id | None) -> Dialect:
-    """What a handshake agrees on: the client's revision, else the newest that shakes hands."""
+    """Return what a handshake agrees on: the client's revision, else the newest that shakes hands."""
     asked = params.get("protocolVersion")
     if not isinstance(asked, str):
         raise Fault(INVALID_PARAMS, "initialize needs params.protocolVersion, for example " + HANDSHAKES[-1], id)
@@ -51,7 +51,7 @@ def negotiated(params: dict[str, Any], id: Id | None) -> Dialect:
 
 
 def spoken(params: dict[str, Any], id: Id | None) -> Dialect | None:
-    """The dialect that a request names for itself; None where it names none. Fault for one that is unknown or half named."""
+    """Return the dialect that a request names for itself; None where it names none. Fault for one that is unknown or half named."""
     meta = params.get("_meta")
     if not isinstance(meta, dict) or VERSION_KEY not in meta:
         return None
@@ -59,6 +59,6 @@ def spoken(params: dict[str, Any], id: Id | None) -> Dialect | None:
     if not isinstance(asked, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
         raise Fault(INVALID_PARAMS, f"params._meta needs {VERSION_KEY} (a text) and {CAPABILITIES_KEY} (an object)", id)
     if asked not in STATELESS:
-        said = f"protocol version {shown(asked)} is not supported in a request. Supported: {', '.join(STATELESS)}"
-        raise Fault(UNSUPPORTED_VERSION, said, id, {"supported": list(STATELESS), "requested": asked})
+        message = f"protocol version {shown(asked)} is not supported in a request. Supported: {', '.join(STATELESS)}"
+        raise Fault(UNSUPPORTED_VERSION, message, id, {"supported": list(STATELESS), "requested": asked})
     return dialect(asked)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive import arriving
+from hooks.utils.archive import spill
 from hooks.utils.io import files, home
 from tests.patience import HANG_S
 
@@ -71,7 +71,7 @@ def test_popkit_restore_finds_what_only_waits(path: str, tmp_path: Path):
 def test_a_kill_before_it_is_removed_takes_it_in_once(path: str, monkeypatch: pytest.MonkeyPatch):
     archive.leave(path, CHAIN, record())
     with monkeypatch.context() as patched:
-        patched.setattr(arriving, "_remove", lambda _path: None)
+        patched.setattr(spill, "_remove", lambda _path: None)
         assert len(contents(path)) == 1
     assert len(files.spilled(path)) == 1
     assert contents(path) == {"t1": record().content}

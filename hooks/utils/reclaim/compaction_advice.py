@@ -1,5 +1,6 @@
-"""The compaction partner: tells the summariser what is dead and what must survive, archives what the summary folds away, and gives back
-an index of it afterwards. What it adds to the conversation is booked."""
+"""Tell the summariser of a compaction what is dead and what must survive, archive what the summary folds away, and give back an index of it
+afterwards. What that adds to the conversation is booked.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from ..policy import kinds
 from ..policy.estimate import estimate_tokens
 from ..state import disk, journal, live, store
 from ..state.archived import errors
-from . import compaction, places
+from . import compaction_text, places
 from .access import Opened, Refused, chain_of
 
 TYPE_CHECKING = False
@@ -34,11 +35,9 @@ _ADVISED_S = 60.0
 
 
 def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | None:
-    """What the summariser is told. Archives what the context holds, and remembers the index of it until the compaction is over.
-
-    After a compaction by hand the host prints our text, and repeats it with the command of the hook in every later request, so it is
-    short then.
-    """
+    """Return the advice for the summariser. Archives what the context holds, and remembers the index of it until the compaction is over.
+    After a manual compaction the host prints our text, and repeats it with the command of the hook in every later request, so it is short
+    then."""
     rules = site.rules()
     made = _state_of(site, transcript_path)
     if made is None or not (rules.compaction_advise or rules.compaction_index):
@@ -51,15 +50,16 @@ def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | 
         pinned = [(result.label, "") for result in _held(state) if result.pinned]
         keep = [(result.label, texts.get(result.id) or result.verdict or result.label) for result in verbatim]
         dead = [(result.label, result.ended[0]) for result in reversed(state.expired.values()) if result.ended and result.kind != kinds.ACK]
-        advice = compaction.advice(dead, [*pinned, *keep], compaction.MANUAL_TOKENS if manual else compaction.ADVICE_TOKENS)
+        advice = compaction_text.advice(dead, [*pinned, *keep], compaction_text.MANUAL_TOKENS if manual else compaction_text.ADVICE_TOKENS)
     echo = advice + _command_of_hook(site) if manual else ""
-    site.remember(index=compaction.index(rows) or None, echo_tokens=estimate_tokens(echo) or None)
+    site.remember(index=compaction_text.index(rows) or None, echo_tokens=estimate_tokens(echo) or None)
     _book(site, estimate_tokens(advice), now)
     return advice or None
 
 
 def was_advised(site: Site, now: float) -> bool:
-    """Whether this compaction's summariser has been told already, through the code inside the client; it is taken to be the next one."""
+    """Return whether this compaction's summariser has been told already, through the code inside the client; it is taken to be the next
+    one."""
     at = site.session.get("advised")
     if at is not None:
         site.remember(advised=None)
@@ -67,9 +67,9 @@ def was_advised(site: Site, now: float) -> bool:
 
 
 def after(site: Site, now: float) -> str | None:
-    """The index for the conversation that goes on, once."""
+    """Return the index for the conversation that goes on, once."""
     rows = catch_up(site, site.session.get("transcript") or "")
-    index, echoed = compaction.index(rows) or site.session.get("index"), site.session.get("echo_tokens") or 0
+    index, echoed = compaction_text.index(rows) or site.session.get("index"), site.session.get("echo_tokens") or 0
     if index is None and not echoed:
         return None
     site.remember(index=None, echo_tokens=None)
@@ -87,12 +87,12 @@ def _state_of(site: Site, transcript_path: str) -> Rebuilt | None:
 
 
 def _held(state: ContextState) -> list[Result]:
-    """What must outlive the summary, newest first."""
+    """Return what must outlive the summary, newest first."""
     return [result for result in reversed(state.live.values()) if result.pinned or result.tier == "preserved"]
 
 
 def _contents(site: Site, transcript_path: str, made: Rebuilt, verbatim: set[str], archived: bool) -> tuple[dict[str, str], list[_Row]]:
-    """(id -> text of the results that must survive word for word, rows of the index), what the context holds archived on the way."""
+    """Return (id -> text of the results that must survive word for word, rows of the index), what the context holds archived on the way."""
     state = made.state
     known = {**state.expired, **state.live}
     texts: dict[str, str] = {}
@@ -112,7 +112,7 @@ def _contents(site: Site, transcript_path: str, made: Rebuilt, verbatim: set[str
 
 
 def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord], worth: list[list[Any]]) -> list[_Row]:
-    """Rows of the index, once the records are in the archive; none where that is locked: then it is noted what there is to do."""
+    """Return rows of the index, once the records are in the archive; none where that is locked: then the journal has what is left to do."""
     note = site.paths().unarchived
     failures: tuple[type[Exception], ...] = (Refused, *errors())
     try:
@@ -129,7 +129,7 @@ def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord]
 
 
 def catch_up(site: Site, transcript_path: str) -> list[_Row]:
-    """Archives what was folded away while the archive was locked: it stands in the transcript still. The rows of its index, [] for none."""
+    """Archive what was folded away while the archive was locked: it stands in the transcript still. The rows of its index, [] for none."""
     try:
         noted: Any = loads(files.read_text(site.paths().unarchived) or "{}")
         todo = {row[0]: row for row in noted.get("records", ())}
@@ -147,14 +147,15 @@ def catch_up(site: Site, transcript_path: str) -> list[_Row]:
 
 
 def _worth(state: ContextState, wanted: set[str]) -> list[list[Any]]:
-    """(id, handle, label, tokens), what is worth most first: what is pinned, what lives and was used last, what expired or was cleared."""
+    """Return (id, handle, label, tokens), what is worth most first: what is pinned, what lives and was used last, what expired or was
+    cleared."""
     results = [result for result in (*state.live.values(), *state.expired.values()) if result.cleared or result.id in wanted]
     results.sort(key=lambda result: (not result.pinned, result.ended is not None, state.quiet_age(result)))
     return [[result.id, result.cleared, result.label, round(result.tokens * state.calibration)] for result in results]
 
 
 def _command_of_hook(site: Site) -> str:
-    """The command line that hooks.json gives for PreCompact: the host prints it into the conversation."""
+    """Return the command line that hooks.json gives for PreCompact: the host prints it into the conversation."""
     from ..io import home
 
     try:

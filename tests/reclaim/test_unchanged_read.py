@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.reclaim.unchanged import MOST_BYTES, WHOLE_BYTES, full_read
+from hooks.utils.reclaim.unchanged_read import MOST_BYTES, WHOLE_BYTES, full_read
 
 
 def shown(folder: Path, data: bytes, name: str = "a.txt", **asked: object) -> tuple | None:

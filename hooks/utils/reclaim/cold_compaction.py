@@ -1,5 +1,6 @@
-"""Whether the conversation compacts by itself between turns, once its prompt cache has gone cold: what the user has said of it, and what it
-would take now. Writes nothing but the user's word."""
+"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold: the user's choice, and what it would
+take now. Writes nothing but the user's choice.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ ON, OFF, ASK = "on", "off", "ask"
 
 
 def setting(site: Site) -> str:
-    """ON, OFF or ASK: what the configuration says, and where that is to ask, what the user has answered."""
+    """Return ON, OFF or ASK: what the configuration says, and where that is to ask, what the user has answered."""
     configured = str(site.config.get(ABOUT, ASK))
     if site.config.get("compact", ON) != ON or not site.enabled:
         return OFF
@@ -27,12 +28,12 @@ def setting(site: Site) -> str:
 
 
 def choose(site: Site, on: bool) -> None:
-    """Keeps what the user says, for all sessions."""
+    """Keep what the user says, for all sessions."""
     consents.say(site.home, ABOUT, consents.YES if on else consents.NO)
 
 
 def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:
-    """What it would take now; None while the cache is warm, or nothing has been sent."""
+    """Return what it would take now; None while the cache is warm, or nothing has been sent."""
     last = conversation.last
     if not last.tokens or last.is_warm(now):
         return None
@@ -40,8 +41,8 @@ def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:
     return when_cold(conversation, now, shipped.need_model(), prices)
 
 
-def worth_of(found: Cold, conversation: Conversation) -> tuple[int, float | None]:
-    """(tokens that leave, dollars that this is worth, thinking again subtracted; None where no price is known)."""
+def worth_of(cold: Cold, conversation: Conversation) -> tuple[int, float | None]:
+    """Return (tokens that leave, dollars that this is worth, thinking again subtracted; None where no price is known)."""
     model = conversation.rules.models.model(conversation.last.model)
     usd = model.usd(conversation.last.tokens)[0]
-    return found.plan.sum.leaves, None if usd is None else (found.units - found.thinking) * usd / 1e6
+    return cold.plan.sum.leaves, None if usd is None else (cold.units - cold.thinking) * usd / 1e6

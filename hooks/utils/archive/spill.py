@@ -1,5 +1,6 @@
-"""Contents on their way into the archive: those that were left at once lie in a file beside it, written without waiting for the disk, until
-somebody opens the archive and takes them in. The handle is known before: whoever left it may name it at once."""
+"""Leave contents in a file beside the archive, without waiting for the disk, until somebody opens the archive and takes them in. The handle
+is known before: it may be named at once.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def leave(path: str, chain: Chain, *records: NewRecord) -> None:
-    """Leaves contents beside the archive at `path`, each as a line that says what it is and a line of JSON. OSError where they cannot be
+    """Write contents beside the archive at `path`, each as a line of its chain and record and a line of JSON. OSError where they cannot be
     written; then none is."""
     of_chain = [chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript]
     lines = []
@@ -29,7 +30,7 @@ def leave(path: str, chain: Chain, *records: NewRecord) -> None:
 
 
 def take_in(db: Connection, waiting: Sequence[str]) -> None:
-    """Takes in what waits in these files, in one transaction; what the archive has already keeps its record."""
+    """Take in what waits in these files, in one transaction; what the archive has already keeps its record."""
     from .index import Arrivals
 
     done, arrivals = [], Arrivals(db)
@@ -37,9 +38,9 @@ def take_in(db: Connection, waiting: Sequence[str]) -> None:
         for path in waiting:
             lines = (files.read_text(path) or "").split("\n")
             for head, content in zip(lines[::2], lines[1::2]):
-                found = _read(head, content)
-                if found is not None:
-                    add_records(db, found[0], [found[1]], arrivals=arrivals)
+                parsed = _read(head, content)
+                if parsed is not None:
+                    add_records(db, parsed[0], [parsed[1]], arrivals=arrivals)
             done.append(path)
     for path in done:
         _remove(path)
@@ -53,7 +54,7 @@ def _remove(path: str) -> None:
 
 
 def _read(head: str, content: str) -> tuple[Chain, NewRecord] | None:
-    """The chain and the record of two lines; None for one that is not ours, or that somebody else has taken in meanwhile."""
+    """Return the chain and the record of two lines; None for one that is not ours, or that somebody else has taken in meanwhile."""
     try:
         read: Any = loads(head)
         of_chain, (id, kind, label, timestamp, subjects, tokens) = read

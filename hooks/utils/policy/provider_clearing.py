@@ -1,7 +1,7 @@
-"""Which results requests lacked although the transcript holds them: the provider or the host has left them out. Pure.
+"""Find the results that requests lacked although the transcript holds them: the provider or the host has left them out. Pure.
 
-Whoever leaves results out does so anew for each request, the oldest first. An answer may say how many those were. Where it does not, and
-it is known what the provider was asked to do, the prompt tells: it has fallen by what that takes.
+That is done again for each request, the oldest first. An answer may say how many those were. Where it does not, and it is known what the
+provider was asked to do, the prompt shows it: it has fallen by what that takes.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ _BEFORE_S = 0.001
 
 
 def steps(conversation: Conversation, editing: Editing | None) -> list[Step]:
-    """What the requests since the last compaction lacked, each result once. Results that are known to be cleared are not named again."""
+    """Return what the requests since the last compaction lacked, each result once. Results that are known to be cleared are not named
+    again."""
     requests = _since_compaction(conversation)
-    results, gone, found = conversation.results(), set[str](), list[Step]()
+    results, gone, lacked = conversation.results(), set[str](), list[Step]()
     previous: Usage | None = None
     for number, (usage, added) in enumerate(requests, conversation.count - len(requests) + 1):
         sent = [result for result in results if result.id in conversation.places and conversation.places[result.id].request < number]
@@ -60,18 +61,18 @@ def steps(conversation: Conversation, editing: Editing | None) -> list[Step]:
         if unknown:
             tokens = usage.left_out[1] if len(due) == len(unknown) else 0
             tokens = tokens or _tokens(unknown, conversation.state.calibration)
-            found.append(Step([result.id for result in unknown], tokens, usage.at - _BEFORE_S))
+            lacked.append(Step([result.id for result in unknown], tokens, usage.at - _BEFORE_S))
         previous = usage
-    return found
+    return lacked
 
 
 def is_near(editing: Editing, prompt: int) -> bool:
-    """Whether a prompt of so many tokens is about as large as it takes for results to be left out of it."""
+    """Return whether a prompt of so many tokens is about as large as it takes for results to be left out of it."""
     return prompt >= _NEARLY * editing.trigger
 
 
 def has_begun(conversation: Conversation, editing: Editing | None) -> bool:
-    """Whether requests since the last compaction lacked results, or may have: one was as large as it takes."""
+    """Return whether requests since the last compaction lacked results, or may have: one was as large as it takes."""
     if any(result.cleared == OUTSIDE for result in conversation.results()):
         return True
     return editing is not None and any(is_near(editing, usage.tokens) for usage, _ in _since_compaction(conversation))
@@ -85,7 +86,8 @@ def _since_compaction(conversation: Conversation) -> list[tuple[Usage, int]]:
 def _due(
     sent: Sequence[Result], usage: Usage, editing: Editing | None, expected: int, is_at_work: bool, calibration: float
 ) -> Sequence[Result]:
-    """What of the results that were handed in for a request it lacked, oldest first; `expected`: tokens of its prompt with all of them."""
+    """Return the results, of those handed in for a request, that it lacked, oldest first; `expected`: tokens of its prompt with all of
+    them."""
     may_go = [result for result in sent if result.tool not in editing.spared] if editing else sent
     if usage.left_out[0]:
         return may_go[: usage.left_out[0]]

@@ -1,4 +1,4 @@
-"""Runs tools, one after another, beside the thread that reads: while one runs, pings are answered and cancellations heard."""
+"""Run tools, one after another, beside the thread that reads: while one runs, pings are answered and cancellations heard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cancelled(Exception):
 
 
 class Call:
-    """One call of a tool, waiting or running. `work` makes the answer; `done` is told it, or None where there will be none."""
+    """One call of a tool, waiting or running. `work` makes the answer; `done` is called with it, or with None where there will be none."""
 
     __slots__ = ("_done", "_work", "cancelled", "id", "is_over")
 
@@ -30,12 +30,12 @@ class Call:
         self._done = done
 
     def check(self) -> None:
-        """Ends the work here where nobody wants the answer any more."""
+        """End the work here where nobody wants the answer any more."""
         if self.cancelled:
             raise Cancelled
 
     def run(self) -> None:
-        """Does the work, and tells of it."""
+        """Do the work, and hand its answer over."""
         answer: Answer | None
         try:
             self.check()
@@ -63,19 +63,19 @@ class Calls:
             self._changed.notify_all()
 
     def has(self, id: Id | None) -> bool:
-        """Whether a call of this id waits or runs. 1 and "1" are two ids."""
+        """Return whether a call of this id waits or runs. 1 and "1" are two ids."""
         with self._changed:
             return any(_same(call.id, id) and not call.is_over for call in self._calls)
 
     def cancel(self, id: object = None, everything: bool = False) -> None:
-        """Nobody wants the answer of this call any more, or that of any."""
+        """Cancel the call of this id, or everything: nobody wants its answer any more."""
         with self._changed:
             for call in self._calls:
                 if everything or _same(call.id, id):
                     call.cancelled = True
 
     def wait(self, seconds: float) -> bool:
-        """Waits until all are done, at most so long; whether they are."""
+        """Wait until all are done, at most `seconds`; return whether they are."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._calls, seconds)
 

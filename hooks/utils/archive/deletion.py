@@ -1,4 +1,4 @@
-"""The one way out of the archive for good, for `prune` and for a collection alike.
+"""Delete from the archive for good, for `prune` and for a collection alike.
 
 A chain of which nothing is left vanishes with its names and clears. In another one a deleted record stays as a cold stub without a source,
 so that the chain can still be verified. What is held stays.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
-from .content import names_of, plain, subjects_of
+from .content import names_of, plain, stamp, subjects_of
 from .holds import held
+from .zones import STORED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from .holds import Held
 
-STORED = "CASE coalesce(zone, 'hot') WHEN 'hot' THEN size WHEN 'warm' THEN length(content_compressed) ELSE 0 END"
 _ROWS = f"""
 SELECT id, seq, created_at, coalesce(zone, 'hot') <> 'cold', coalesce(zone, 'hot') = 'cold' AND source IS NULL, {STORED}
 FROM thought_records WHERE task_id = ?
@@ -29,7 +29,7 @@ INSERT INTO pruned (task_id, records, at) VALUES (?, ?, ?)
 ON CONFLICT (task_id) DO UPDATE SET at = excluded.at, records = records + excluded.records
 """
 _STUB = "UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE id = ?"
-# What has come to the archive again since it was marked begins its day anew: a placeholder may just be on its way into a transcript.
+# What has come to the archive again since it was marked begins its day again: a placeholder may just be on its way into a transcript.
 _MARKED = """
 SELECT m.record_id FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id WHERE b.at IS NULL OR b.at <= m.at
 """
@@ -53,8 +53,8 @@ class Going:
 
 
 def going(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], kept: Held) -> Going:
-    """What would go of these chains, where `wanted(handle, when it was archived)` tells what should."""
-    found = Going()
+    """Return what would go of these chains, where `wanted(handle, when it was archived)` says what should."""
+    result = Going()
     for task_id in task_ids:
         rows = db.execute(_ROWS, (task_id,)).fetchall()
         meant = [row for row in rows if wanted(row[0], row[2])]
@@ -63,22 +63,22 @@ def going(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], 
         staying = {row[0] for row in rows if kept.keeps(row[0], task_id)}
         chosen = {row[0] for row in meant}
         if not staying and all(row[0] in chosen or row[4] for row in rows):
-            found.chains.append(task_id)
+            result.chains.append(task_id)
             taken = rows
         else:
             taken = [row for row in meant if row[3] and row[0] not in staying]
-        found.on_hold += sum(row[3] and row[0] in staying for row in meant)
-        found.ids += [row[0] for row in taken]
-        found.seqs += [row[1] for row in taken]
-        found.contents += [row[0] for row in taken if row[3] or not row[4]]
-        found.bytes += sum(row[5] for row in taken)
+        result.on_hold += sum(row[3] and row[0] in staying for row in meant)
+        result.ids += [row[0] for row in taken]
+        result.seqs += [row[1] for row in taken]
+        result.contents += [row[0] for row in taken if row[3] or not row[4]]
+        result.bytes += sum(row[5] for row in taken)
         if taken:
-            found.counts[task_id] = len(taken)
-    return found
+            result.counts[task_id] = len(taken)
+    return result
 
 
 def delete_records(db: Connection, ids: Iterable[str], now: float | None = None, only_marked: bool = False) -> list[str]:
-    """Deletes records (`only_marked`: those that are marked) for good, with all that the archive knows of them, in one transaction; what is
+    """Delete records (`only_marked`: those that are marked) for good, with all that the archive knows of them, in one transaction; what is
     held at `now` (seconds; by default the clock's) stays. Returns the handles of those that had a content and have none any more. Not to be
     called within a transaction."""
     now = time.time() if now is None else now
@@ -93,12 +93,12 @@ def delete_records(db: Connection, ids: Iterable[str], now: float | None = None,
 
 
 def overwrite_what_is_freed(db: Connection) -> None:
-    """Nothing of what is deleted from now on can be read from the file."""
+    """Have SQLite overwrite what is deleted from now on, so that none of it can be read from the file."""
     db.execute("PRAGMA secure_delete = ON")
 
 
 def delete(db: Connection, gone: Going, now: float) -> None:
-    """Deletes what was found within the same transaction. That it was done stays known of each chain, see `pruned_of`."""
+    """Delete what was found within the same transaction. That it was done stays known of each chain, see `pruned_of`."""
     from . import index
 
     index.leave(db, gone.seqs)
@@ -112,12 +112,12 @@ def delete(db: Connection, gone: Going, now: float) -> None:
 
 
 def _chains_of(db: Connection, ids: list[str]) -> list[str]:
-    found: set[str] = set()
+    chains: set[str] = set()
     for at in range(0, len(ids), _AT_ONCE):
         some = ids[at : at + _AT_ONCE]
         rows = db.execute(f"SELECT DISTINCT task_id FROM thought_records WHERE id IN ({', '.join('?' * len(some))})", some)  # noqa: S608
-        found.update(task_id for (task_id,) in rows)
-    return sorted(found)
+        chains.update(task_id for (task_id,) in rows)
+    return sorted(chains)
 
 
 def _vanish(db: Connection, task_id: str) -> None:
@@ -132,8 +132,8 @@ def _vanish(db: Connection, task_id: str) -> None:
 
 
 def compact(db: Connection) -> bool:
-    """Whether the file was written anew without its free pages, and without the words of what is gone; where there is no room or no time
-    for that, they stay, empty. Not to be called within a transaction."""
+    """Rewrite the file without its free pages, and without the words of what is gone; return whether that was done. Where there is no room
+    or no time for it they stay, empty. Not to be called within a transaction."""
     import sqlite3
 
     from . import index
@@ -146,3 +146,56 @@ def compact(db: Connection) -> bool:
     except sqlite3.OperationalError:
         return False
     return True
+
+
+class Pruned:
+    """The result of a prune, or of its dry run: records whose content (or whole row) goes, chains that vanish wholly, the bytes stored for
+    them, how many old records are `on_hold` and stay, and whether the file gave its space back."""
+
+    __slots__ = ("bytes", "chains", "on_hold", "records", "shrunk")
+
+    def __init__(self, gone: Going):
+        self.records = len(gone.ids)
+        self.chains = len(gone.chains)
+        self.bytes = gone.bytes
+        self.on_hold = gone.on_hold
+        self.shrunk = False
+
+    def to_json(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in ("records", "chains", "bytes", "on_hold", "shrunk")}
+
+
+def prunable(db: Connection, older_than: float, now: float | None = None) -> list[str]:
+    """Return the handles of the records that `prune` would take."""
+    return _old(db, older_than, time.time() if now is None else now).ids
+
+
+def prune(db: Connection, older_than: float, dry_run: bool = False, now: float | None = None) -> Pruned:
+    """Delete for good what was archived, or came back, before `older_than` (seconds), but for what is held at `now` (by default the
+    clock's): a chain that has nothing newer vanishes with its clears; in another its old records lose their contents and stay as cold
+    stubs, so that the chain can still be verified. That it was done stays known (`pruned_of`), with the time `now`. Not to be called within
+    a transaction."""
+    now = time.time() if now is None else now
+    overwrite_what_is_freed(db)
+    with Transaction(db):
+        gone = _old(db, older_than, now)
+        if dry_run or not gone.ids:
+            return Pruned(gone)
+        delete(db, gone, now)
+    report = Pruned(gone)
+    report.shrunk = compact(db)
+    return report
+
+
+def _old(db: Connection, older_than: float, now: float) -> Going:
+    cutoff = stamp(older_than)
+    chains = [
+        task_id for (task_id,) in db.execute("SELECT DISTINCT task_id FROM thought_records WHERE created_at < ?", (cutoff,)).fetchall()
+    ]
+    back = {id for (id,) in db.execute("SELECT record_id FROM brought_back WHERE at >= ?", (older_than,)).fetchall()}
+    return going(db, chains, lambda handle, created_at: created_at < cutoff and handle not in back, held(db, now))
+
+
+def pruned_of(db: Connection, task_id: str) -> tuple[float, int] | None:
+    """Return (when, in seconds, how many records) of a chain that was pruned, wholly or in part; None for any other."""
+    return db.execute("SELECT at, records FROM pruned WHERE task_id = ?", (plain(task_id),)).fetchone()

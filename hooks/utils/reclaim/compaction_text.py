@@ -1,4 +1,4 @@
-"""What a compaction is told, and what it gives back: advice for the summariser before it, an index of the archive after it.
+"""Write the advice for the summariser of a compaction, and the index of the archive for the conversation after it.
 
 Pure: text in, text out. Labels and texts come from commands, files and their output, so they are hostile: each stands on one line, in
 quotes unless it is one bare word, with secrets masked and without control characters. Everything keeps within a number of tokens.
@@ -41,12 +41,10 @@ _WHYS = {
 
 
 def advice(dead: list, keep: list, limit_tokens: int = ADVICE_TOKENS) -> str:
-    """What the summariser is told, at most `limit_tokens`; "" when there is nothing to say.
-
-    `dead`: (label, why) of results that are expired or cleared, newest first; `why` is a trigger of the engine, or a few words.
-    Acknowledgements do not belong in it: what an edit did stands. `keep`: (label, text) of what must survive, what matters most first;
-    a text is kept word for word, an empty one stands for a pinned result, kept by name. What must survive comes first and is cut last.
-    """
+    """Return the advice for the summariser, at most `limit_tokens`; "" when there is nothing to say. `dead`: (label, why) of results that
+    are expired or cleared, newest first; `why` is a trigger of the engine, or a few words. Acknowledgements do not belong in it: what an
+    edit did stands. `keep`: (label, text) of what must survive, what matters most first; a text is kept word for word, an empty one stands
+    for a pinned result, kept by name. What must survive comes first and is cut last."""
     # However much is pinned, room is left for errors and decisions.
     text, _ = _fullest("", _pinned(keep), limit_tokens // 3)
     text, all_kept = _fullest(text, _kept(keep), limit_tokens)
@@ -54,8 +52,8 @@ def advice(dead: list, keep: list, limit_tokens: int = ADVICE_TOKENS) -> str:
 
 
 def index(rows: list, limit_tokens: int = INDEX_TOKENS) -> str:
-    """An index of archived results for the model, at most `limit_tokens`; "" for none. `rows`: (handle, label, tokens), what is worth most
-    first."""
+    """Return an index of archived results for the model, at most `limit_tokens`; "" for none. `rows`: (handle, label, tokens), what is
+    worth most first."""
     lines = [f"- {handle} {_name(label)}, ~{tokens:,} tokens" for handle, label, tokens in rows if is_handle(handle)]
 
     def render(shown: int) -> list:
@@ -74,8 +72,8 @@ def _pinned(keep: list) -> list:
 
 
 def _kept(keep: list) -> list:
-    said = list(dict.fromkeys((label, text) for label, text in keep if text.strip()))
-    return [_kept_at([_kept_line(label, text, chars) for label, text in said]) for chars in _TEXT_CHARS]
+    pairs = list(dict.fromkeys((label, text) for label, text in keep if text.strip()))
+    return [_kept_at([_kept_line(label, text, chars) for label, text in pairs]) for chars in _TEXT_CHARS]
 
 
 def _kept_at(lines: list) -> tuple:
@@ -109,22 +107,22 @@ def _dead(dead: list) -> tuple:
 
 
 def _entry(label: str, why: str) -> tuple:
-    """(heading, name) of a dead result: `Reads of since-edited files`, `src/a.ts`. Which lines a Read showed is left out."""
+    """Return (heading, name) of a dead result: `Reads of since-edited files`, `src/a.ts`. Which lines a Read showed is left out."""
     tool, _, rest = label.strip().partition(" ")
     noun = _NOUNS.get(tool_named(tool).operation) if rest.strip() else None
     if noun == "Reads":
         path, colon, lines = rest.rpartition(":")
         rest = path if colon and lines and not lines.strip("0123456789-") else rest
-    said = _WHYS.get(why) or f"({_name(why) or 'expired'})"
-    return f"{noun or 'Results'} {said}", _name(rest if noun else label)
+    reason = _WHYS.get(why) or f"({_name(why) or 'expired'})"
+    return f"{noun or 'Results'} {reason}", _name(rest if noun else label)
 
 
 # --- texts of a limited size -------------------------------------------------------------------------------------------------------
 
 
 def _fullest(before: str, ways: list, limit_tokens: int, opening: str = _OPENING) -> tuple:
-    """(text, whether all items are in it): `before` with a section in the first way that fits whole, else in the last way with as many
-    items as fit. Without any item `before` stays as it is."""
+    """Return (text, whether all items are in it): `before` with a section in the first way that fits whole, else in the last way with as
+    many items as fit. Without any item `before` stays as it is."""
     for items, render in ways:
         if not items:
             return before, True
@@ -151,7 +149,7 @@ def _listed(names: list, hidden: int) -> str:
 
 
 def _once(items: list) -> list:
-    """Each item where it stands first, without empty ones."""
+    """Return each item where it stands first, without empty ones."""
     return [item for item in dict.fromkeys(items) if item]
 
 
@@ -159,18 +157,18 @@ def _once(items: list) -> list:
 
 
 def _name(label: str) -> str:
-    """A label as it can stand in a list: bare where it is one plain word, else in quotes; "" for an empty one."""
+    """Return a label as it can stand in a list: bare where it is one plain word, else in quotes; "" for an empty one."""
     name = _plain(label, _NAME_CHARS)
     return name if all(char.isalnum() or char in _BARE for char in name) else _quoted(name)
 
 
 def _quoted(plain: str) -> str:
-    """As a JSON string, so that no quotation mark inside ends it."""
+    """Return the text as a JSON string, so that no quotation mark inside ends it."""
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _plain(text: str, most: int) -> str:
-    """The text on one line of at most so many characters. A tag of the host is broken, so that it closes nothing around it."""
+    """Return the text on one line of at most so many characters. A tag of the host is broken, so that it closes nothing around it."""
     text = "".join([char if char.isprintable() else " " for char in mask(text[:_LOOKED_AT])])
     text = mask(" ".join(text.split()))  # what a control character kept apart
     text = text.replace("</", "< /").replace("<system-reminder", "< system-reminder")
