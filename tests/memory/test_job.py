@@ -45,7 +45,7 @@ def test_items_move_as_the_rules_say_and_the_audit_tells_why(remembering: Rememb
 def test_the_ten_newest_stay_hot_when_they_are_worth_it(remembering: Remembering):
     for number in range(12):
         remembering.keep(f"n{number:02}", tier=HOT, profile="spec", confidence=1.0, source="user", uniqueness=1.0,
-                         access_count=20, accesses=[NOW] * 12, created_at=NOW - (30 - number) * HOUR, tier_since=NOW - 40 * HOUR,
+                         access_count=4, accesses=[NOW] * 12, created_at=NOW - (30 - number) * HOUR, tier_since=NOW - 40 * HOUR,
                          last_accessed=NOW)  # fmt: skip
     report = remembering.memory.run()
     assert report is not None

@@ -19,6 +19,7 @@ from . import (
     embeddings,
     erasure,
     exchange,
+    following,
     holds,
     job,
     learning,
@@ -98,15 +99,17 @@ class Memory:
         folder: Folder | None = None,
         embedder: Embedder | None = None,
         summarise: Callable[[str], str] | None = None,
+        session: str = "",
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
-        `summarise` replace the built-in ones."""
+        `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item once at most."""
         self.store = store
         self.project = project
         self.now = now
         self.folder = folder
         self._embedder = embedder
         self.summarise = summarise
+        self.session = session
 
     @property
     def embedder(self) -> Embedder:
@@ -131,6 +134,7 @@ class Memory:
             lambda: time_of_day(environ),
             Folder(ours),
             summarise=(lambda text: summarise_with(command, text)) if command else None,
+            session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
         )
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
@@ -141,16 +145,17 @@ class Memory:
         return items[:most]
 
     def search(self, words: str, most: int = 10, everywhere: bool = False) -> Found:
-        """Return the items that answer best, each with its relevance, and count an access of each. `everywhere`: search all projects."""
+        """Return the items that answer best, each with its relevance, and count an access of each: whether it was of use shows later.
+        `everywhere`: search all projects."""
         results = search.search(self.store, words, None if everywhere else self.project, most, self.embedder)
         self._access([item.id for item, _ in results])
         return results
 
     def show(self, id: str) -> Item:
-        """Return an item by its id, or by the beginning of one that is no other's, and count an access."""
+        """Return an item by its id, or by the beginning of one that is no other's; count an access, and a use."""
         item = self.find(id)
         self._access([item.id])
-        return self.store.get([item.id])[0]
+        return self.reinforce([item.id])[0]
 
     def find(self, id: str) -> Item:
         """Return an item as `show` does, without counting an access."""
@@ -202,6 +207,12 @@ class Memory:
     def loss(self, most: int = reports.SAMPLES) -> Losses:
         """Return what the levels lose, measured on the project's own longer texts, at most so many of them."""
         return reports.loss_of(self.store, self.project, self.embedder.embed, self.summarise, most)
+
+    def reinforce(self, ids: Sequence[str]) -> Items:
+        """Say that items were of use, as an agent that acted on them does: each is reinforced, at most once a session. Return them."""
+        items = [self.find(id) for id in dict.fromkeys(ids)]
+        following.reinforce(self.store, items, self.session, self.now())
+        return self.store.get([item.id for item in items])
 
     # --- changing ------------------------------------------------------------------------------------------------------------------
 
@@ -260,8 +271,9 @@ class Memory:
         return self._change(ids, "accepted", lambda item: transitions.accepted(item, self.now()), _REMEMBER)
 
     def restore(self, ids: Sequence[str]) -> Items:
-        """Restore the full text of items, from any level. Raise NotThere where it is not kept."""
-        return self._change(ids, "restored", self._full)
+        """Restore the full text of items, from any level; that is a use of them. Raise NotThere where it is not kept."""
+        restored = self._change(ids, "restored", self._full)
+        return self.reinforce([item.id for item in restored])
 
     def forget(self, ids: Sequence[str], by: str = BY_USER) -> Items:
         """Mark items; they are deleted when 24 hours have passed, and not learnt again. `by`: who wants it, the user or an agent's tool.
