@@ -23,7 +23,7 @@ LONG = " ".join(
 )
 
 
-def old(days: float) -> dict[str, float]:
+def old(days: float) -> dict[str, Any]:
     return dict.fromkeys(("created_at", "last_accessed", "tier_since"), NOW - days * DAY)
 
 
@@ -149,6 +149,43 @@ def test_a_text_is_compressed_level_by_level_and_comes_back_whole(remembering: R
     for id in ("day", "week", "month"):
         (item,) = remembering.memory.restore([id])
         assert (item.level, item.text) == (FULL, LONG)
+
+
+@pytest.mark.parametrize("text", [LONG, "Never push to main: scripts/ship.sh does.", "Be brief."])
+@pytest.mark.parametrize("source", ["user", "session", "import"])
+def test_a_note_that_nobody_uses_passes_all_levels_and_is_not_deleted(remembering: Remembering, text: str, source: str):
+    remembering.memory.add(text, id="note", source=source)
+    levels = {}
+    for day in range(40):
+        remembering.memory.run()
+        levels.setdefault(remembering.item("note").level, day)
+        remembering.now += DAY
+    assert list(levels) == [FULL, SUMMARY, KEYWORDS, EMBEDDING]
+    assert (levels[KEYWORDS], levels[EMBEDDING]) == (8, 30)
+    assert [item.id for item in remembering.memory.list()] == ["note"]
+    (restored,) = remembering.memory.restore(["note"])
+    assert restored.text == text
+
+
+def test_memory_md_has_the_users_own_words_at_every_level(remembering: Remembering):
+    said = "Never push to main, not even when the build is green, before Ada has looked at it and said so in the channel."
+    remembering.memory.add(said, id="note")
+    remembering.memory.add(
+        "Somebody thinks that pushing to main is fine when the build is green and nobody looks.", id="other", source="import"
+    )
+    for _ in range(40):
+        remembering.after(DAY).run()
+    assert (remembering.item("note").level, remembering.item("note").text) == (EMBEDDING, "")
+    assert said in remembering.memory.document().text
+    assert "Somebody thinks" not in remembering.memory.document().text
+
+
+@pytest.mark.parametrize(("tier", "level"), [(HOT, FULL), (WARM, SUMMARY), (COLD, EMBEDDING), (ARCHIVE, SUMMARY)])
+def test_a_tier_has_the_levels_that_its_policy_says(remembering: Remembering, tier: str, level: str):
+    times = {**old(40), **({"last_accessed": NOW - 6 * DAY} if tier == WARM else {"reinforced": [NOW]} if tier == HOT else {})}
+    remembering.keep("m1", text=LONG, tier=tier, uniqueness=0.3, **times)
+    remembering.memory.run()
+    assert (remembering.item("m1").tier, remembering.item("m1").level) == (tier, level)
 
 
 def test_what_the_user_holds_or_asks_for_is_not_compressed(remembering: Remembering):

@@ -1,7 +1,7 @@
 """Compression: the levels of a text (full, summary, keywords, embedding), when an item goes from one to the next, as the specification has
 it, and which sentences stay within a budget of tokens. Pure.
 
-No level is longer than the one before. A text that is no longer than a level's target stays as it is.
+No level is longer than the one before. A text that is no longer than a level's target stays as it is, and is of that level all the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, estimate_tokens, wide_chars
+from hooks.utils.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, wide_chars
 
 from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, check_embedding
 from .sentences import COURTESIES, Corpus, Sentence, information, split
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # What a text of a level has at most (tokens).
 TOKENS = {SUMMARY: 150, KEYWORDS: 20}
+# What a tokenizer never joins: words, digits, signs. Code, logs and paths are so full of these that characters say too little.
+_PIECE = re.compile(r"[^\W\d_]+|\d|[^\w\s]|_")
+TOKENS_PER_PIECE = 1.25
 
 _WORD = re.compile(r"[^\W_](?:[\w./:@'’+-]*\w)?")
 _NAME = re.compile(r"[/_]|\w{2}\.\w{2}")  # of a file, in code
@@ -57,7 +60,7 @@ def at_level(text: str, level: str, summarise: Callable[[str], str] | None = Non
     """Return the text at a level; "" as an embedding. `summarise`: a summariser of the user's own, which is asked only for texts that
     are too long; a long answer is shortened as any text is."""
     if level == SUMMARY:
-        return summary(summarise(text) if summarise and estimate_tokens(text) > TOKENS[SUMMARY] else text)
+        return summary(summarise(text) if summarise and not fits(text, TOKENS[SUMMARY]) else text)
     if level == KEYWORDS:
         return keywords(text)
     return "" if level == EMBEDDING else text
@@ -73,7 +76,7 @@ def embedding_of(text: str, embed: Callable[[Sequence[str]], Sequence[Sequence[f
 def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = None) -> str:
     """Return the most informative sentences, in their order. Where they leave more than half of the tokens unused because the others are
     too long, the best of these is cut."""
-    if estimate_tokens(text) <= tokens:
+    if fits(text, tokens):
         return text
     every = [Kept(0, sentence) for sentence in split(text)]
     kept = keep([text], tokens, corpus=corpus)
@@ -103,7 +106,7 @@ def cut(text: str, tokens: float) -> str:
     """Return the beginning of a text, at most so long, to the end of a word where one is near."""
     if tokens_of(text) <= tokens:
         return text
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), int(tokens * CHARS_PER_TOKEN["dialogue"]) + 1)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if tokens_of(text[:middle] + _CUT + " ") <= tokens else (low, middle - 1)
@@ -115,7 +118,7 @@ def cut(text: str, tokens: float) -> str:
 def keywords(text: str, tokens: int = TOKENS[KEYWORDS], corpus: Corpus | None = None) -> str:
     """Return the words that stand for a text, in the order in which they occur: frequent ones, ones that are rare in the corpus (where
     one is given), names before others. Names and paths stay whole."""
-    if estimate_tokens(text) <= tokens:
+    if fits(text, tokens):
         return text
     worth: dict[str, float] = {}
     shown: dict[str, str] = {}
@@ -204,9 +207,15 @@ def as_text(kept: Sequence[Kept], speakers: Sequence[str] = ()) -> str:
 
 
 def tokens_of(text: str) -> float:
-    """Estimate tokens without rounding, so that those of parts add up to those of the whole."""
+    """Estimate tokens, rather too many than too few, without rounding: those of parts add up to those of the whole, or to more."""
     wide = wide_chars(text)
-    return (len(text) - wide) / CHARS_PER_TOKEN["dialogue"] + wide / WIDE_CHARS_PER_TOKEN
+    by_length = (len(text) - wide) / CHARS_PER_TOKEN["dialogue"] + wide / WIDE_CHARS_PER_TOKEN
+    return max(by_length, TOKENS_PER_PIECE * len(_PIECE.findall(text)))
+
+
+def fits(text: str, tokens: float) -> bool:
+    """Return whether a text has no more than so many tokens."""
+    return tokens_of(text) <= tokens
 
 
 def _label(speaker: str) -> str:

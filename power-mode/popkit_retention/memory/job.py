@@ -7,13 +7,12 @@ import heapq
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.estimate import estimate_tokens
-
 from . import compression, holds, transitions, valuation
-from .items import BY_JOB, BY_POLICY, COLD, EMBEDDING, FULL, HOT, LEVELS, SUMMARY, Item
+from .items import BY_JOB, BY_POLICY, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SUMMARY, Item
 from .learning import session_number
 from .stores import Batch, Change, Outdated, StoreUnavailable, audited
 from .summariser import SummariserLate
+from .tier_policies import levels_of
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 from .valuation import DAY_S
 
@@ -183,7 +182,7 @@ class _Work:
             if decision.tier != item.tier:
                 self._count(self.report.moved, f"{item.tier} to {decision.tier}", item, decision.reasons)
                 item.previous_tier, item.tier, item.tier_since, item.tier_score = item.tier, decision.tier, self.now, score
-            elif decision.marks or item.tier == HOT or item.held or held or not self._compress(item, score):
+            elif decision.marks or item.held or held or not self._compress(item, score * standing.retention):
                 break
         if abs(score - item.score) >= _NOTICEABLE or abs(standing.retention - item.retention) >= _NOTICEABLE:
             item.score, item.retention = score, standing.retention
@@ -197,10 +196,13 @@ class _Work:
             self._foresee(item)
 
     def _compress(self, item: Item, score: float) -> bool:
-        """Compress an item by one level, if that is due and makes it shorter; return whether it did."""
+        """Compress an item by one level, if that is due and its tier has it; return whether it did. `score`: what it is worth, by the
+        chance that it is still remembered. Paths and commands have nothing to compress: they stay as they are."""
         age_hours = max(0.0, self.now - item.created_at) / HOUR_S
         due, level = compression.POLICY.should_compress(item.level, age_hours, score, item.access_count)
-        if not due or estimate_tokens(item.text) <= compression.TOKENS.get(level, 0):
+        if not due or level not in levels_of(item.tier):
+            return False
+        if item.profile == CODE and compression.fits(item.text, compression.TOKENS.get(level, 0)):
             return False
         if level == SUMMARY and self.late >= MOST_LATE:
             return False  # the next run asks again
@@ -212,8 +214,6 @@ class _Work:
             self.late += isinstance(error, SummariserLate)
             self.report.failed += 1
             self.report.failures = [*self.report.failures, f"{item.id}: {error}"][:MOST_FAILURES]
-            return False
-        if level != EMBEDDING and len(text) >= len(item.text):
             return False
         if item.level == FULL:
             self.batch.originals[item.id] = item.text

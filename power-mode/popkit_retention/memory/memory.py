@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.config import remembered
@@ -30,6 +31,7 @@ from . import (
 )
 from .folder import Folder
 from .items import (
+    ACCEPTED,
     BY_TOOL,
     BY_USER,
     CODE,
@@ -183,7 +185,7 @@ class Memory:
     def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
         """Return MEMORY.md of the project in at most so many tokens. With a prompt, items of sessions that were about the same come
         first."""
-        items = list(self.store.scan(self.project))
+        items = [self._as_said(item) for item in self.store.scan(self.project)]
         if not prompt:
             return document.build(items, tokens)
         episodes = {session: list(_ids(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
@@ -369,6 +371,11 @@ class Memory:
         """Write for hooks what others than the user have marked."""
         if self.folder is not None:
             self.folder.set_marks(self.store)
+
+    def _as_said(self, item: Item) -> Item:
+        """Return an item in the user's own words where it is theirs: as keywords "never push" may read as its opposite."""
+        said = self.store.original(item.id) if item.level != FULL and item.source in (USER, ACCEPTED) else None
+        return item if said is None else replace(item, text=said, level=FULL)
 
     def _full(self, item: Item) -> dict[str, object]:
         if item.level == FULL:

@@ -50,4 +50,10 @@ ARCHIVE_TIER_POLICY: dict[str, Any] = {
     "entry_criteria": {"composite_score_minimum": 0.8, "access_count_minimum": 5},
 }
 
-POLICIES = {"HOT": HOT_TIER_POLICY, "WARM": WARM_TIER_POLICY, "COLD": COLD_TIER_POLICY, "ARCHIVE": ARCHIVE_TIER_POLICY}
+_POLICIES = {"HOT": HOT_TIER_POLICY, "WARM": WARM_TIER_POLICY, "COLD": COLD_TIER_POLICY, "ARCHIVE": ARCHIVE_TIER_POLICY}
+
+
+def levels_of(tier: str) -> list[str]:
+    """Return the levels that items of a tier may be compressed to."""
+    policy = _POLICIES[tier]
+    return policy["compression_levels"] if policy.get("compression_allowed", True) else []
