@@ -140,6 +140,16 @@ def test_a_move_is_carried_out_by_the_client():
     assert len(ran) == 1
 
 
+def test_a_move_that_did_not_happen_is_not_reported():
+    class Client:
+        def run(self, cypher: str, parameters: dict[str, object]) -> list[str]:
+            return []
+
+    item = {"id": "m", "tier": WARM, "composite_score": 0.1, "created_at": "2026-11-20T00:00:00Z"}
+    with pytest.raises(LookupError, match="'m': it was not moved from WARM to COLD"):
+        MemoryTierManager(Client()).evaluate_and_transition(item)
+
+
 @pytest.mark.parametrize("bad", [{"composite_score": float("nan")}, {"composite_score": "high"}, {"created_at": 7}, {"created_at": "soon"}])
 def test_values_that_make_no_sense_are_refused(bad: dict[str, object]):
     with pytest.raises(ValueError):  # noqa: PT011  the kinds of message are many
