@@ -236,6 +236,40 @@ def test_what_was_pinned_once_is_told_of_before_it_is_deleted(remembering: Remem
     assert remembering.memory.status()["alerts"] == [alert]
 
 
+def test_over_sixty_days_everything_of_value_is_told_of_before_it_goes(remembering: Remembering):
+    """And nothing else is: neither what sessions teach again, nor what the user has forgotten, nor what stays."""
+    spec = {"profile": "spec", "tier": WARM, "text": "x" * 60}
+    for number in range(24):
+        fields = {"uniqueness": number % 4 / 10, "confidence": number % 3 / 10, **old(number % 7)}
+        remembering.keep(f"said{number:02}", source=("user", "accepted", "agent", "import")[number % 4], **{**spec, **fields})
+        remembering.keep(f"junk{number:02}", **{**spec, **fields})
+    remembering.keep("pinned", was_held=True, **spec, uniqueness=0.1, confidence=0.1)
+    remembering.keep("by the user", source="import", **spec, marked_at=NOW, marked_by="user")
+    remembering.keep("by a tool", source="user", **spec, marked_at=NOW, marked_by="tool")
+    told: dict[str, list[float]] = {}
+    gone: dict[str, float] = {}
+    for _ in range(60 * 4):
+        there = {item.id for item in remembering.store.scan()}
+        for alert in remembering.memory.run().alerts:
+            told.setdefault(alert["id"], []).append(alert["at"])
+            assert alert["at"] - remembering.now <= 3 * DAY + HOUR
+        gone.update(dict.fromkeys(there - {item.id for item in remembering.store.scan()}, remembering.now))
+        remembering.now += 6 * HOUR
+    of_value = {id for id in gone if not id.startswith("junk") and id != "by the user"}
+    assert of_value == set(told)
+    assert len(of_value) >= 12
+    assert len([id for id in gone if id.startswith("junk")]) >= 10
+    for id in of_value:
+        assert abs(told[id][-1] - gone[id]) <= 6 * HOUR
+        assert len(told[id]) >= (3 if id == "by a tool" else 11)  # for three days, four times a day
+
+
+def test_what_a_retention_policy_has_marked_is_told_of_too(remembering: Remembering):
+    remembering.keep("said", source="user", marked_at=NOW, marked_by="policy")
+    remembering.keep("taught", profile="code", marked_at=NOW, marked_by="policy")
+    assert [(alert["id"], alert["at"]) for alert in remembering.memory.run().alerts] == [("said", NOW + DAY)]
+
+
 def test_the_session_clock_keeps_what_a_resting_project_knows(remembering: Remembering):
     remembering.store.set_value("sessions:" + PROJECT, {"count": 4})
     remembering.keep("rested", tier=WARM, source="user", session=4, **old(40))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from . import compression, holds, transitions, valuation
-from .items import BY_JOB, BY_POLICY, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SUMMARY, Item
+from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .learning import session_number
 from .stores import Batch, Change, Outdated, StoreUnavailable, audited
 from .summariser import SummariserLate
@@ -27,7 +27,7 @@ EVERY_S = HOUR_S
 BATCH = 2_000
 ALERT_S = 3 * DAY_S
 ALERT_SCORE = 0.5
-MOST_ALERTS = 100
+MOST_ALERTS = 1_000
 MOST_FAILURES = 10
 # A summariser that is late so often is not asked again in a run, which would hold the lock for hours.
 MOST_LATE = 3
@@ -40,8 +40,8 @@ _NOTICEABLE = 0.005
 @dataclass
 class Report:
     """What a run did. `items`: looked at · `moved`: "HOT to WARM" -> how many · `compressed`: level -> how many · `marked`, `deleted` ·
-    `failed`: left as they were, for these `failures` · `alerts`: items of value that are deleted within three days (id, project, text,
-    when)."""
+    `failed`: left as they were, for these `failures` · `alerts`: items of value that are deleted within three days, unless
+    the user said so (id, project, text, when)."""
 
     items: int = 0
     moved: dict[str, int] = field(default_factory=dict)
@@ -158,16 +158,17 @@ class _Work:
 
     def _delete_if_due(self, item: Item) -> None:
         marked_at = item.marked_at or 0.0
-        if item.marked_by == BY_POLICY or self.held.on(item):
-            return  # governance deletes what it has marked
+        if self.held.on(item):
+            return
         if self._is_due(item):
             self.batch.remove.append(item.id)
             self.report.deleted += 1
             self._log("deleted", item, [f"marked {(self.now - marked_at) / HOUR_S:.0f} h ago by the {item.marked_by or BY_JOB}"])
-        elif item.marked_by == BY_JOB and (item.was_held or item.score >= ALERT_SCORE):
+        elif item.marked_by != BY_USER and _is_of_value(item):
             self._alert(item, marked_at + GRACE_S)
 
     def _is_due(self, item: Item) -> bool:
+        """Return whether we delete an item now. What a policy has marked governance deletes."""
         return item.marked_at is not None and item.marked_by != BY_POLICY and self.now - item.marked_at >= GRACE_S
 
     def _standing(self, item: Item, newest: bool = False) -> Standing:
@@ -192,7 +193,7 @@ class _Work:
             self._log("marked", item, decision.reasons)
         if vars(item) != before:
             self.batch.change.append(Change(item.id, {name: value for name, value in vars(item).items() if value is not before[name]}))
-        if item.tier == COLD and not held and not item.access_count and (item.was_held or before["score"] >= ALERT_SCORE):
+        if item.tier == COLD and not held and not item.access_count and _is_of_value(item):
             self._foresee(item)
 
     def _compress(self, item: Item, score: float) -> bool:
@@ -263,6 +264,11 @@ class _Work:
 
     def _log(self, action: str, item: Item, reasons: list[str] | tuple[str, ...]) -> None:
         self.batch.log.append(audited(self.now, action, item.project, item.id, reasons=list(reasons)))
+
+
+def _is_of_value(item: Item) -> bool:
+    """Return whether somebody would miss an item: no session would teach it again, or it was pinned, of use, or is worth something."""
+    return item.source != SESSION or item.was_held or bool(item.reinforcements) or item.score >= ALERT_SCORE
 
 
 def last_run(store: Store) -> dict[str, object] | None:
