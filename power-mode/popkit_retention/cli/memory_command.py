@@ -24,6 +24,7 @@ from ..governance.data_folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
+from ..memory.monitoring import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
 from ..operations.memory_table import COMMAND, LISTED, TABLE
@@ -113,6 +114,9 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _status(asked: Asked) -> Answer:
     place = asked.place
+    if "store" in asked.flags:
+        stored = monitor(place.memory.store, asked.now, place.project.repository.key if "project" in asked.flags else None)
+        return Answer(memory_reports.store(stored), stored.to_json())
     here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens}
     found = {**place.memory.status(), **here}
     return Answer(memory_reports.status(found, asked.now, asked.command), found)

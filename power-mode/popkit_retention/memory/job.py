@@ -218,7 +218,11 @@ class _Work:
             return False
         if item.level == FULL:
             self.batch.originals[item.id] = item.text
-        self._count(self.report.compressed, level, item, [f"{age_hours / 24:.0f} days old, worth {score:.2f}"])
+        why = [f"{age_hours / 24:.0f} days old, worth {score:.2f}"]
+        if text == item.text:
+            self._log(f"short enough for {level}", item, why)
+        else:
+            self._count(self.report.compressed, level, item, why)
         item.text, item.level, item.embedding = text, level, embedding
         if level == EMBEDDING:
             item.details = {**item.details, "embedder": self.embedder.name}
@@ -240,6 +244,8 @@ class _Work:
             setattr(self.report, action, getattr(self.report, action) - 1)
             return
         counts = self.report.compressed if action in LEVELS else self.report.moved
+        if action not in counts:
+            return
         counts[action] -= 1
         if not counts[action]:
             del counts[action]

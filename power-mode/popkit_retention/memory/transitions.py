@@ -172,7 +172,7 @@ def decide(standing: Standing) -> Decision:
     if standing.tier != ARCHIVE and standing.score >= KEY_SCORE and standing.accesses >= KEY_ACCESSES:
         return Decision(ARCHIVE, "promote_key_decision", (_worth(standing, KEY_SCORE), f"asked for {standing.accesses} times"))
     if standing.tier in (WARM, COLD) and standing.reinforcements >= HOT_USES and standing.used_here and standing.used_days <= USED_DAYS:
-        return Decision(HOT, "promote_high_activity", (f"of use in {standing.reinforcements} sessions after its first",))
+        return Decision(HOT, "promote_high_activity", (f"used again {standing.reinforcements} times",))
     return _RULES[standing.tier](standing)
 
 
@@ -182,7 +182,7 @@ def _from_hot(at: Standing) -> Decision:
         why = f"younger than {HOT_HOURS:.0f} h" if young else f"among the {NEWEST} newest"
         return Decision(HOT, "retain", (why, _worth(at, HOT_STAYS)))
     if at.used_days <= USED_DAYS:
-        return Decision(HOT, "retain", (f"of use {_span(at, at.used_days)} ago",))
+        return Decision(HOT, "retain", (f"used {_span(at, at.used_days)} ago",))
     left = _worth(at, HOT_STAYS) if young or at.newest else f"older than {HOT_HOURS:.0f} h"
     if at.score >= WARM_ENTRY:
         return Decision(WARM, "promote_age", (left, _worth(at, WARM_ENTRY)))
@@ -199,7 +199,7 @@ def _from_warm(at: Standing) -> Decision:
     lately = f"{'last asked for' if at.accesses else 'learnt'} {_span(at, at.idle_days)} ago"
     long = at.idle_days > warm_days(at.reinforcements)
     if at.used_days <= USED_DAYS:
-        return Decision(WARM, "retain", (f"of use {_span(at, at.used_days)} ago",))
+        return Decision(WARM, "retain", (f"used {_span(at, at.used_days)} ago",))
     if not long and at.score >= WARM_STAYS:
         return Decision(WARM, "retain", (lately, _worth(at, WARM_STAYS)))
     return Decision(COLD, "demote_age_or_value", (lately if long else _worth(at, WARM_STAYS),))

@@ -107,7 +107,32 @@ function Overview({ shown }) {
         )}
       </tbody>
     </table>
+    ${
+      shown.levels.length > 0 &&
+      html`<table class="plain">
+      <thead><tr><th scope="col">Compressed to</th><th scope="col">Items</th><th scope="col">Tokens each</th><th scope="col">Score</th></tr></thead>
+      <tbody>
+        ${shown.levels.map(
+          ({ level, items, mean_tokens: each, mean_score: score }) => html`<tr key=${level}>
+          <th scope="row">${capital(level)}</th><td>${whole(items)}</td><td>${each.toFixed(1)}</td><td>${score.toFixed(2)}</td>
+        </tr>`,
+        )}
+      </tbody>
+    </table>`
+    }
+    <${Candidates} title="Due to leave Hot" items=${shown.demotion} />
+    <${Candidates} title="Archive would take" items=${shown.archive} />
   <//>`;
+}
+
+/** Items that the next run may move, with what decides about them. */
+function Candidates({ title, items }) {
+  if (!items.length) return null;
+  return html`<h3>${title}</h3><ul class="items" aria-label=${title}>${items.map(
+    ({ id, text, score, accesses }) => html`<li key=${id} class="item">
+      <p class="item-text">${text}</p><p class="note">score ${score.toFixed(2)}, asked for ${counted(accesses, "time")}</p>
+    </li>`,
+  )}</ul>`;
 }
 
 const TierBadge = ({ tier }) => html`<span class=${`badge badge-${tier.toLowerCase()}`}>${capital(tier.toLowerCase())}</span>`;
