@@ -21,13 +21,14 @@ from ..io import failures
 from ..io.system import now
 from ..state import sockets
 from ..state.site import Site
+from . import hourly
 from .compactions import Compactions
 from .door import Door
 from .native import Native
 from .outlines import Outlines
 from .rows import uses_of
 from .views import Asked, Views
-from .warming import Keeper
+from .warming import Keeper, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class Session:
         self.rows = 0
         threading.Thread(target=self._work, daemon=True).start()
         threading.Thread(target=self._learn, daemon=True).start()
+        every_s = seconds(environ.get("POPKIT_HOURLY_S")) or hourly.EVERY_S
+        threading.Thread(target=hourly.run_forever, args=(self._site, transcript_path, every_s), daemon=True).start()
 
     def _learn(self) -> None:
         """What a session that goes on has shown, before it is asked about."""

@@ -3,7 +3,7 @@
     from popkit_retention.memory import Memory
 
     memory = Memory.of(os.environ, folder)                      # of a repository, as the user has configured it
-    memory = Memory(SqliteStore("/path/of/a.sqlite"), "agent")  # of an agent of your own
+    with Memory(SqliteStore("/path/of/a.sqlite"), "agent", job="hourly") as memory: ...  # of an agent of your own
 
 `Memory` is the door to all of it; the names of the specification (`ValueClassification`, `MemoryTierManager`, …) are here too. Each is
 loaded when it is asked for.

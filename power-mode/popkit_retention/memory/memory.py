@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,6 +31,7 @@ from . import (
     valuation,
 )
 from .folder import Folder
+from .hourly import HourlyJob, for_thread
 from .items import (
     ACCEPTED,
     BY_TOOL,
@@ -102,9 +104,11 @@ class Memory:
         embedder: Embedder | None = None,
         summarise: Callable[[str], str] | None = None,
         session: str = "",
+        job: str = "",
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
-        `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item once at most."""
+        `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item once at most. `job`:
+        "hourly" runs the job on a thread of its own until the memory is closed. Raise ValueError for any other."""
         self.store = store
         self.project = project
         self.now = now
@@ -112,6 +116,18 @@ class Memory:
         self._embedder = embedder
         self.summarise = summarise
         self.session = session
+        if job not in ("", "hourly"):
+            raise ValueError(f'job is {job!r:.40}: it may be "hourly", or "" for none')
+        self.hourly: HourlyJob | None = None
+        if job:
+            self.hourly = HourlyJob(lambda: Memory(for_thread(store), project, now, folder, embedder, summarise))
+            weakref.finalize(self, self.hourly.over.set)
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
 
     @property
     def embedder(self) -> Embedder:
@@ -337,6 +353,9 @@ class Memory:
         return exchange.take_in(self.store, lines, self.project, self.now(), missing)
 
     def close(self) -> None:
+        """End the hourly job, and release the store."""
+        if self.hourly is not None:
+            self.hourly.close()
         self.store.close()
 
     # --- how -------------------------------------------------------------------------------------------------------------------------

@@ -107,32 +107,28 @@ function Overview({ shown }) {
         )}
       </tbody>
     </table>
-    ${
-      shown.levels.length > 0 &&
-      html`<table class="plain">
-      <thead><tr><th scope="col">Compressed to</th><th scope="col">Items</th><th scope="col">Tokens each</th><th scope="col">Score</th></tr></thead>
-      <tbody>
-        ${shown.levels.map(
-          ({ level, items, mean_tokens: each, mean_score: score }) => html`<tr key=${level}>
-          <th scope="row">${capital(level)}</th><td>${whole(items)}</td><td>${each.toFixed(1)}</td><td>${score.toFixed(2)}</td>
-        </tr>`,
-        )}
-      </tbody>
-    </table>`
-    }
-    <${Candidates} title="Due to leave Hot" items=${shown.demotion} />
-    <${Candidates} title="Archive would take" items=${shown.archive} />
+    <${Figures} heads=${["Compressed to", "Items", "Tokens each", "Score"]}
+      rows=${shown.levels.map((at) => [capital(at.level), whole(at.items), at.mean_tokens.toFixed(1), at.mean_score.toFixed(2)])} />
+    <${Figures} heads=${["Due to leave Hot", "Score", "Asked for"]} rows=${shown.demotion.map(candidate)} />
+    <${Figures} heads=${["Archive would take", "Score", "Asked for"]} rows=${shown.archive.map(candidate)} />
   <//>`;
 }
 
-/** Items that the next run may move, with what decides about them. */
-function Candidates({ title, items }) {
-  if (!items.length) return null;
-  return html`<h3>${title}</h3><ul class="items" aria-label=${title}>${items.map(
-    ({ id, text, score, accesses }) => html`<li key=${id} class="item">
-      <p class="item-text">${text}</p><p class="note">score ${score.toFixed(2)}, asked for ${counted(accesses, "time")}</p>
-    </li>`,
-  )}</ul>`;
+const candidate = ({ text, score, accesses }) => [text, score.toFixed(2), counted(accesses, "time")];
+
+/** A table whose rows begin with what they are about; nothing where there are none. */
+function Figures({ heads, rows }) {
+  if (!rows.length) return null;
+  return html`<table class="plain">
+    <thead><tr>${heads.map((head) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
+    <tbody>
+      ${rows.map(
+        ([about, ...figures], at) => html`<tr key=${at}>
+        <th scope="row"><span class="item-text">${about}</span></th>${figures.map((figure, column) => html`<td key=${column}>${figure}</td>`)}
+      </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }
 
 const TierBadge = ({ tier }) => html`<span class=${`badge badge-${tier.toLowerCase()}`}>${capital(tier.toLowerCase())}</span>`;
