@@ -119,12 +119,12 @@ const candidate = ({ text, score, accesses }) => [text, score.toFixed(2), counte
 /** A table whose rows begin with what they are about; nothing where there are none. */
 function Figures({ heads, rows }) {
   if (!rows.length) return null;
-  return html`<table class="plain">
+  return html`<table class="plain log">
     <thead><tr>${heads.map((head) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
     <tbody>
       ${rows.map(
         ([about, ...figures], at) => html`<tr key=${at}>
-        <th scope="row"><span class="item-text">${about}</span></th>${figures.map((figure, column) => html`<td key=${column}>${figure}</td>`)}
+        <th scope="row" class="log-words">${about}</th>${figures.map((each, column) => html`<td key=${column}>${each}</td>`)}
       </tr>`,
       )}
     </tbody>
