@@ -95,6 +95,16 @@ def test_a_session_reinforces_what_it_followed_once_however_often_it_is_taught(r
     assert remembering.item("m1").reinforcements == 2
 
 
+def test_what_a_session_followed_and_writes_itself_later_counts_once(remembering: Remembering):
+    remembering.memory.learn(lesson("s0", wrote("src/cart.ts")))
+    (item,) = remembering.memory.list()
+    shown = shown_in("look at cart.ts", text="src/cart.ts")
+    remembering.after(DAY).learn(lesson("s1", at=NOW + DAY, shown=shown))
+    assert remembering.item(item.id).reinforcements == 1
+    remembering.memory.learn(lesson("s1", wrote("src/cart.ts"), at=NOW + DAY, shown=shown))
+    assert (remembering.item(item.id).reinforcements, remembering.item(item.id).sessions) == (1, 2)
+
+
 def test_what_a_session_made_itself_it_does_not_follow(remembering: Remembering):
     remembering.memory.learn(lesson("s1", wrote(NOTE_TEXT, kind=NOTE), shown=shown_in("bash scripts/ship.sh")))
     assert [item.reinforcements for item in remembering.memory.list()] == [0]
@@ -129,6 +139,7 @@ def test_in_one_session_an_item_is_reinforced_once_whatever_is_done_with_it(reme
     remembering.memory.learn(lesson("s1", at=remembering.now, shown=shown_in("bash scripts/ship.sh")))
     in_session.show("m1")
     assert remembering.item("m1").reinforcements == 1
+    assert remembering.store.values("opened:") == {}
     Memory(remembering.store, PROJECT, lambda: remembering.now, session="s2").show("m1")
     assert remembering.item("m1").reinforcements == 2
 

@@ -85,16 +85,17 @@ def reinforce(store: Store, items: Sequence[Item], session: str, at: float) -> N
         counted = {item.episode, *known, *_mapping(lesson.get("writes")), *_listed(lesson.get("followed"))}
         if session in counted or item.id in counted if session else at - max(item.reinforced, default=-APART_S) < APART_S:
             continue
-        values: dict[str, object] = {_key(item.project, session): sorted({*known, item.id})} if session else {}
+        values: dict[str, object] = {key_of(item.project, session): sorted({*known, item.id})} if session else {}
         store.write(Batch(change=[reinforcement(item, at)], values=values))
 
 
 def opened_in(store: Store, project: str, session: str) -> set[str]:
     """Return the ids of the items that were reinforced during a session, before it was learnt."""
-    return set(_listed(store.value(_key(project, session))))
+    return set(_listed(store.value(key_of(project, session))))
 
 
-def _key(project: str, session: str) -> str:
+def key_of(project: str, session: str) -> str:
+    """Return the key of what was reinforced during a session that is not learnt yet."""
     return f"opened:{project}:{session}"
 
 

@@ -59,9 +59,9 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     again = [id for id in seen if id in known and id not in counted]
     at = min(lesson.ended, now)
     opened = following.opened_in(store, lesson.project, lesson.session)
-    earlier = _listed(before.get("followed"))
-    followed = _followed(store, lesson, {*seen, *counted, *opened, *earlier}, at)
-    changes = [_seen_again(known[id], one, counted.get(id), number, at, id in opened) for id, one in seen.items() if id in known]
+    reinforced = {*opened, *_listed(before.get("followed"))}
+    followed = _followed(store, lesson, {*seen, *counted, *reinforced}, at)
+    changes = [_seen_again(known[id], one, counted.get(id), number, at, id in reinforced) for id, one in seen.items() if id in known]
     changes += followed
     changes += [Change(id, by={"writes": -counted[id], "sessions": -1}) for id in counted if id not in seen and id in known]
     unaided = {id_of(lesson.project, kind, text) for text in lesson.unaided for kind in KINDS}
@@ -69,14 +69,18 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     value = {
         "number": number, "began": lesson.began, "ended": lesson.ended, "writes": {id: one.writes for id, one in seen.items()},
         "used": used, "lookups": lesson.lookups, "lookup_tokens": lesson.lookup_tokens,
-        "followed": sorted({*earlier, *(change.id for change in followed)}),
+        "followed": sorted({*reinforced, *(change.id for change in followed)}),
         **({"root": lesson.root} if lesson.root else {}),
     }  # fmt: skip
     batch = Batch(
         add=_placed(new, store, now),
         change=changes,
         access=[(asked, at, number)] if (asked := [*again, *(change.id for change in followed)]) else [],
-        values={key: value, "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))}},
+        values={
+            key: value,
+            "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))},
+            **({following.key_of(lesson.project, lesson.session): None} if opened else {}),
+        },
         log=[audited(now, "learnt", lesson.project, session=lesson.session, added=len(new), again=len(again))],
     )
     holds.touch_marks(batch)
@@ -134,10 +138,10 @@ def _followed(store: Store, lesson: Lesson, counted: set[str], at: float) -> lis
     return [following.reinforcement(items[id], at) for id in ids]
 
 
-def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at: float, opened: bool) -> Change:
+def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at: float, reinforced: bool) -> Change:
     """Return the change of an item that a session has written. `counted`: how often it wrote it by what it taught before, None where it
-    has taught nothing of it; `opened`: whether it was reinforced during the session."""
-    change = Change(item.id) if opened or counted is not None else following.reinforcement(item, at)
+    has taught nothing of it; `reinforced`: whether this session has reinforced it already."""
+    change = Change(item.id) if reinforced or counted is not None else following.reinforcement(item, at)
     change.by["writes"] = one.writes - (counted or 0)
     if counted is None:
         change.by["sessions"] = 1
