@@ -23,6 +23,7 @@ HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop
     ("name", "words"),
     [
         ("status", ["status"]),
+        ("status-store", ["status", "--store"]),
         ("list", ["list"]),
         ("list-tier", ["list", "--tier", "archive", "--kind", "note,command"]),
         ("search", ["search", "basket", "--most", "3"]),

@@ -140,3 +140,19 @@ def test_what_an_agent_added_is_marked_and_can_be_accepted(board: Board, memory:
     assert _do(board, f"accept {id}")["done"]
     assert "Deploy on Mondays." in _overview(board)["document"]
     _do(board, f"accept {id}", 409)
+
+
+def test_levels_and_candidates_are_those_of_the_monitoring_queries(board: Board, memory: Memory) -> None:
+    day, key = 24 * HOUR_S, _key(board)
+    times = dict.fromkeys(("created_at", "last_accessed", "tier_since"), board.shop.at - 2 * day)
+    memory.store.add(
+        [
+            Item("mhot", "leaves soon", key, tier="HOT", score=0.4, **times),
+            Item("mwarm", "kept for good", key, tier="WARM", score=0.9, access_count=7, **times),
+            Item("mcold", "short", key, tier="COLD", level="keywords", score=0.2, **times),
+        ]
+    )
+    told = _overview(board)
+    assert told["demotion"] == [{"id": "mhot", "text": "leaves soon", "score": 0.4, "accesses": 0}]
+    assert told["archive"] == [{"id": "mwarm", "text": "kept for good", "score": 0.9, "accesses": 7}]
+    assert told["levels"] == [{"level": "keywords", "items": 1, "mean_tokens": 2.0, "mean_score": 0.2}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observed
+from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observed, Shown
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores import Store
 
@@ -42,8 +42,15 @@ class Remembering:
         return self.item(id)
 
 
-def lesson(session: str, *observed: Observed, at: float = NOW, unaided: tuple[str, ...] = (), project: str = PROJECT) -> Lesson:
-    return Lesson(session, project, at - HOUR, at, observed, unaided, lookups=4, lookup_tokens=2_000)
+def lesson(
+    session: str,
+    *observed: Observed,
+    at: float = NOW,
+    unaided: tuple[str, ...] = (),
+    project: str = PROJECT,
+    shown: tuple[Shown, ...] = (),
+) -> Lesson:
+    return Lesson(session, project, at - HOUR, at, observed, unaided, lookups=4, lookup_tokens=2_000, shown=shown)
 
 
 def wrote(text: str, writes: int = 1, at: float = NOW, kind: str = PATH, **details: object) -> Observed:

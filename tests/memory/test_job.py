@@ -23,7 +23,7 @@ LONG = " ".join(
 )
 
 
-def old(days: float) -> dict[str, float]:
+def old(days: float) -> dict[str, Any]:
     return dict.fromkeys(("created_at", "last_accessed", "tier_since"), NOW - days * DAY)
 
 
@@ -45,7 +45,7 @@ def test_items_move_as_the_rules_say_and_the_audit_tells_why(remembering: Rememb
 def test_the_ten_newest_stay_hot_when_they_are_worth_it(remembering: Remembering):
     for number in range(12):
         remembering.keep(f"n{number:02}", tier=HOT, profile="spec", confidence=1.0, source="user", uniqueness=1.0,
-                         access_count=20, accesses=[NOW] * 12, created_at=NOW - (30 - number) * HOUR, tier_since=NOW - 40 * HOUR,
+                         access_count=4, accesses=[NOW] * 12, created_at=NOW - (30 - number) * HOUR, tier_since=NOW - 40 * HOUR,
                          last_accessed=NOW)  # fmt: skip
     report = remembering.memory.run()
     assert report is not None
@@ -151,6 +151,43 @@ def test_a_text_is_compressed_level_by_level_and_comes_back_whole(remembering: R
         assert (item.level, item.text) == (FULL, LONG)
 
 
+@pytest.mark.parametrize("text", [LONG, "Never push to main: scripts/ship.sh does.", "Be brief."])
+@pytest.mark.parametrize("source", ["user", "session", "import"])
+def test_a_note_that_nobody_uses_passes_all_levels_and_is_not_deleted(remembering: Remembering, text: str, source: str):
+    remembering.memory.add(text, id="note", source=source)
+    levels = {}
+    for day in range(40):
+        remembering.memory.run()
+        levels.setdefault(remembering.item("note").level, day)
+        remembering.now += DAY
+    assert list(levels) == [FULL, SUMMARY, KEYWORDS, EMBEDDING]
+    assert (levels[KEYWORDS], levels[EMBEDDING]) == (8, 30)
+    assert [item.id for item in remembering.memory.list()] == ["note"]
+    (restored,) = remembering.memory.restore(["note"])
+    assert restored.text == text
+
+
+def test_memory_md_has_the_users_own_words_at_every_level(remembering: Remembering):
+    said = "Never push to main, not even when the build is green, before Ada has looked at it and said so in the channel."
+    remembering.memory.add(said, id="note")
+    remembering.memory.add(
+        "Somebody thinks that pushing to main is fine when the build is green and nobody looks.", id="other", source="import"
+    )
+    for _ in range(40):
+        remembering.after(DAY).run()
+    assert (remembering.item("note").level, remembering.item("note").text) == (EMBEDDING, "")
+    assert said in remembering.memory.document().text
+    assert "Somebody thinks" not in remembering.memory.document().text
+
+
+@pytest.mark.parametrize(("tier", "level"), [(HOT, FULL), (WARM, SUMMARY), (COLD, EMBEDDING), (ARCHIVE, SUMMARY)])
+def test_a_tier_has_the_levels_that_its_policy_says(remembering: Remembering, tier: str, level: str):
+    times = {**old(40), **({"last_accessed": NOW - 6 * DAY} if tier == WARM else {"reinforced": [NOW]} if tier == HOT else {})}
+    remembering.keep("m1", text=LONG, tier=tier, uniqueness=0.3, **times)
+    remembering.memory.run()
+    assert (remembering.item("m1").tier, remembering.item("m1").level) == (tier, level)
+
+
 def test_what_the_user_holds_or_asks_for_is_not_compressed(remembering: Remembering):
     fields = {"text": LONG, "tier": COLD, "uniqueness": 0.1}
     remembering.keep("held", held=True, **fields, **old(9))
@@ -197,6 +234,40 @@ def test_what_was_pinned_once_is_told_of_before_it_is_deleted(remembering: Remem
     (alert,) = remembering.after(2 * DAY).run().alerts
     assert alert["at"] == pytest.approx(NOW + 3 * DAY, abs=HOUR)
     assert remembering.memory.status()["alerts"] == [alert]
+
+
+def test_over_sixty_days_everything_of_value_is_told_of_before_it_goes(remembering: Remembering):
+    """And nothing else is: neither what sessions teach again, nor what the user has forgotten, nor what stays."""
+    spec = {"profile": "spec", "tier": WARM, "text": "x" * 60}
+    for number in range(24):
+        fields = {"uniqueness": number % 4 / 10, "confidence": number % 3 / 10, **old(number % 7)}
+        remembering.keep(f"said{number:02}", source=("user", "accepted", "agent", "import")[number % 4], **{**spec, **fields})
+        remembering.keep(f"junk{number:02}", **{**spec, **fields})
+    remembering.keep("pinned", was_held=True, **spec, uniqueness=0.1, confidence=0.1)
+    remembering.keep("by the user", source="import", **spec, marked_at=NOW, marked_by="user")
+    remembering.keep("by a tool", source="user", **spec, marked_at=NOW, marked_by="tool")
+    told: dict[str, list[float]] = {}
+    gone: dict[str, float] = {}
+    for _ in range(60 * 4):
+        there = {item.id for item in remembering.store.scan()}
+        for alert in remembering.memory.run().alerts:
+            told.setdefault(alert["id"], []).append(alert["at"])
+            assert alert["at"] - remembering.now <= 3 * DAY + HOUR
+        gone.update(dict.fromkeys(there - {item.id for item in remembering.store.scan()}, remembering.now))
+        remembering.now += 6 * HOUR
+    of_value = {id for id in gone if not id.startswith("junk") and id != "by the user"}
+    assert of_value == set(told)
+    assert len(of_value) >= 12
+    assert len([id for id in gone if id.startswith("junk")]) >= 10
+    for id in of_value:
+        assert abs(told[id][-1] - gone[id]) <= 6 * HOUR
+        assert len(told[id]) >= (3 if id == "by a tool" else 11)  # for three days, four times a day
+
+
+def test_what_a_retention_policy_has_marked_is_told_of_too(remembering: Remembering):
+    remembering.keep("said", source="user", marked_at=NOW, marked_by="policy")
+    remembering.keep("taught", profile="code", marked_at=NOW, marked_by="policy")
+    assert [(alert["id"], alert["at"]) for alert in remembering.memory.run().alerts] == [("said", NOW + DAY)]
 
 
 def test_the_session_clock_keeps_what_a_resting_project_knows(remembering: Remembering):

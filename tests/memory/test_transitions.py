@@ -55,12 +55,17 @@ FRESH = Standing(HOT, score=0.65, retention=1.0, age_hours=1, age_days=0.04, idl
         ({"key": True}, ARCHIVE, "promote_key_decision"),
         ({"tier": COLD, "key": True}, ARCHIVE, "promote_key_decision"),
         ({"key": True, "held": True}, HOT, "retain"),
-        *(
-            ({"tier": tier, "score": 0.8, "accesses": 5, "reinforcements": 3}, ARCHIVE, "promote_key_decision")
-            for tier in (HOT, WARM, COLD)
-        ),
+        *(({"tier": tier, "score": 0.8, "accesses": 5}, ARCHIVE, "promote_key_decision") for tier in (HOT, WARM, COLD)),
         ({"score": 0.8, "accesses": 4, "reinforcements": 3}, HOT, "retain"),
-        ({"score": 0.8, "accesses": 5, "reinforcements": 2}, HOT, "retain"),
+        ({"score": 0.79, "accesses": 5, "reinforcements": 3}, HOT, "retain"),
+        ({"score": 0.1, "age_hours": 99, "used_days": 3}, HOT, "retain"),
+        ({"score": 0.1, "age_hours": 99, "used_days": 3.1, "retention": 0.4}, COLD, "demote_low_value"),
+        ({"tier": WARM, "score": 0.4, "reinforcements": 2, "used_days": 3, "used_here": True}, HOT, "promote_high_activity"),
+        ({"tier": WARM, "score": 0.4, "reinforcements": 1, "used_days": 0, "used_here": True}, WARM, "retain"),
+        ({"tier": WARM, "score": 0.4, "reinforcements": 2, "used_days": 0}, WARM, "retain"),
+        ({"tier": WARM, "reinforcements": 1, "idle_days": 10.5}, WARM, "retain"),
+        ({"tier": WARM, "reinforcements": 1, "idle_days": 10.6}, COLD, "demote_age_or_value"),
+        ({"tier": WARM, "reinforcements": 99, "idle_days": 30.1}, COLD, "demote_age_or_value"),
     ],
 )
 def test_the_table(changes: dict[str, Any], tier: str, action: str):
@@ -83,8 +88,10 @@ def test_the_worth_that_is_told_is_on_the_side_of_the_bound_that_it_is_said_to_b
 MENDED = {
     "HOT stays as one of the last ten": lambda s: s.tier == HOT and s.newest,
     "HOT that is remembered goes WARM": lambda s: s.tier == HOT and s.retention >= 0.5 and s.score < 0.5,
-    "a key decision needs reinforcements, and is one from any tier": lambda s: s.score >= 0.8 and s.accesses >= 5,
-    "WARM asks when it was last used, not how old it is": lambda s: s.tier == WARM and (s.age_hours < 168) != (s.idle_days <= 7),
+    "a key decision is one from any tier": lambda s: s.score >= 0.8 and s.accesses >= 5,
+    "WARM asks when it was last used, not how old it is, and keeps what was reinforced for longer": lambda s: (
+        s.tier == WARM and (s.age_hours < 168) != (s.idle_days <= transitions.warm_days(s.reinforcements))
+    ),
     "what is remembered is not deleted": lambda s: s.tier == COLD and s.retention >= 0.05,
 }
 
@@ -133,6 +140,16 @@ def test_a_move_is_carried_out_by_the_client():
     assert len(ran) == 1
 
 
+def test_a_move_that_did_not_happen_is_not_reported():
+    class Client:
+        def run(self, cypher: str, parameters: dict[str, object]) -> list[str]:
+            return []
+
+    item = {"id": "m", "tier": WARM, "composite_score": 0.1, "created_at": "2026-11-20T00:00:00Z"}
+    with pytest.raises(LookupError, match="'m': it was not moved from WARM to COLD"):
+        MemoryTierManager(Client()).evaluate_and_transition(item)
+
+
 @pytest.mark.parametrize("bad", [{"composite_score": float("nan")}, {"composite_score": "high"}, {"created_at": 7}, {"created_at": "soon"}])
 def test_values_that_make_no_sense_are_refused(bad: dict[str, object]):
     with pytest.raises(ValueError):  # noqa: PT011  the kinds of message are many
@@ -143,7 +160,7 @@ standings = st.builds(
     Standing, tier=st.sampled_from(TIERS), score=st.floats(0, 1), retention=st.floats(0, 1), age_hours=st.floats(0, 2000),
     age_days=st.floats(0, 90), idle_days=st.floats(0, 90), newest=st.booleans(), lately=st.integers(0, 5), accesses=st.integers(0, 9),
     reinforcements=st.integers(0, 5), accessed_here=st.booleans(), fell_lately=st.booleans(), risen=st.booleans(), key=st.booleans(),
-    held=st.booleans(),
+    held=st.booleans(), used_days=st.floats(0, 90) | st.just(float("inf")), used_here=st.booleans(),
 )  # fmt: skip
 
 
@@ -162,7 +179,8 @@ def test_another_access_never_leads_lower(standing: Standing, lately: int, reinf
     """An access is counted, is the last one, strengthens what is remembered, and is one since the item came to its tier."""
     more = replace(
         standing, accesses=standing.accesses + 1, lately=standing.lately + lately, reinforcements=standing.reinforcements + reinforced,
-        idle_days=0.0, retention=1.0, accessed_here=True, risen=True,
+        idle_days=0.0, retention=1.0, accessed_here=True, risen=True, used_here=bool(reinforced) or standing.used_here,
+        used_days=0.0 if reinforced else standing.used_days,
     )  # fmt: skip
     assert rank(more) >= rank(standing)
 
@@ -175,7 +193,7 @@ def test_every_tier_can_be_reached_from_a_new_item():
     item.tier = HOT
     seen = [tier for tier, _ in life(item, days=40, score=lambda day: 0.55 if day < 5 else 0.05)]
     assert seen == [WARM, COLD, DELETED]
-    key = made(score=0.9, access_count=5, reinforcements=3)
+    key = made(score=0.9, access_count=5)
     assert life(key, days=2)[0][0] == ARCHIVE
 
 
@@ -202,6 +220,7 @@ lives = st.builds(
     made, tier=st.sampled_from(TIERS), previous_tier=st.sampled_from(("", *TIERS)), score=st.floats(0, 1), access_count=st.integers(0, 6),
     reinforcements=st.integers(0, 4), tier_score=st.floats(0, 1),
     accesses=st.lists(st.floats(NOW - 3 * HOUR, NOW), max_size=5).map(sorted),
+    reinforced=st.lists(st.floats(NOW - 9 * DAY, NOW), max_size=3).map(sorted),
     created_at=st.floats(NOW - 60 * DAY, NOW), last_accessed=st.floats(NOW - 60 * DAY, NOW), tier_since=st.floats(NOW - 60 * DAY, NOW),
 )  # fmt: skip
 

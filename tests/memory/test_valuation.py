@@ -53,12 +53,16 @@ vectors = st.lists(st.lists(st.floats(-1, 1), min_size=3, max_size=3), min_size=
 
 
 @given(vectors)
-def test_uniqueness_is_the_specifications(embeddings: list[list[float]]):
+def test_uniqueness_is_the_specifications_up_to_one(embeddings: list[list[float]]):
     theirs = block_with("SignalCalculator")["SignalCalculator"]()
     mine = embeddings[0] if embeddings else [1.0, 0.0, 0.0]
-    assert SignalCalculator().calculate_uniqueness(mine, embeddings) == pytest.approx(
-        theirs.calculate_uniqueness(mine, embeddings), abs=1e-4
-    )
+    ours = SignalCalculator().calculate_uniqueness(mine, embeddings)
+    assert ours == pytest.approx(min(1.0, theirs.calculate_uniqueness(mine, embeddings)), abs=1e-4)
+    assert 0.0 <= ours <= 1.0
+
+
+def test_a_note_that_points_the_other_way_than_all_others_is_as_unique_as_can_be():
+    assert SignalCalculator().calculate_uniqueness([1.0, 0.0], [[1.0, 0.0], [-1.0, 0.1]]) == 1.0
 
 
 def test_uniqueness_of_what_stands_there_twice_and_alone_is_none():

@@ -21,11 +21,12 @@ from ..io import failures
 from ..io.system import now
 from ..state import sockets
 from ..state.site import Site
+from . import hourly
 from .compactions import Compactions, Outlines
 from .door import Door
 from .native import Native
 from .pane import Pane, PaneRequest
-from .warming import Keeper
+from .warming import Keeper, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Session:
         self.rows = 0
         threading.Thread(target=self._work, daemon=True).start()
         threading.Thread(target=self._learn, daemon=True).start()
+        every_s = seconds(environ.get("POPKIT_HOURLY_S")) or hourly.EVERY_S
+        threading.Thread(target=hourly.run_forever, args=(self._site, transcript_path, every_s), daemon=True).start()
 
     def _learn(self) -> None:
         """Learn what a resumed session has shown, before the first request."""

@@ -40,7 +40,7 @@ class Keeper:
         self.environ = environ
         self.site = site
         self.transcript_path = transcript_path
-        self.every_s = _seconds(environ.get("POPKIT_WARM_S"))
+        self.every_s = seconds(environ.get("POPKIT_WARM_S"))
         self.lock = threading.Lock()
         self.asked = ("", 0.0)  # the answer behind which the last one was handed out, and when
         self.turn = (0.0, 0.0)  # when the last turn began, and until when its answer is waited for
@@ -150,8 +150,8 @@ def _word(value: object) -> str:
     return value[:40] if isinstance(value, str) else ""
 
 
-def _seconds(configured: str | None) -> float:
-    """Return the seconds between requests, for tests; 0 for what the lifetime of the cache says."""
+def seconds(configured: str | None) -> float:
+    """Return the seconds between what is done again and again, for those who test; 0 where none are given."""
     try:
         return max(0.0, float(configured or 0))
     except ValueError:

@@ -24,6 +24,7 @@ from ..governance.data_folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
+from ..memory.monitoring import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
 from ..operations.memory_table import COMMAND, LISTED, TABLE
@@ -113,6 +114,9 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _status(request: Request) -> Answer:
     place = request.place
+    if "store" in request.flags:
+        stored = monitor(place.memory.store, request.now, place.project.repository.key if "project" in request.flags else None)
+        return Answer(views.store(stored), stored.to_json())
     here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens}
     status = {**place.memory.status(), **here}
     return Answer(views.status(status, request.now, request.command), status)

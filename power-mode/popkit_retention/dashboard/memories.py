@@ -19,11 +19,23 @@ from ..memory.holds import OnHold
 from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
+from ..memory.monitoring import PREVIEW, monitor
 from ..memory.stores import StoreUnavailable
 from ..views import memory_items
 from ..views.columns import ahead
 from .problems import NotOffered, NotThere, Unusable
-from .shapes import COLUMNS, Deed, DeedDone, MemoryItem, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
+from .shapes import (
+    COLUMNS,
+    Deed,
+    DeedDone,
+    MemoryCandidate,
+    MemoryItem,
+    MemoryLevel,
+    MemoryOverview,
+    MemoryProject,
+    MemoryProjects,
+    MemoryTierSum,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,12 +82,16 @@ def overview(app_state: AppState, key: str, tier: str, words: str, limit: int) -
         wanted = [item for item in everything if all(word in item.text.lower() for word in words.lower().split())]
         telling = _Telling(memory)
         document = memory.document(budget)
+        stored = monitor(memory.store, app_state.now(), key)
         return MemoryOverview(
             project=key,
             name=text.clean(place.name),
             folder=text.clean(place.root),
             on=_is_on(app_state, place),
             tiers=[MemoryTierSum.model_validate({"tier": name, **status["tiers"][name]}) for name in TIERS],
+            levels=[MemoryLevel.model_validate(vars(level)) for level in stored.levels],
+            demotion=[_candidate(item) for item in stored.demotion],
+            archive=[_candidate(item) for item in stored.archive],
             items=[telling.item(item) for item in wanted[:limit]],
             total=len(wanted),
             alerts=[_alert(alert, app_state.now()) for alert in status["alerts"]],
@@ -83,6 +99,10 @@ def overview(app_state: AppState, key: str, tier: str, words: str, limit: int) -
             document_tokens=document.tokens,
             document_most=budget,
         )
+
+
+def _candidate(item: Item) -> MemoryCandidate:
+    return MemoryCandidate(id=item.id, text=text.cut(memory_items.label(item), PREVIEW), score=item.score, accesses=item.access_count)
 
 
 def _alert(alert: dict, now: float) -> str:

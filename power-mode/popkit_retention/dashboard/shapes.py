@@ -285,15 +285,34 @@ class MemoryTierSum(_Shape):
     tokens: int
 
 
+class MemoryLevel(_Shape):
+    """Items of a level below full: how many, their mean tokens and score."""
+
+    level: Literal["summary", "keywords", "embedding"]
+    items: int
+    mean_tokens: float
+    mean_score: float
+
+
+class MemoryCandidate(_Shape):
+    id: str
+    text: str
+    score: float
+    accesses: int
+
+
 class MemoryOverview(_Shape):
     """`document`: MEMORY.md as it would be now. `alerts`: what goes soon. `folder`: where the project is, "" where nobody knows any
-    more."""
+    more. `demotion`, `archive`: items that are due to leave HOT, and those that ARCHIVE would take from WARM."""
 
     project: str
     name: str
     folder: str = ""
     on: bool
     tiers: list[MemoryTierSum]
+    levels: list[MemoryLevel]
+    demotion: list[MemoryCandidate]
+    archive: list[MemoryCandidate]
     items: list[MemoryItem]
     total: int
     alerts: list[str]

@@ -3,7 +3,7 @@
     from popkit_retention.memory import Memory
 
     memory = Memory.of(os.environ, folder)                      # of a repository, as the user has configured it
-    memory = Memory(SqliteStore("/path/of/a.sqlite"), "agent")  # of an agent of your own
+    with Memory(SqliteStore("/path/of/a.sqlite"), "agent", job="hourly") as memory: ...  # of an agent of your own
 
 `Memory` is the door to all of it; the names of the specification (`ValueClassification`, `MemoryTierManager`, …) are here too. Each is
 loaded when it is asked for.
@@ -14,11 +14,14 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
+    "ARCHIVE_TIER_POLICY": "tier_policies",
     "BadItem": "items",
     "Busy": "memory",
+    "COLD_TIER_POLICY": "tier_policies",
     "CompressionPolicy": "compression",
     "DuplicateId": "stores",
     "ForgettingCurveModel": "valuation",
+    "HOT_TIER_POLICY": "tier_policies",
     "InMemoryStore": "stores.in_memory",
     "InformationLossMetrics": "reports",
     "Item": "items",
@@ -32,6 +35,7 @@ _HOMES = {
     "SqliteStore": "stores.sqlite",
     "StoreUnavailable": "stores",
     "ValueClassification": "valuation",
+    "WARM_TIER_POLICY": "tier_policies",
 }
 
 TYPE_CHECKING = False
@@ -45,9 +49,14 @@ if TYPE_CHECKING:
     from .stores.in_memory import InMemoryStore
     from .stores.sqlite import SqliteStore
     from .tier_manager import MemoryTierManager
+    from .tier_policies import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, HOT_TIER_POLICY, WARM_TIER_POLICY
     from .valuation import ForgettingCurveModel, SignalCalculator, ValueClassification
 
 __all__ = [
+    "ARCHIVE_TIER_POLICY",
+    "COLD_TIER_POLICY",
+    "HOT_TIER_POLICY",
+    "WARM_TIER_POLICY",
     "BadItem",
     "Busy",
     "CompressionPolicy",

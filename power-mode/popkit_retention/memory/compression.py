@@ -1,7 +1,7 @@
 """Compression: the levels of a text (full, summary, keywords, embedding), when an item goes from one to the next, as the specification has
 it, and which sentences stay within a budget of tokens. Pure.
 
-No level is longer than the one before. A text that is no longer than a level's target stays as it is.
+No level is longer than the one before. A text that is no longer than a level's target stays as it is, and is of that level all the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, estimate_tokens, wide_chars
+from hooks.utils.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, wide_chars
 
 from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, check_embedding
 from .sentences import COURTESIES, Corpus, Sentence, information, split
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # What a text of a level has at most (tokens).
 TOKENS = {SUMMARY: 150, KEYWORDS: 20}
+# What a tokenizer never joins: words, digits, signs. Code, logs and paths are so full of these that characters say too little.
+_PIECE = re.compile(r"[^\W\d_]+|\d|[^\w\s]|_")
+TOKENS_PER_PIECE = 1.25
 
 _WORD = re.compile(r"[^\W_](?:[\w./:@'’+-]*\w)?")
 _NAME = re.compile(r"[/_]|\w{2}\.\w{2}")  # of a file, in code
@@ -53,11 +56,27 @@ class CompressionPolicy:
 POLICY = CompressionPolicy()
 
 
+def tokens_of(text: str) -> float:
+    """Estimate tokens by length, without rounding, so that those of parts add up to those of the whole."""
+    wide = wide_chars(text)
+    return (len(text) - wide) / CHARS_PER_TOKEN["dialogue"] + wide / WIDE_CHARS_PER_TOKEN
+
+
+def most_tokens(text: str) -> float:
+    """Estimate the tokens that a text has at the most, whatever it holds; those of parts are no fewer than those of the whole."""
+    return max(tokens_of(text), TOKENS_PER_PIECE * len(_PIECE.findall(text)))
+
+
+def fits(text: str, tokens: float) -> bool:
+    """Return whether a text has no more than so many tokens."""
+    return most_tokens(text) <= tokens
+
+
 def at_level(text: str, level: str, summarise: Callable[[str], str] | None = None) -> str:
     """Return the text at a level; "" as an embedding. `summarise`: a summariser of the user's own, which is asked only for texts that
     are too long; a long answer is shortened as any text is."""
     if level == SUMMARY:
-        return summary(summarise(text) if summarise and estimate_tokens(text) > TOKENS[SUMMARY] else text)
+        return summary(summarise(text) if summarise and not fits(text, TOKENS[SUMMARY]) else text)
     if level == KEYWORDS:
         return keywords(text)
     return "" if level == EMBEDDING else text
@@ -73,8 +92,15 @@ def embedding_of(text: str, embed: Callable[[Sequence[str]], Sequence[Sequence[f
 def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = None) -> str:
     """Return the most informative sentences, in their order. Where they leave more than half of the tokens unused because the others are
     too long, the best of these is cut."""
-    if estimate_tokens(text) <= tokens:
+    if fits(text, tokens):
         return text
+    room = tokens * tokens_of(text) / most_tokens(text)
+    while not fits(short := _shortened(text, room, corpus), tokens):
+        room *= 0.9  # what says most is denser than the rest
+    return short
+
+
+def _shortened(text: str, tokens: float, corpus: Corpus | None) -> str:
     every = [Kept(0, sentence) for sentence in split(text)]
     kept = keep([text], tokens, corpus=corpus)
     left = tokens - sum(tokens_of(each.sentence.text + " ") for each in kept)
@@ -84,7 +110,7 @@ def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = No
         # For each token: only the beginning will be left.
         best = max(rest, key=lambda each: information(each.sentence.text, known) / tokens_of(each.sentence.text), default=None)
         kept = sorted([*kept, *([best] if best else [])], key=lambda each: each.sentence.start)
-        return _joined(text, [(each, cut(each.sentence.text, left) if each is best else each.sentence.text) for each in kept])
+        return _joined(text, [(each, cut(each.sentence.text, left, tokens_of) if each is best else each.sentence.text) for each in kept])
     return _joined(text, [(each, each.sentence.text) for each in kept])
 
 
@@ -99,14 +125,14 @@ def _joined(text: str, kept: list[tuple[Kept, str]]) -> str:
     return joined
 
 
-def cut(text: str, tokens: float) -> str:
-    """Return the beginning of a text, at most so long, to the end of a word where one is near."""
-    if tokens_of(text) <= tokens:
+def cut(text: str, tokens: float, size: Callable[[str], float] = most_tokens) -> str:
+    """Return the beginning of a text, at most so long by its `size`, to the end of a word where one is near."""
+    if size(text) <= tokens:
         return text
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), int(tokens * CHARS_PER_TOKEN["dialogue"]) + 1)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if tokens_of(text[:middle] + _CUT + " ") <= tokens else (low, middle - 1)
+        low, high = (middle, high) if size(text[:middle] + _CUT + " ") <= tokens else (low, middle - 1)
     blank = text.rfind(" ", low // 2, low + 1)
     begun = text[: blank if blank > 0 else low].rstrip()
     return begun + _CUT if begun else ""
@@ -115,7 +141,7 @@ def cut(text: str, tokens: float) -> str:
 def keywords(text: str, tokens: int = TOKENS[KEYWORDS], corpus: Corpus | None = None) -> str:
     """Return the words that stand for a text, in the order in which they occur: frequent ones, ones that are rare in the corpus (where
     one is given), names before others. Names and paths stay whole."""
-    if estimate_tokens(text) <= tokens:
+    if fits(text, tokens):
         return text
     worth: dict[str, float] = {}
     shown: dict[str, str] = {}
@@ -133,11 +159,11 @@ def keywords(text: str, tokens: int = TOKENS[KEYWORDS], corpus: Corpus | None = 
             shown[small] = word
             worth[small] = 0.0
         worth[small] += _weight(word, terms, inside, corpus)
-    by_worth = sorted(worth, key=lambda small: -worth[small] / (1 + tokens_of(small) / 4))
+    by_worth = sorted(worth, key=lambda small: -worth[small] / (1 + most_tokens(small) / 4))
     left = float(tokens)
     chosen = set()
     for small in by_worth:
-        cost = tokens_of(shown[small] + " ")
+        cost = most_tokens(shown[small] + " ")
         if cost <= left:
             left -= cost
             chosen.add(small)
@@ -201,12 +227,6 @@ def as_text(kept: Sequence[Kept], speakers: Sequence[str] = ()) -> str:
     for each in kept:
         lines.setdefault(each.place, []).append(each.sentence.text)
     return "\n".join((_label(speakers[place]) if speakers else "") + " ".join(sentences) for place, sentences in lines.items())
-
-
-def tokens_of(text: str) -> float:
-    """Estimate tokens without rounding, so that those of parts add up to those of the whole."""
-    wide = wide_chars(text)
-    return (len(text) - wide) / CHARS_PER_TOKEN["dialogue"] + wide / WIDE_CHARS_PER_TOKEN
 
 
 def _label(speaker: str) -> str:

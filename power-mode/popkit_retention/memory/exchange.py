@@ -21,6 +21,7 @@ from hooks.utils.policy.masking import mask
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
 from .stores import Batch, audited
+from .tier_policies import ARCHIVE_TIER_POLICY
 from .valuation import DAY_S
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def without(text: str, ids: Collection[str]) -> str:
 
 
 KEPT = 4
-EVERY_S = 7 * DAY_S
+EVERY_S = {"daily": DAY_S, "weekly": 7 * DAY_S}[ARCHIVE_TIER_POLICY["backup_frequency"]]
 _BEFORE, _BEHIND = "archive-", ".jsonl"
 _NAME = re.compile(rf"{_BEFORE}([0-9]{{1,15}}){re.escape(_BEHIND)}")
 

@@ -21,7 +21,7 @@ BY_USER, BY_TOOL, BY_JOB, BY_POLICY = MARKERS = ("user", "tool", "job", "policy"
 DIMENSIONS = 384  # of an embedding
 LONGEST_TEXT = 1_000_000  # characters
 LONGEST_NAME = 200  # of a kind, a project, an episode, a speaker
-ACCESSES_KEPT = 32  # times of the newest accesses
+ACCESSES_KEPT = 32  # times of the newest accesses, and of the newest reinforcements
 # A clock may be wrong by this much before a time is called one of the future (seconds).
 CLOCK_SLACK_S = 300.0
 _LARGEST = sys.float_info.max  # a whole number may be larger than any float
@@ -39,7 +39,8 @@ class Item:
     - `project`: whose it is, "" for no one's. `profile`: by which formula it is valued. `source`: who said so, with this `confidence`,
       0 to 1.
     - `episode`, `place`, `speaker`: in which conversation it was said, as which turn, by whom ("" and 0 where that does not matter).
-    - `writes`: how often it was written, in how many `sessions`. `reinforcements`: how many sessions after its first made use of it.
+    - `writes`: how often it was written, in how many `sessions`. `reinforcements`: how many sessions after its first made use of it;
+      `reinforced`: the newest times of that, oldest first.
     - `access_count`, `accesses`: how often it was asked for, and the newest times, oldest first. `last_accessed`: the last of them; when it
       was made, until somebody asks for it. `session`: the number of the session, counted by project, that last wrote it or asked for it.
     - `tier`, since `tier_since`, with the score that it had then (`tier_score`), come from `previous_tier`.
@@ -66,6 +67,7 @@ class Item:
     last_accessed: float = 0.0
     accesses: list[float] = field(default_factory=list)
     reinforcements: int = 0
+    reinforced: list[float] = field(default_factory=list)
     session: int = 0
     tier: str = WARM
     previous_tier: str = ""
@@ -186,9 +188,10 @@ def _check_numbers(item: Item, now: float) -> None:
             raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}, not a count")
     times = [getattr(item, name) for name in ("created_at", "last_accessed", "tier_since")]
     times += [] if item.marked_at is None else [item.marked_at]
-    if not isinstance(item.accesses, list):
-        raise BadItem(f"{shown}: accesses is not a list")
-    for at in (*times, *item.accesses):
+    for name in ("accesses", "reinforced"):
+        if not isinstance(getattr(item, name), list):
+            raise BadItem(f"{shown}: {name} is not a list")
+    for at in (*times, *item.accesses, *item.reinforced):
         if not isinstance(at, (int, float)) or isinstance(at, bool) or not 0 <= at < math.inf:  # NaN is not either
             raise BadItem(f"{shown}: {at!r:.40} is not a time (seconds since 1970)")
         if at > now + CLOCK_SLACK_S:
@@ -232,11 +235,19 @@ class Observed:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Something that memory showed a session, as `text`, and what the assistant `wrote` in the requests right after it."""
+
+    text: str
+    wrote: str
+
+
+@dataclass(frozen=True)
 class Lesson:
     """What one session taught. `session`: its id · `project`: see `hooks.utils.io.repository` · `began`, `ended`: seconds · `observed`:
     one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session held
     them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of `lookup_tokens`
-    tokens together · `root`: the checkout that it was held in, "" where that is not known."""
+    tokens together · `root`: the checkout that it was held in, "" where that is not known · `shown`: what memory showed it."""
 
     session: str
     project: str
@@ -247,3 +258,4 @@ class Lesson:
     lookups: int = 0
     lookup_tokens: int = 0
     root: str = ""
+    shown: tuple[Shown, ...] = ()

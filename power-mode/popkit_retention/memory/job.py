@@ -7,13 +7,12 @@ import heapq
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.estimate import estimate_tokens
-
 from . import compression, holds, transitions, valuation
-from .items import BY_JOB, BY_POLICY, COLD, EMBEDDING, FULL, HOT, LEVELS, SUMMARY, Item
+from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .learning import session_number
 from .stores import Batch, Change, Outdated, StoreUnavailable, audited
 from .summariser import SummariserLate
+from .tier_policies import levels_of
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 from .valuation import DAY_S
 
@@ -28,7 +27,7 @@ EVERY_S = HOUR_S
 BATCH = 2_000
 ALERT_S = 3 * DAY_S
 ALERT_SCORE = 0.5
-MOST_ALERTS = 100
+MOST_ALERTS = 1_000
 MOST_FAILURES = 10
 # A summariser that is late so often is not asked again in a run, which would hold the lock for hours.
 MOST_LATE = 3
@@ -41,8 +40,8 @@ _NOTICEABLE = 0.005
 @dataclass
 class Report:
     """What a run did. `items`: looked at · `moved`: "HOT to WARM" -> how many · `compressed`: level -> how many · `marked`, `deleted` ·
-    `failed`: left as they were, for these `failures` · `alerts`: items of value that are deleted within three days (id, project, text,
-    when)."""
+    `failed`: left as they were, for these `failures` · `alerts`: items of value that are deleted within three days, unless
+    the user said so (id, project, text, when)."""
 
     items: int = 0
     moved: dict[str, int] = field(default_factory=dict)
@@ -159,16 +158,17 @@ class _Work:
 
     def _delete_if_due(self, item: Item) -> None:
         marked_at = item.marked_at or 0.0
-        if item.marked_by == BY_POLICY or self.held.on(item):
-            return  # governance deletes what it has marked
+        if self.held.on(item):
+            return
         if self._is_due(item):
             self.batch.remove.append(item.id)
             self.report.deleted += 1
             self._log("deleted", item, [f"marked {(self.now - marked_at) / HOUR_S:.0f} h ago by the {item.marked_by or BY_JOB}"])
-        elif item.marked_by == BY_JOB and (item.was_held or item.score >= ALERT_SCORE):
+        elif item.marked_by != BY_USER and _is_of_value(item):
             self._alert(item, marked_at + GRACE_S)
 
     def _is_due(self, item: Item) -> bool:
+        """Return whether we delete an item now. What a policy has marked governance deletes."""
         return item.marked_at is not None and item.marked_by != BY_POLICY and self.now - item.marked_at >= GRACE_S
 
     def _standing(self, item: Item, newest: bool = False) -> Standing:
@@ -183,7 +183,7 @@ class _Work:
             if decision.tier != item.tier:
                 self._count(self.report.moved, f"{item.tier} to {decision.tier}", item, decision.reasons)
                 item.previous_tier, item.tier, item.tier_since, item.tier_score = item.tier, decision.tier, self.now, score
-            elif decision.marks or item.tier == HOT or item.held or held or not self._compress(item, score):
+            elif decision.marks or item.held or held or not self._compress(item, score * standing.retention):
                 break
         if abs(score - item.score) >= _NOTICEABLE or abs(standing.retention - item.retention) >= _NOTICEABLE:
             item.score, item.retention = score, standing.retention
@@ -193,14 +193,17 @@ class _Work:
             self._log("marked", item, decision.reasons)
         if vars(item) != before:
             self.batch.change.append(Change(item.id, {name: value for name, value in vars(item).items() if value is not before[name]}))
-        if item.tier == COLD and not held and not item.access_count and (item.was_held or before["score"] >= ALERT_SCORE):
+        if item.tier == COLD and not held and not item.access_count and _is_of_value(item):
             self._foresee(item)
 
     def _compress(self, item: Item, score: float) -> bool:
-        """Compress an item by one level, if that is due and makes it shorter; return whether it did."""
+        """Compress an item by one level, if that is due and its tier has it; return whether it did. `score`: what it is worth, by the
+        chance that it is still remembered. Paths and commands have nothing to compress: they stay as they are."""
         age_hours = max(0.0, self.now - item.created_at) / HOUR_S
         due, level = compression.POLICY.should_compress(item.level, age_hours, score, item.access_count)
-        if not due or estimate_tokens(item.text) <= compression.TOKENS.get(level, 0):
+        if not due or level not in levels_of(item.tier):
+            return False
+        if item.profile == CODE and compression.fits(item.text, compression.TOKENS.get(level, 0)):
             return False
         if level == SUMMARY and self.late >= MOST_LATE:
             return False  # the next run asks again
@@ -213,11 +216,13 @@ class _Work:
             self.report.failed += 1
             self.report.failures = [*self.report.failures, f"{item.id}: {error}"][:MOST_FAILURES]
             return False
-        if level != EMBEDDING and len(text) >= len(item.text):
-            return False
         if item.level == FULL:
             self.batch.originals[item.id] = item.text
-        self._count(self.report.compressed, level, item, [f"{age_hours / 24:.0f} days old, worth {score:.2f}"])
+        why = [f"{age_hours / 24:.0f} days old, worth {score:.2f}"]
+        if text == item.text:
+            self._log(f"short enough for {level}", item, why)
+        else:
+            self._count(self.report.compressed, level, item, why)
         item.text, item.level, item.embedding = text, level, embedding
         if level == EMBEDDING:
             item.details = {**item.details, "embedder": self.embedder.name}
@@ -239,6 +244,8 @@ class _Work:
             setattr(self.report, action, getattr(self.report, action) - 1)
             return
         counts = self.report.compressed if action in LEVELS else self.report.moved
+        if action not in counts:
+            return
         counts[action] -= 1
         if not counts[action]:
             del counts[action]
@@ -263,6 +270,11 @@ class _Work:
 
     def _log(self, action: str, item: Item, reasons: list[str] | tuple[str, ...]) -> None:
         self.batch.log.append(audited(self.now, action, item.project, item.id, reasons=list(reasons)))
+
+
+def _is_of_value(item: Item) -> bool:
+    """Return whether somebody would miss an item: no session would teach it again, or it was pinned, of use, or is worth something."""
+    return item.source != SESSION or item.was_held or bool(item.reinforcements) or item.score >= ALERT_SCORE
 
 
 def last_run(store: Store) -> dict[str, object] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import erasure, holds, transitions, valuation
+from . import erasure, following, holds, transitions, valuation
 from .items import ACCEPTED, BY_JOB, BY_POLICY, CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
 from .stores import Batch, Change, DuplicateId, audited
 
@@ -57,20 +57,30 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
 
     new = [_new(id, one, lesson, number) for id, one in seen.items() if id not in known]
     again = [id for id in seen if id in known and id not in counted]
-    changes = [_seen_again(known[id], one, counted.get(id), number) for id, one in seen.items() if id in known]
+    at = min(lesson.ended, now)
+    opened = following.opened_in(store, lesson.project, lesson.session)
+    reinforced = {*opened, *_listed(before.get("followed"))}
+    followed = _followed(store, lesson, {*seen, *counted, *reinforced}, at)
+    changes = [_seen_again(known[id], one, counted.get(id), number, at, id in reinforced) for id, one in seen.items() if id in known]
+    changes += followed
     changes += [Change(id, by={"writes": -counted[id], "sessions": -1}) for id in counted if id not in seen and id in known]
     unaided = {id_of(lesson.project, kind, text) for text in lesson.unaided for kind in KINDS}
     used = [id for id in seen if id in known and id in unaided]
     value = {
         "number": number, "began": lesson.began, "ended": lesson.ended, "writes": {id: one.writes for id, one in seen.items()},
         "used": used, "lookups": lesson.lookups, "lookup_tokens": lesson.lookup_tokens,
+        "followed": sorted({*reinforced, *(change.id for change in followed)}),
         **({"root": lesson.root} if lesson.root else {}),
     }  # fmt: skip
     batch = Batch(
         add=_placed(new, store, now),
         change=changes,
-        access=[(again, min(lesson.ended, now), number)] if again else [],
-        values={key: value, "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))}},
+        access=[(asked, at, number)] if (asked := [*again, *(change.id for change in followed)]) else [],
+        values={
+            key: value,
+            "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))},
+            **({following.key_of(lesson.project, lesson.session): None} if opened else {}),
+        },
         log=[audited(now, "learnt", lesson.project, session=lesson.session, added=len(new), again=len(again))],
     )
     holds.touch_marks(batch)
@@ -84,7 +94,7 @@ def session_number(store: Store, project: str) -> int:
 
 
 def taught(store: Store, project: str) -> dict[str, Mapping[str, object]]:
-    """Return what each session gave, by its id: `number`, `began`, `ended`, `writes` (id -> times), `used` (ids), `lookups`,
+    """Return what each session gave, by its id: `number`, `began`, `ended`, `writes` (id -> times), `followed` and `used` (ids), `lookups`,
     `lookup_tokens`."""
     prefix = f"lesson:{project}:"
     return {key[len(prefix) :]: _mapping(value) for key, value in store.values(prefix).items()}
@@ -119,12 +129,22 @@ def _placed(new: list[Item], store: Store, now: float) -> list[Item]:
     return new
 
 
-def _seen_again(item: Item, one: Observed, counted: int | None, number: int) -> Change:
+def _followed(store: Store, lesson: Lesson, counted: set[str], at: float) -> list[Change]:
+    """Return the changes of items that a session followed, besides those that are counted already and those that it has made."""
+    if not lesson.shown:
+        return []
+    items = {item.id: item for item in store.scan(lesson.project, marked=False, bare=True) if item.id not in counted}
+    ids = following.followed(lesson.shown, (item for item in items.values() if item.episode != lesson.session))
+    return [following.reinforcement(items[id], at) for id in ids]
+
+
+def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at: float, reinforced: bool) -> Change:
     """Return the change of an item that a session has written. `counted`: how often it wrote it by what it taught before, None where it
-    has taught nothing of it."""
-    change = Change(item.id, by={"writes": one.writes - (counted or 0)})
+    has taught nothing of it; `reinforced`: whether this session has reinforced it already."""
+    change = Change(item.id) if reinforced or counted is not None else following.reinforcement(item, at)
+    change.by["writes"] = one.writes - (counted or 0)
     if counted is None:
-        change.by.update(sessions=1, reinforcements=1)
+        change.by["sessions"] = 1
         change.to["session"] = max(number, item.session)
     if one.details and one.details != item.details:
         change.to["details"] = {**item.details, **one.details}
@@ -137,6 +157,10 @@ def _seen_again(item: Item, one: Observed, counted: int | None, number: int) -> 
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
+
+
+def _listed(value: object) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 def _whole(value: object) -> int:

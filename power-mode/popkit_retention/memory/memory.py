@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.config import remembered
@@ -19,6 +21,7 @@ from . import (
     embeddings,
     erasure,
     exchange,
+    following,
     holds,
     job,
     learning,
@@ -28,7 +31,9 @@ from . import (
     valuation,
 )
 from .folder import Folder
+from .hourly import HourlyJob, for_thread
 from .items import (
+    ACCEPTED,
     BY_TOOL,
     BY_USER,
     CODE,
@@ -98,15 +103,31 @@ class Memory:
         folder: Folder | None = None,
         embedder: Embedder | None = None,
         summarise: Callable[[str], str] | None = None,
+        session: str = "",
+        job: str = "",
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
-        `summarise` replace the built-in ones."""
+        `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item once at most. `job`:
+        "hourly" runs the job on a thread of its own until the memory is closed. Raise ValueError for any other."""
         self.store = store
         self.project = project
         self.now = now
         self.folder = folder
         self._embedder = embedder
         self.summarise = summarise
+        self.session = session
+        if job not in ("", "hourly"):
+            raise ValueError(f'job is {job!r:.40}: it may be "hourly", or "" for none')
+        self.hourly: HourlyJob | None = None
+        if job:
+            self.hourly = HourlyJob(lambda: Memory(for_thread(store), project, now, folder, embedder, summarise))
+            weakref.finalize(self, self.hourly.over.set)
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
 
     @property
     def embedder(self) -> Embedder:
@@ -131,6 +152,7 @@ class Memory:
             lambda: time_of_day(environ),
             Folder(ours),
             summarise=(lambda text: summarise_with(command, text)) if command else None,
+            session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
         )
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
@@ -141,16 +163,17 @@ class Memory:
         return items[:most]
 
     def search(self, words: str, most: int = 10, everywhere: bool = False) -> Found:
-        """Return the items that answer best, each with its relevance, and count an access of each. `everywhere`: search all projects."""
+        """Return the items that answer best, each with its relevance, and count an access of each: whether it was of use shows later.
+        `everywhere`: search all projects."""
         results = search.search(self.store, words, None if everywhere else self.project, most, self.embedder)
         self._access([item.id for item, _ in results])
         return results
 
     def show(self, id: str) -> Item:
-        """Return an item by its id, or by the beginning of one that is no other's, and count an access."""
+        """Return an item by its id, or by the beginning of one that is no other's; count an access, and a use."""
         item = self.find(id)
         self._access([item.id])
-        return self.store.get([item.id])[0]
+        return self.reinforce([item.id])[0]
 
     def find(self, id: str) -> Item:
         """Return an item as `show` does, without counting an access."""
@@ -178,7 +201,7 @@ class Memory:
     def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
         """Return MEMORY.md of the project in at most so many tokens. With a prompt, items of sessions that were about the same come
         first."""
-        items = list(self.store.scan(self.project))
+        items = [self._as_said(item) for item in self.store.scan(self.project)]
         if not prompt:
             return document.build(items, tokens)
         episodes = {session: list(_ids(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
@@ -202,6 +225,12 @@ class Memory:
     def loss(self, most: int = reports.SAMPLES) -> Losses:
         """Return what the levels lose, measured on the project's own longer texts, at most so many of them."""
         return reports.loss_of(self.store, self.project, self.embedder.embed, self.summarise, most)
+
+    def reinforce(self, ids: Sequence[str]) -> Items:
+        """Say that items were of use, as an agent that acted on them does: each is reinforced, at most once a session. Return them."""
+        items = [self.find(id) for id in dict.fromkeys(ids)]
+        following.reinforce(self.store, items, self.session, self.now())
+        return self.store.get([item.id for item in items])
 
     # --- changing ------------------------------------------------------------------------------------------------------------------
 
@@ -260,8 +289,9 @@ class Memory:
         return self._change(ids, "accepted", lambda item: transitions.accepted(item, self.now()), _REMEMBER)
 
     def restore(self, ids: Sequence[str]) -> Items:
-        """Restore the full text of items, from any level. Raise NotThere where it is not kept."""
-        return self._change(ids, "restored", self._full)
+        """Restore the full text of items, from any level; that is a use of them. Raise NotThere where it is not kept."""
+        restored = self._change(ids, "restored", self._full)
+        return self.reinforce([item.id for item in restored])
 
     def forget(self, ids: Sequence[str], by: str = BY_USER) -> Items:
         """Mark items; they are deleted when 24 hours have passed, and not learnt again. `by`: who wants it, the user or an agent's tool.
@@ -323,6 +353,9 @@ class Memory:
         return exchange.take_in(self.store, lines, self.project, self.now(), missing)
 
     def close(self) -> None:
+        """End the hourly job, and release the store."""
+        if self.hourly is not None:
+            self.hourly.close()
         self.store.close()
 
     # --- how -------------------------------------------------------------------------------------------------------------------------
@@ -357,6 +390,11 @@ class Memory:
         """Write for hooks what others than the user have marked."""
         if self.folder is not None:
             self.folder.set_marks(self.store)
+
+    def _as_said(self, item: Item) -> Item:
+        """Return an item in the user's own words where it is theirs: as keywords "never push" may read as its opposite."""
+        said = self.store.original(item.id) if item.level != FULL and item.source in (USER, ACCEPTED) else None
+        return item if said is None else replace(item, text=said, level=FULL)
 
     def _full(self, item: Item) -> dict[str, object]:
         if item.level == FULL:

@@ -7,38 +7,41 @@ The queries look at one project, or at all; nodes of others are left out. A prev
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol
 
-from .items import TIERS, WARM
+from .items import BY_JOB, TIERS, WARM
+from .monitoring import Compressed
 from .transitions import HOUR_S, Standing, decide
 from .valuation import DAY_S, ForgettingCurveModel, ValueClassification
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from .stores.neo4j import Neo4jStore
 
 DELETED = "DELETED"
-TRANSITION = """
-MATCH (n:KnowledgeChunk {id: $item_id})
-SET n.tier = $to_tier,
-    n.tier_changed_at = datetime(),
-    n.previous_tier = $from_tier
+# Of a store of ours an item that is to be deleted keeps its tier and is marked; of others it gets the specification's tier.
+TRANSITION = f"""
+MATCH (n:KnowledgeChunk|CompressedContext) WHERE n.id = $item_id
+WITH n, n:PopkitItem AND $to_tier = '{DELETED}' AS marked
+FOREACH (_ IN CASE WHEN marked THEN [1] ELSE [] END |
+  SET n.marked_at = datetime(), n.marked_by = '{BY_JOB}', n.terms = null)
+FOREACH (_ IN CASE WHEN marked THEN [] ELSE [1] END |
+  SET n.tier = $to_tier, n.tier_changed_at = datetime(), n.previous_tier = $from_tier, n.tier_score = n.composite_score)
 RETURN n.id
 """
 
 
 class Client(Protocol):
-    """What runs Cypher: the rows that it returns."""
+    """What runs Cypher and returns the rows: a session or a transaction of Neo4j's driver, say."""
 
-    def run(self, cypher: str, parameters: dict[str, object]) -> Sequence[object]: ...
+    def run(self, cypher: str, parameters: dict[str, object]) -> Iterable[object]: ...
 
 
 class MemoryTierManager:
-    """Evaluates items and moves them. Without a client it only evaluates. The rules are those of `transitions`, which say how they differ
-    from the specification's code."""
+    """Evaluates items of every level and moves them. Without a client it only evaluates. The rules are those of `transitions`, which say
+    how they differ from the specification's code."""
 
     def __init__(self, neo4j_client: Client | None = None) -> None:
         self.neo4j = neo4j_client
@@ -46,16 +49,19 @@ class MemoryTierManager:
         self.forgetting_model = ForgettingCurveModel(fractional=True)
 
     def evaluate_and_transition(self, memory_item: Mapping[str, object], now: datetime | None = None) -> tuple[str, str]:
-        """(the tier that the item gets, the action), the tier `DELETED` for one that is to be marked for deletion. KeyError without `id` or
-        `created_at`; ValueError for values that are no times or numbers.
+        """Return (the tier that the item has now, the action), the tier `DELETED` for one that is to be marked for deletion. Raise KeyError
+        without `id` or `created_at`, ValueError for values that are no times or numbers, LookupError where the database has no such item,
+        so that nothing was moved.
 
         Read besides, with the specification's defaults: `tier`, `composite_score`, `access_count`, `last_accessed`, `reinforcement_count`,
-        `recent_accesses_4h`, `accessed_after_demotion`; and `among_last_10`, `key_decision`, `held`, `previous_tier`, `tier_changed_at`."""
+        `recent_accesses_4h`, `accessed_after_demotion`; and `among_last_10`, `key_decision`, `held`, `previous_tier`, `tier_changed_at`,
+        `last_reinforced`."""
         standing = self._standing(memory_item, now or datetime.now(timezone.utc))
         decision = decide(standing)
         tier = DELETED if decision.marks else decision.tier
-        if tier != memory_item.get("tier", WARM):
-            self._execute_transition(str(memory_item["id"]), str(memory_item.get("tier", WARM)), tier)
+        id, before = str(memory_item["id"]), str(memory_item.get("tier", WARM))
+        if tier != before and self.neo4j is not None and not self._execute_transition(id, before, tier):
+            raise LookupError(f"no KnowledgeChunk or CompressedContext has the id {id!r:.60}: it was not moved from {before} to {tier}")
         return tier, decision.action
 
     def _standing(self, item: Mapping[str, object], now: datetime) -> Standing:
@@ -65,6 +71,7 @@ class MemoryTierManager:
         asked = _moment(item["last_accessed"]) if item.get("last_accessed") else created
         reinforcements = round(_number(item, "reinforcement_count", 0))
         since = (now - _moment(changed)).total_seconds() if changed else math.inf
+        used = (now - _moment(item["last_reinforced"])).total_seconds() if item.get("last_reinforced") else math.inf
         age_s = max(0.0, (now - created).total_seconds())
         return Standing(
             tier=str(tier) if tier in TIERS else WARM,
@@ -77,6 +84,8 @@ class MemoryTierManager:
             lately=round(_number(item, "recent_accesses_4h", 0)),
             accesses=round(_number(item, "access_count", 0)),
             reinforcements=reinforcements,
+            used_days=max(0.0, used) / DAY_S,
+            used_here=used < since,
             accessed_here=bool(item.get("accessed_after_demotion", False)),
             fell_lately=item.get("previous_tier") == "HOT" and since < DAY_S,
             risen=item.get("previous_tier") != "HOT" or bool(item.get("accessed_after_demotion", False)),
@@ -88,7 +97,7 @@ class MemoryTierManager:
         """Move an item; return whether it was found, False without a client."""
         if self.neo4j is None:
             return False
-        return len(self.neo4j.run(TRANSITION, {"item_id": item_id, "from_tier": from_tier, "to_tier": to_tier})) > 0
+        return len(list(self.neo4j.run(TRANSITION, {"item_id": item_id, "from_tier": from_tier, "to_tier": to_tier}))) > 0
 
 
 def _number(item: Mapping[str, object], name: str, default: float) -> float:
@@ -136,16 +145,6 @@ MATCH (n:KnowledgeChunk|CompressedContext) WHERE {_OURS}
   AND n.tier = 'WARM' AND n.composite_score >= 0.8 AND n.access_count >= 5
 RETURN n.id, left(n.content, 100) AS preview ORDER BY n.composite_score DESC, n.id LIMIT $most
 """
-
-
-@dataclass(frozen=True)
-class Compressed:
-    """How compression works at one level: so many items, their mean tokens and score."""
-
-    level: str
-    items: int
-    mean_tokens: float
-    mean_score: float
 
 
 def transition(store: Neo4jStore, id: str, before: str, after: str, at: float) -> bool:

@@ -1,9 +1,11 @@
 """Transitions from tier to tier, by rules and by the word of the user. The first rule that holds decides, and says why. Pure: the time
 comes in (seconds).
 
-The specification's part 5, mended where it contradicts itself: its code never reaches ARCHIVE from WARM, deletes what is remembered well,
-and lets an item go back and forth between HOT and WARM for ever. Three laws hold instead: every tier can be reached; nothing comes back to
-a tier it has left without a new access or a higher score; more score and more accesses never lead lower.
+The specification's part 5, by the bounds of its policies (`tier_policies`), mended where it contradicts itself: its code never reaches
+ARCHIVE from WARM, deletes what is remembered well, and lets an item go back and forth between HOT and WARM for ever. These laws hold
+instead: every tier can be reached; nothing comes back to a tier it has left without a new access or a higher score; more score and more
+accesses never lead lower; what every session makes use of never falls from HOT; what nobody uses is COLD within a month, unless it is among
+the newest.
 
 Two clocks run. The wall clock says how long ago something was; the session clock how many sessions of its project have begun since. What
 decides is the lesser: a project that rests for a month has forgotten nothing when its user comes back.
@@ -11,6 +13,7 @@ decides is the lesser: a project that rests for a month has forgotten nothing wh
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +21,7 @@ from hooks.utils.archive import marks
 
 from . import valuation
 from .items import ACCEPTED, ARCHIVE, COLD, HOT, WARM, BadItem
+from .tier_policies import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, HOT_TIER_POLICY, WARM_TIER_POLICY
 from .valuation import DAY_S
 
 if TYPE_CHECKING:
@@ -29,15 +33,28 @@ if TYPE_CHECKING:
 
 HOUR_S = 3600.0
 GRACE_S = marks.GRACE_S  # from the mark to the deletion
-HOT_HOURS = 24.0
-NEWEST = 10  # so many of a project's newest items count as just said
-WARM_DAYS = 7.0
-COLD_DAYS = 30.0
-ACTIVE_HOURS, ACTIVE_ACCESSES = 4.0, 3
-HOT_ENTRY, HOT_STAYS, HOT_BACK = 0.7, 0.6, 0.75
-WARM_ENTRY, WARM_STAYS = 0.5, 0.3
-GONE_SCORE, GONE_RETENTION = 0.1, 0.05
-KEY_SCORE, KEY_ACCESSES, KEY_REINFORCEMENTS = 0.8, 5, 3
+_STAYS, _BACK, _ENTRY = HOT_TIER_POLICY["retention_criteria"], WARM_TIER_POLICY["promotion_criteria"], WARM_TIER_POLICY["entry_criteria"]
+_GONE, _KEY = COLD_TIER_POLICY["delete_if"], ARCHIVE_TIER_POLICY["entry_criteria"]
+HOT_HOURS: float = HOT_TIER_POLICY["max_age_hours"]
+HOT_ENTRY: float = HOT_TIER_POLICY["min_composite_score"]
+HOT_STAYS: float = _STAYS["composite_score_minimum"]
+USED_DAYS: float = _STAYS["reinforced_within_days"]
+NEWEST: int = HOT_TIER_POLICY["max_messages"]  # so many of a project's newest items count as just said
+WARM_DAYS: float = WARM_TIER_POLICY["max_age_days"]
+WARM_STAYS: float = WARM_TIER_POLICY["min_composite_score"]
+WARM_ENTRY: float = _ENTRY["composite_score_minimum"]
+WARM_RETENTION: float = _ENTRY["retention_probability_minimum"]
+ACTIVE_HOURS: float = _BACK["accessed_within_hours"]
+ACTIVE_ACCESSES: int = _BACK["access_count_in_hot_window"]
+HOT_BACK: float = _BACK["composite_score_rises_above"]
+HOT_USES: int = _BACK["reinforcement_count_minimum"]
+COLD_DAYS: float = COLD_TIER_POLICY["max_age_days"]
+GONE_DAYS: float = _GONE["age_days"]
+GONE_SCORE: float = _GONE["composite_score_below"]
+GONE_ACCESSES: int = _GONE["access_count"]
+GONE_RETENTION: float = _GONE["retention_probability_below"]
+KEY_SCORE: float = _KEY["composite_score_minimum"]
+KEY_ACCESSES: int = _KEY["access_count_minimum"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +73,8 @@ class Standing:
 
     `age_hours`: since it was made or came to HOT, whichever is later, by the wall clock. `age_days`, `idle_days`: since it was made, since
     it was last asked for, by the lesser clock; `in_sessions`: where that counted sessions. `lately`: accesses within ACTIVE_HOURS.
-    `accessed_here`: asked for since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or
+    `used_days`: since it was last of use (a reinforcement), by the lesser clock; infinite where it never was. `accessed_here`, `used_here`:
+    asked for, and of use, since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or
     was asked for since, or is worth more than it was then. `waits`: an agent has added it, and nobody has said yes: nothing keeps it for
     good."""
 
@@ -71,7 +89,9 @@ class Standing:
     accesses: int = 0
     reinforcements: int = 0
     in_sessions: bool = False
+    used_days: float = math.inf
     accessed_here: bool = False
+    used_here: bool = False
     fell_lately: bool = False
     risen: bool = True
     key: bool = False
@@ -116,6 +136,7 @@ def standing_of(item: Item, moment: Moment, score: float) -> Standing:
     """Return how an item of this score stands at a moment."""
     from_hot = item.tier == WARM and item.previous_tier == HOT
     arrived = item.tier_since if item.tier == HOT else 0.0
+    used = max(item.reinforced, default=-math.inf)
     return Standing(
         tier=item.tier,
         score=score,
@@ -128,7 +149,9 @@ def standing_of(item: Item, moment: Moment, score: float) -> Standing:
         accesses=item.access_count,
         reinforcements=item.reinforcements,
         in_sessions=days_idle(item, item.last_accessed, moment) < max(0.0, moment.now - item.last_accessed) / DAY_S,
+        used_days=days_idle(item, used, moment) if item.reinforced else math.inf,
         accessed_here=item.accessed_since(item.tier_since),
+        used_here=used > item.tier_since,
         fell_lately=from_hot and moment.now - item.tier_since < HOT_HOURS * HOUR_S,
         risen=not from_hot or item.accessed_since(item.tier_since) or score > item.tier_score,
         key=item.for_good,
@@ -146,10 +169,10 @@ def decide(standing: Standing) -> Decision:
         return back if standing.tier == ARCHIVE else _RULES[standing.tier](standing)
     if standing.tier != ARCHIVE and standing.key:
         return Decision(ARCHIVE, "promote_key_decision", ("it is a key decision",))
-    earned = standing.score >= KEY_SCORE and standing.accesses >= KEY_ACCESSES and standing.reinforcements >= KEY_REINFORCEMENTS
-    if standing.tier != ARCHIVE and earned:
-        had = f"worth {_rounded(standing.score)}, asked for {standing.accesses} times, reinforced {standing.reinforcements} times"
-        return Decision(ARCHIVE, "promote_key_decision", (had,))
+    if standing.tier != ARCHIVE and standing.score >= KEY_SCORE and standing.accesses >= KEY_ACCESSES:
+        return Decision(ARCHIVE, "promote_key_decision", (_worth(standing, KEY_SCORE), f"asked for {standing.accesses} times"))
+    if standing.tier in (WARM, COLD) and standing.reinforcements >= HOT_USES and standing.used_here and standing.used_days <= USED_DAYS:
+        return Decision(HOT, "promote_high_activity", (f"used again {standing.reinforcements} times",))
     return _RULES[standing.tier](standing)
 
 
@@ -158,10 +181,12 @@ def _from_hot(at: Standing) -> Decision:
     if (young or at.newest) and at.score >= HOT_STAYS:
         why = f"younger than {HOT_HOURS:.0f} h" if young else f"among the {NEWEST} newest"
         return Decision(HOT, "retain", (why, _worth(at, HOT_STAYS)))
+    if at.used_days <= USED_DAYS:
+        return Decision(HOT, "retain", (f"used {_span(at, at.used_days)} ago",))
     left = _worth(at, HOT_STAYS) if young or at.newest else f"older than {HOT_HOURS:.0f} h"
     if at.score >= WARM_ENTRY:
         return Decision(WARM, "promote_age", (left, _worth(at, WARM_ENTRY)))
-    if at.retention >= WARM_ENTRY:
+    if at.retention >= WARM_RETENTION:
         return Decision(WARM, "promote_age", (left, f"still remembered with a chance of {at.retention:.2f}"))
     return Decision(COLD, "demote_low_value", (left, _worth(at, WARM_ENTRY), f"remembered with a chance of {at.retention:.2f} only"))
 
@@ -172,16 +197,25 @@ def _from_warm(at: Standing) -> Decision:
     if at.score >= HOT_BACK and at.risen and not at.fell_lately:
         return Decision(HOT, "promote_high_activity", (_worth(at, HOT_BACK),))
     lately = f"{'last asked for' if at.accesses else 'learnt'} {_span(at, at.idle_days)} ago"
-    if at.idle_days <= WARM_DAYS and at.score >= WARM_STAYS:
+    long = at.idle_days > warm_days(at.reinforcements)
+    if at.used_days <= USED_DAYS:
+        return Decision(WARM, "retain", (f"used {_span(at, at.used_days)} ago",))
+    if not long and at.score >= WARM_STAYS:
         return Decision(WARM, "retain", (lately, _worth(at, WARM_STAYS)))
-    return Decision(COLD, "demote_age_or_value", (lately if at.idle_days > WARM_DAYS else _worth(at, WARM_STAYS),))
+    return Decision(COLD, "demote_age_or_value", (lately if long else _worth(at, WARM_STAYS),))
+
+
+def warm_days(reinforcements: int) -> float:
+    """Return for how many days WARM keeps what nobody asks for: as many as its memory is strong, a month at the most."""
+    return min(WARM_DAYS * valuation.memory_strength(reinforcements) / valuation.memory_strength(0), COLD_DAYS)
 
 
 def _from_cold(at: Standing) -> Decision:
-    if at.accessed_here:
+    if at.accessed_here and COLD_TIER_POLICY["promotion_criteria"]["accessed_after_demotion"]:
         return Decision(WARM, "promote_reactivation", ("asked for since it went cold",))
-    old = at.age_days >= COLD_DAYS
-    if old and at.score < GONE_SCORE and not at.accesses and at.retention < GONE_RETENTION:
+    old = at.age_days >= GONE_DAYS
+    worthless = at.score < GONE_SCORE and at.accesses <= GONE_ACCESSES and at.retention < GONE_RETENTION
+    if old and worthless and COLD_TIER_POLICY["deletion_allowed"]:
         why = (
             f"{_span(at, at.age_days)} old",
             _worth(at, GONE_SCORE),
@@ -189,9 +223,9 @@ def _from_cold(at: Standing) -> Decision:
             f"remembered with a chance of {at.retention:.2f} only",
         )
         return Decision(COLD, "delete_expired", why, marks=True)
-    kept = [] if old else [f"{_span(at, at.age_days)} old, less than {COLD_DAYS:.0f} {'sessions' if at.in_sessions else 'days'}"]
+    kept = [] if old else [f"{_span(at, at.age_days)} old, less than {GONE_DAYS:.0f} {'sessions' if at.in_sessions else 'days'}"]
     kept += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
-    kept += ["asked for before"] if at.accesses else []
+    kept += ["asked for before"] if at.accesses > GONE_ACCESSES else []
     kept += [f"remembered with a chance of {at.retention:.2f}"] if at.retention >= GONE_RETENTION else []
     return Decision(COLD, "retain", tuple(kept))
 
@@ -231,9 +265,10 @@ class Next:
 def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> Next | None:
     """Return the next change of an item that nobody accesses, if a session of its project begins every day; None where nothing changes
     any more. `score_at(time)` is what it will be worth."""
-    times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses]
-    spans = (HOT_HOURS * HOUR_S, WARM_DAYS * DAY_S, COLD_DAYS * DAY_S, ACTIVE_HOURS * HOUR_S)
-    fading = [valuation.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_ENTRY, GONE_RETENTION)]
+    times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses, *item.reinforced[-1:]]
+    days = (USED_DAYS, warm_days(item.reinforcements), GONE_DAYS)
+    spans = (HOT_HOURS * HOUR_S, ACTIVE_HOURS * HOUR_S, *(each * DAY_S for each in days))
+    fading = [valuation.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_RETENTION, GONE_RETENTION)]
     moments = {at + span for at in times for span in spans} | {item.last_accessed + span for span in fading}
     moments |= {moment.now + days * DAY_S for days in _LOOK_AHEAD_DAYS}
     for at in sorted(moments):

@@ -29,14 +29,14 @@ def days_between(earlier: datetime, later: datetime, fractional: bool = True) ->
 
 
 class ForgettingCurveModel:
-    """Ebbinghaus' curve with spaced repetition. `fractional` as of SignalCalculator."""
+    """Ebbinghaus' curve with spaced repetition. `fractional` as of SignalCalculator. Its history of reinforcements is each item's own
+    (`Item.reinforced`), so that it lasts as long as the item."""
 
     STRENGTH_INCREMENT = 0.5
     BASE_STRENGTH = 7.0  # days
 
     def __init__(self, fractional: bool = False) -> None:
         self.fractional = fractional
-        self.reinforcement_history: dict[str, list[datetime]] = {}
 
     def calculate_memory_strength(self, item_id: str, reinforcements: int) -> float:
         """Return S in days: half as much again with every reinforcement."""
@@ -112,13 +112,14 @@ class SignalCalculator:
         return min(1.0, weighted / 20.0)
 
     def calculate_uniqueness(self, embedding: Sequence[float], all_embeddings: Sequence[Sequence[float]], top_k: int = 5) -> float:
-        """Return how little it is like the `top_k` items nearest to it, 0 to 1; 1 where there is nothing else."""
+        """Return how little it is like the `top_k` items nearest to it, 0 to 1; 1 where there is nothing else. The specification's formula
+        goes above 1 where the nearest items point the other way (a negative cosine): that is 1, as nothing is less alike than that."""
         if len(all_embeddings) < 2:
             return 1.0
         others = sorted((cosine(embedding, other) for other in all_embeddings if other != embedding), reverse=True)[:top_k]
         if not others:  # all are the same: the specification divides by zero
             return 0.0
-        return round(max(0.0, 1.0 - sum(others) / len(others)), 4)
+        return round(min(1.0, max(0.0, 1.0 - sum(others) / len(others))), 4)
 
     def calculate_access_recency(self, last_accessed: datetime, reinforcement_events: int = 0, now: datetime | None = None) -> float:
         """Return how recently it was accessed, 0 to 1: e^(-0.1 · days), a tenth more for each reinforcement."""

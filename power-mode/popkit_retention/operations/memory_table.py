@@ -38,7 +38,12 @@ FORGET = Operation(
 TABLE = Table(
     COMMAND,
     "what past sessions have taught, for the next ones",
-    Operation("status", "what is remembered about this project: tiers, sizes, last run, alerts", implied=True),
+    Operation(
+        "status",
+        "what is remembered about this project: tiers, sizes, last run, alerts",
+        Flag("--store", "how the whole store stands instead: items by tier and level, and which are due for demotion or ARCHIVE"),
+        implied=True,
+    ),
     Operation(
         "list",
         "what is remembered, most valuable first",

@@ -6,8 +6,9 @@ from hooks.utils import text
 from hooks.utils.views.memory import marks
 
 from ..memory.items import FULL, TIERS
+from ..memory.transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE
 from .columns import ASIDE, ago, ahead, pair
-from .memory_items import in_order
+from .memory_items import in_order, label
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from ..memory.document import Document
     from ..memory.items import Item
+    from ..memory.monitoring import Monitoring
 
 
 def status(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
@@ -53,6 +55,27 @@ def _table(found: Mapping[str, Any]) -> list[text.Line]:
     if compressed:
         lines += ["", *text.wrap("Compressed: " + ", ".join(f"{row['items']:,} to {level}" for level, row in compressed.items()))]
     return lines
+
+
+def store(found: Monitoring) -> list[text.Line]:
+    """How a store stands, of all projects or of one."""
+    lines = text.title("The store of memory")
+    if not found.tiers:
+        return [*lines, "It holds nothing."]
+    lines += [f"{'Tier':<{ASIDE}}{'Items':>8}", *(f"{tier:<{ASIDE}}{items:>8,}" for tier, items in found.tiers.items()), ""]
+    if found.levels:
+        lines.append(f"{'Level':<{ASIDE}}{'Items':>8}{'Tokens each':>13}{'Score':>8}")
+        lines += [f"{at.level:<{ASIDE}}{at.items:>8,}{at.mean_tokens:>13.1f}{at.mean_score:>8.2f}" for at in found.levels]
+    else:
+        lines.append("Nothing is compressed.")
+    lines += _candidates(f"For demotion: HOT, older than {HOT_HOURS:.0f} h, worth less than {HOT_STAYS}", found.demotion)
+    return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, asked for {KEY_ACCESSES} times", found.archive)
+
+
+def _candidates(what: str, items: Sequence[Item]) -> list[text.Line]:
+    lines = ["", *text.wrap(f"{what}{':' if items else ': none'}")]
+    asked = [f"  {text.clean(item.id)}  {item.score:.2f}, asked for {text.counted(item.access_count, 'time')}  " for item in items]
+    return lines + [text.fitted(head + label(item)) for head, item in zip(asked, items)]
 
 
 def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[text.Line]:

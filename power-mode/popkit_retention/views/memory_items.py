@@ -205,7 +205,7 @@ def _tier(item: Item, now: float) -> list[text.Line]:
 
 def _asked_for(item: Item, now: float) -> list[text.Line]:
     said = f"{text.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
-    used = f"; used again in {text.counted(item.reinforcements, 'later session')}" if item.reinforcements else ""
+    used = f"; used again {text.counted(item.reinforcements, 'time')}" if item.reinforcements else ""
     return pair("Asked for", said + used)
 
 

@@ -15,6 +15,8 @@ import pytest
 from popkit_retention.governance.domains import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory import tier_manager as monitoring
+from popkit_retention.memory.items import LEVELS
+from popkit_retention.memory.monitoring import monitor
 from popkit_retention.memory.stores import Change, conformance, neo4j_schema
 from popkit_retention.memory.stores.conformance import NOW, example, full
 from popkit_retention.memory.stores.neo4j import Neo4jStore
@@ -166,6 +168,36 @@ def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None
     assert monitoring.demotion_candidates(store, NOW) == [("m00001", 0.5, 0)]
     assert monitoring.archive_candidates(store, "p") == [("m00004", "x" * 100)]
     assert monitoring.archive_candidates(store, "q") == []
+    for project in (None, "p", "q"):
+        found = monitor(store, NOW, project)
+        assert (found.tiers, found.levels) == (
+            monitoring.tier_distribution(store, project), monitoring.compression_effectiveness(store, project)
+        )  # fmt: skip
+        assert [(item.id, item.score, item.access_count) for item in found.demotion] == monitoring.demotion_candidates(store, NOW, project)
+        assert [(item.id, item.text[:100]) for item in found.archive] == monitoring.archive_candidates(store, project)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_specifications_manager_moves_items_of_every_level_and_says_what_it_cannot_move(store: Neo4jStore, level: str) -> None:
+    store.add([example(1, level=level, score=0.25)])
+    item = {"id": "m00001", "tier": "WARM", "composite_score": 0.25, "created_at": "2026-11-20T00:00:00Z"}
+    with store._session() as session:
+        manager = monitoring.MemoryTierManager(session)
+        assert manager.evaluate_and_transition(item) == ("COLD", "demote_age_or_value")
+        (moved,) = store.get(["m00001"])
+        assert (moved.tier, moved.previous_tier, moved.tier_score) == ("COLD", "WARM", 0.25)
+        with pytest.raises(LookupError, match="'gone': it was not moved from WARM to COLD"):
+            manager.evaluate_and_transition({**item, "id": "gone"})
+
+
+def test_what_the_specifications_manager_deletes_is_marked(store: Neo4jStore) -> None:
+    store.add([example(1, level="keywords", tier="COLD")])
+    item = {"id": "m00001", "tier": "COLD", "composite_score": 0.01, "created_at": "2026-01-20T00:00:00Z"}
+    with store._session() as session:
+        assert monitoring.MemoryTierManager(session).evaluate_and_transition(item) == ("DELETED", "delete_expired")
+    (marked,) = store.get(["m00001"])
+    assert (marked.tier, marked.marked_by, marked.marked_at is not None) == ("COLD", "job", True)
+    assert store.verify() == []
 
 
 def test_two_machines_lose_no_access(store: Neo4jStore, server: Server) -> None:

@@ -28,6 +28,7 @@ from hooks.utils.policy.ruleset import Ruleset
 from ..items import NOTE, Lesson, Observed
 from .commands import Commands
 from .names import Names
+from .shown import Showings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,7 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     id, where that is not the name of the file. Raise OSError when the transcript cannot be read."""
     names, commands, rules = Names(repository.root), Commands(repository.root), Ruleset.from_config({}, TOOLS)
     notes: dict[str, float] = {}
+    showings = Showings()
     began = ended = 0.0
     lookups = tokens = 0
     for event in conversation(path):
@@ -51,9 +53,13 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
             names.hear(event.text)
             if event.by_user:
                 notes.update(dict.fromkeys(directives(event.text), at))
+        elif isinstance(event, Given):
+            showings.give(event.text)
         elif isinstance(event, Wrote):
             names.write(event)
+            showings.write(event.request, event.text)
         else:
+            showings.see(event)
             names.see(event.text)
             commands.see(event.call, event.text, event.cwd)
             if kinds.of(classify(event.call, event.cwd or repository.root, rules).kind).is_lookup:
@@ -62,7 +68,8 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     observed = [Observed(NOTE, text, 1, at) for text, at in notes.items()] + commands.observed() + names.observed()
     texts = {each.text for each in observed}
     id = session or Path(path).stem
-    return Lesson(id, repository.key, began, ended, tuple(observed), tuple(sorted(names.unaided & texts)), lookups, tokens, repository.root)
+    unaided = tuple(sorted(names.unaided & texts))
+    return Lesson(id, repository.key, began, ended, tuple(observed), unaided, lookups, tokens, repository.root, showings.all())
 
 
 LONGEST = 300  # characters of a directive; who says more pastes
@@ -118,14 +125,24 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Given:
+    """Text that a hook gave the assistant."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Wrote:
-    """A text of the assistant's, or the input of a call (`operation`: what it does, "" for a text), made in the folder `cwd`."""
+    """A text of the assistant's, or the input of a call (`operation`: what it does, "" for a text), made in the folder `cwd`, in the answer
+    to this `request` (numbered from 1)."""
 
     at: float
     cwd: str
     operation: str
     given: dict
     text: str
+    request: int = 1
 
 
 @dataclass(frozen=True)
@@ -137,7 +154,7 @@ class Returned:
     cwd: str
 
 
-def conversation(path: str) -> Iterator[Asked | Wrote | Returned]:
+def conversation(path: str) -> Iterator[Asked | Given | Wrote | Returned]:
     """Yield the events of a session, in order, without lines that are not understood. Raise OSError when its transcript cannot be read."""
     side = None  # a subagent's own file holds nothing but a side chain
     reading = _Reading()
@@ -160,12 +177,14 @@ class _Reading:
         self.current = ""
         self.again = False  # whether earlier messages are being written once more
 
-    def see(self, entry: Entry) -> Iterator[Asked | Wrote | Returned]:
+    def see(self, entry: Entry) -> Iterator[Asked | Given | Wrote | Returned]:
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         if kind == "user":
             yield from self._user(entry, at)
         elif kind == "assistant" and is_answer(entry):
             yield from self._assistant(entry, at)
+        elif kind == "attachment" and (text := _given_by_hook(entry.get("attachment"))):
+            yield Given(at, text)
 
     def _user(self, entry: Entry, at: float) -> Iterator[Asked | Returned]:
         by_user = entries.is_prompt(entry)
@@ -195,13 +214,22 @@ class _Reading:
         cwd = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
         for block in entries.blocks_of(entry):
             if block.get("type") == "text" and isinstance(block.get("text"), str):
-                yield Wrote(at, cwd, "", {}, block["text"])
+                yield Wrote(at, cwd, "", {}, block["text"], len(self.messages))
             elif block.get("type") == "tool_use":
                 given = block["input"] if isinstance(block.get("input"), dict) else {}
                 tool = str(block.get("name") or "")
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (tool, given, cwd)
-                yield Wrote(at, cwd, TOOLS.of(tool).operation, given, "\n".join(_texts(_changed_input(given))))
+                written = "\n".join(_texts(_changed_input(given)))
+                yield Wrote(at, cwd, TOOLS.of(tool).operation, given, written, len(self.messages))
+
+
+def _given_by_hook(attachment: object) -> str:
+    """Return the text that a hook added to the conversation; "" for any other attachment."""
+    if not isinstance(attachment, dict) or not str(attachment.get("type")).startswith("hook_"):
+        return ""
+    content = attachment.get("content")
+    return "\n".join(text for text in (content if isinstance(content, list) else [content]) if isinstance(text, str))
 
 
 def _changed_input(given: dict) -> dict:

@@ -54,6 +54,7 @@ def full(id: str = "full") -> Item:
         last_accessed=NOW - 0.25,
         accesses=[NOW - 3.75, NOW - 0.25],
         reinforcements=4,
+        reinforced=[NOW - 2.5, NOW - 0.5],
         session=11,
         tier="COLD",
         previous_tier="HOT",

@@ -193,6 +193,7 @@ def _copy(item: Item) -> Item:
     return replace(
         item,
         accesses=sorted(item.accesses)[-ACCESSES_KEPT:],
+        reinforced=sorted(item.reinforced)[-ACCESSES_KEPT:],
         embedding=None if item.embedding is None else list(item.embedding),
         details=json.loads(json.dumps(item.details)),
     )

@@ -173,7 +173,7 @@ OLDEST = 5  # the first release of Neo4j whose schema statements are those of no
 LONGEST_QUERY = 500  # terms
 
 _TIMES = [FIELDS.index(name) for name in TIMES]
-_DETAILS = FIELDS.index("details")
+_DETAILS, _REINFORCED = FIELDS.index("details"), FIELDS.index("reinforced")
 
 
 def parts_of(seconds: float) -> tuple[int, int]:
@@ -190,6 +190,7 @@ def item_of(values: Sequence[Any]) -> Item:
         if fields[at] is not None:
             fields[at] = (fields[at][0] * 1_000_000_000 + fields[at][1]) / 1_000_000_000
     fields[_DETAILS] = json.loads(fields[_DETAILS])
+    fields[_REINFORCED] = fields[_REINFORCED] or []  # an earlier release kept no times
     return Item(*fields)
 
 
@@ -201,7 +202,7 @@ def properties_of(fields: Mapping[str, object], time_of: Callable[[float], objec
             value = time_of(float(value))  # type: ignore[arg-type]
         elif name == "details":
             value = json.dumps(value)
-        elif name == "accesses":
+        elif name in ("accesses", "reinforced"):
             value = [float(at) for at in sorted(value)[-ACCESSES_KEPT:]]  # type: ignore[call-overload]
         elif name == "embedding" and value is not None:
             value = [float(x) for x in value]  # type: ignore[attr-defined]

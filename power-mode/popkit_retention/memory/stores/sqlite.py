@@ -302,6 +302,8 @@ def _values(change: Change, columns: Sequence[str]) -> list[object]:
     values = [change.to[name] for name in columns]
     if "details" in change.to:
         values[columns.index("details")] = json.dumps(change.to["details"])
+    if "reinforced" in change.to:
+        values[columns.index("reinforced")] = sqlite_schema.times_of(change.to["reinforced"])  # type: ignore[arg-type]
     return [*values, estimate_tokens(str(change.to["text"]))] if "text" in change.to else values
 
 

@@ -106,6 +106,7 @@ MIGRATIONS = (
         ),
     ),
     ("what they are found by", (_WORDS, _EXTENTS, _FOUND)),
+    ("when they were of use", ("ALTER TABLE items ADD COLUMN reinforced TEXT NOT NULL DEFAULT '[]'",)),
 )
 SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, anew="memory begins anew; popkit memory import takes in what was exported before")
 
@@ -115,7 +116,7 @@ ITEMS = f"SELECT {_READ} FROM items i LEFT JOIN embeddings e ON e.id = i.id "  #
 BARE_ITEMS = f"SELECT {', '.join('NULL' if name == 'embedding' else 'i.' + name for name in FIELDS)} FROM items i "  # noqa: S608
 ADD = f"INSERT INTO items ({', '.join(COLUMNS)}, tokens, seq) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"  # noqa: S608
 _AT = {name: at for at, name in enumerate(FIELDS)}
-_ACCESSES, _DETAILS, _EMBEDDING = _AT["accesses"], _AT["details"], _AT["embedding"]
+_TIMES, _DETAILS, _EMBEDDING = (_AT["accesses"], _AT["reinforced"]), _AT["details"], _AT["embedding"]
 _ORIGINAL = _AT["original"]
 _BOOLS = [_AT[name] for name in ("original", "held", "was_held", "key")]
 _SINGLE, _DOUBLE = f"<{DIMENSIONS}f", f"<{DIMENSIONS}d"
@@ -125,7 +126,8 @@ def item_of(row: Sequence[object]) -> Item:
     """Return an item from a row of `ITEMS`. Raise sqlite3.DatabaseError for a corrupt one."""
     values: list = list(row)
     try:
-        values[_ACCESSES] = json.loads(values[_ACCESSES]) if values[_ACCESSES] != "[]" else []
+        for at in _TIMES:
+            values[at] = json.loads(values[at]) if values[at] != "[]" else []
         values[_DETAILS] = json.loads(values[_DETAILS]) if values[_DETAILS] != "{}" else {}
         if values[_EMBEDDING] is not None:
             values[_EMBEDDING] = numbers_of(values[_EMBEDDING])
@@ -147,10 +149,16 @@ def json_of(written: str, name: str) -> Any:
 def row_of(item: Item, seq: int) -> list[object]:
     """Return the values that `ADD` binds. A new item has no original yet."""
     values = [getattr(item, name) for name in COLUMNS]
-    values[_ACCESSES] = json.dumps(sorted(item.accesses)[-ACCESSES_KEPT:]) if item.accesses else "[]"
+    for at in _TIMES:
+        values[at] = times_of(values[at])
     values[_DETAILS - 1] = json.dumps(item.details) if item.details else "{}"
     values[_ORIGINAL] = False
     return [*values, estimate_tokens(item.text), seq]
+
+
+def times_of(times: Sequence[float]) -> str:
+    """Return the newest of some times as they are kept."""
+    return json.dumps(sorted(times)[-ACCESSES_KEPT:]) if times else "[]"
 
 
 def blob_of(numbers: Sequence[float]) -> bytes:

@@ -107,7 +107,28 @@ function Overview({ shown }) {
         )}
       </tbody>
     </table>
+    <${Figures} heads=${["Compressed to", "Items", "Tokens each", "Score"]}
+      rows=${shown.levels.map((at) => [capital(at.level), whole(at.items), at.mean_tokens.toFixed(1), at.mean_score.toFixed(2)])} />
+    <${Figures} heads=${["Due to leave Hot", "Score", "Asked for"]} rows=${shown.demotion.map(candidate)} />
+    <${Figures} heads=${["Archive would take", "Score", "Asked for"]} rows=${shown.archive.map(candidate)} />
   <//>`;
+}
+
+const candidate = ({ text, score, accesses }) => [text, score.toFixed(2), counted(accesses, "time")];
+
+/** A table whose rows begin with what they are about; nothing where there are none. */
+function Figures({ heads, rows }) {
+  if (!rows.length) return null;
+  return html`<table class="plain log">
+    <thead><tr>${heads.map((head) => html`<th key=${head} scope="col">${head}</th>`)}</tr></thead>
+    <tbody>
+      ${rows.map(
+        ([about, ...figures], at) => html`<tr key=${at}>
+        <th scope="row" class="log-words">${about}</th>${figures.map((each, column) => html`<td key=${column}>${each}</td>`)}
+      </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }
 
 const TierBadge = ({ tier }) => html`<span class=${`badge badge-${tier.toLowerCase()}`}>${capital(tier.toLowerCase())}</span>`;

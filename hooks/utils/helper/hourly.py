@@ -1,0 +1,38 @@
+"""The hourly jobs of a session that goes on: every hour a child learns what it has taught so far and runs the jobs that are due, as one
+does at its end."""
+
+from __future__ import annotations
+
+import time
+
+from ..io import failures
+from ..io.system import now as time_of_day
+from ..state import collecting, memory, remembering
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..state.site import Site
+
+EVERY_S = 3600.0
+
+
+def run_forever(site: Callable[[], Site], transcript_path: str, every_s: float = EVERY_S) -> None:
+    """Start the jobs at every interval (seconds), the first when one has passed. `site()`: where it is, as the configuration stands. What
+    goes wrong is in the log, and is tried again."""
+    while True:
+        time.sleep(every_s)
+        here = site()
+        try:
+            start(here, transcript_path)
+        except Exception as error:  # noqa: BLE001  the next hour tries again
+            failures.record(here.environ, "hourly", error)
+
+
+def start(site: Site, transcript_path: str) -> None:
+    """Start the child, if memory is on for the project or a retention policy wants it."""
+    now = time_of_day(site.environ)
+    learns = memory.is_used(site.home) and remembering.learn(site, transcript_path, now)
+    if not learns:  # else the child that learns collects, too
+        collecting.start(site.home, site.environ, now)
