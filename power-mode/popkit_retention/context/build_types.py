@@ -69,7 +69,8 @@ class TierBreakdown(_Model):
 
 
 class PruningStrategy(_Model):
-    """How much of each layer enters. `tier4_messages` counts exchanges: a message of the user's with all messages that answer it."""
+    """How much of each layer enters. `tier4_messages` counts exchanges (a message of the user's with all messages that answer it): in a
+    strategy the newest ones, which stay whole; in a result those of the history that are sent."""
 
     budget_range: str
     tier1_messages: int = Field(ge=0)

@@ -61,7 +61,8 @@ class _Pruned:
             self._move_behind(dialogue, changes, [each for at in sorted(changes.left) for each in kept.get(at, ())])
         first = next((at for at in range(len(self.kept)) if changes.of(at) != self.before.of(at)), None)
         if first is None:
-            return context.model_copy(update={"pruning_strategy": self.strategy})
+            sent = context.pruning_strategy.tier4_messages
+            return context.model_copy(update={"pruning_strategy": self.strategy.model_copy(update={"tier4_messages": sent})})
         if bound:
             changes.unthought = {at for at in range(first, len(self.kept)) if dialogue.parsed[at].thoughts}
         out = sum([dialogue.parsed[at].thoughts for at in changes.unthought | changes.left])
