@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd")
+LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
 WRAPPER, CONTEXT = "retention", "context"
 _NONE = ("none", "null", "")
 

@@ -10,6 +10,7 @@ from . import continuity
 from .additions import FILES, MEMORY
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, PruningStrategy, TierContent, calculate_tier_breakdown
 from .dialogue import Changes, Dialogue, texts_of
+from .faults import faults_of
 from .history_cuts import LEFT
 from .message_tokens import Meter
 from .parsed import SYSTEM, blocks_of, plain, text_of
@@ -49,6 +50,7 @@ class Assembled:
             changed_from=changed_from,
             thinking_left_out=thinking_left_out,
             notes=[*notes, *self._notes()],
+            faults=faults_of(options.messages, options.provider),
             state=continuity.handed_on(dialogue, self.changes, self.level, options.model, options.provider.value),
         )
 
@@ -141,4 +143,5 @@ def untouched(options: ContextBuildOptions, strategy: PruningStrategy, meter: Me
         full_tokens=total,
         counted="estimate",
         notes=["The messages were left as they are: they are not the form that this provider takes, so nothing was changed."],
+        faults=faults_of(options.messages, options.provider) or ["the messages are not of the form that the builder reads"],
     )
