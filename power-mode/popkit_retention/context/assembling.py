@@ -11,9 +11,9 @@ from .additions import FILES, MEMORY
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, PruningStrategy, TierContent, calculate_tier_breakdown
 from .dialogue import Changes, Dialogue, texts_of
 from .faults import faults_of
-from .history_cuts import LEFT
 from .message_tokens import Meter
 from .parsed import SYSTEM, blocks_of, plain, text_of
+from .replacements import LEFT
 
 
 class Assembled:

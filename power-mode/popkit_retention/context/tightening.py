@@ -9,10 +9,10 @@ from .additions import FILE, MEMORY, OUTLINE
 from .assembling import Assembled
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, Provider, PruningStrategy, calculate_tier_breakdown
 from .dialogue import Addition, Changes, Dialogue, read, texts_of
-from .history_cuts import LEFT
 from .judging import binds_thinking
 from .message_tokens import Meter
 from .parsed import plain
+from .replacements import LEFT, remains_of
 
 
 def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextResult:
@@ -87,7 +87,7 @@ class _Pruned:
         """Move the remains of the exchanges that have left, and their memories and files, to the newest request."""
         newest = dialogue.newest
         key = continuity.key_of({self.kept[at] for at in changes.left})
-        remains = Addition(LEFT, key, history_cuts.remains_of(dialogue, changes, changes.left))
+        remains = Addition(LEFT, key, remains_of(dialogue, changes, changes.left))
         additions = [*additions, *changes.additions.get(newest, ())]
         earlier = [each for each in additions if each.kind == LEFT]
         changes.additions[newest] = [*earlier, remains, *(each for each in additions if each.kind != LEFT)]

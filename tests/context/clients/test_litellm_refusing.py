@@ -72,3 +72,22 @@ def used(team: Team, session: str) -> int:
 
 def test_another_session_goes_on(team: Team):
     team.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, extra_headers={"x-litellm-session-id": "another"})
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_requests_one_after_the_other_are_refused_once_what_was_used_is_logged(team: Team, form: str):
+    headers = {"x-litellm-session-id": f"session-hurried-{form}"}
+    before = len(team.api.requests)
+
+    def ask() -> None:
+        if form == "openai":
+            team.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, extra_headers=headers)
+        else:
+            asked = {"model": "claude", "max_tokens": 64, "messages": LONG, "metadata": {"user_id": DANA}}
+            team.anthropic.messages.create(**asked, extra_headers=headers)
+
+    with pytest.raises((openai.RateLimitError, anthropic.RateLimitError)):  # noqa: PT012  which of them is refused is what is asked
+        for _ in range(20):
+            ask()
+    # LiteLLM logs an answer beside sending it, so one more may be on its way.
+    assert len(team.api.requests) - before <= 4
