@@ -80,7 +80,10 @@ function Detail({ detail, base }) {
 function Elsewhere({ detail, base }) {
   return html`<div class="cards">
     <${Card} title="What it used" id="used"><pre class="lines" tabindex="0" aria-label="What it used">${detail.lines.join("\n")}</pre><//>
-    ${sumOf(detail.layers) > 0 && html`<${Card} title="Context" id="context"><${MadeOf} layers=${detail.layers} /><${Strategy} strategy=${detail.strategy} /><//>`}
+    ${sumOf(detail.layers) > 0 && html`<${Card} title="Context" id="context">
+      <${MadeOf} layers=${detail.layers} />
+      <${Strategy} strategy=${detail.strategy} />
+    <//>`}
     <${OverTime} base=${base} fixed="layer" />
   </div>`;
 }
@@ -140,10 +143,11 @@ function MadeOf({ layers }) {
 function Strategy({ strategy }) {
   if (!strategy) return null;
   const { range, used_percent: used, sent, next_range: next, next_at_percent: at, rules } = strategy;
+  const earlier = `${sent} earlier ${sent === 1 ? "exchange was" : "exchanges were"} sent.`;
+  const then = next ? `Above ${at}% used, those for ${next} will.` : "There are no tighter ones.";
   return html`<h3>How it is assembled</h3>
     <p class="note" id="strategy">
-      ${used}% of the budget is used, so the rules for ${range} remaining hold; ${sent} earlier ${sent === 1 ? "exchange was" : "exchanges were"} sent.
-      ${next ? ` Above ${at}% used, those for ${next} will.` : " There are no tighter ones."}
+      ${used}% of the budget is used, so the rules for ${range} remaining hold; ${earlier} ${then}
     </p>
     <dl class="figures" aria-labelledby="strategy">
       ${LAYERS.map(([key, name]) => {
