@@ -43,10 +43,10 @@ SHOWN = {
     "none": {**HEAD, "limits": [], "used_percent": None, "remaining_percent": 100, "range": ">80%",
              "usage": {"session": SUM, "month": {**SUM, "requests": 1, "unpriced": 1, "usd": 0.0}}},
     "some": {**HEAD, "database": "PostgreSQL at db.example", "limits": [limit("session", "tokens", 285_200, 1_000_000, "60-80%"),
-             limit("month", "usd", 42.5, 50, "<40%")], "used_percent": 85, "remaining_percent": 15, "range": "<40%",
+             limit("month", "usd", 42.5, 50, "<40%")], "used_percent": 85, "remaining_percent": 15, "range": "<40%", "on_exceeded": "warn",
              "usage": {"session": SUM, "month": SUM}},
     "over": {**HEAD, "session": "", "limits": [limit("month", "tokens", 2_400_000, 2_000_000, "<40%")], "used_percent": 120,
-             "remaining_percent": 0, "range": "<40%", "usage": {"session": None, "month": SUM}},
+             "remaining_percent": 0, "range": "<40%", "on_exceeded": "refuse", "usage": {"session": None, "month": SUM}},
 }  # fmt: skip
 
 

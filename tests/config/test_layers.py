@@ -126,6 +126,7 @@ def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
             "month_tokens": None,
             "session_usd": None,
             "month_usd": None,
+            "on_exceeded": "warn",
             "snapshot_days": 30,
             "traces": "",
         },

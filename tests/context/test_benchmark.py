@@ -47,6 +47,23 @@ def test_small_conversations_can_be_left_out(session):
     assert row["builds"] == 1
 
 
+def test_of_a_chat_without_tools_it_is_told_what_was_sent_and_what_of_it_is_said_later(tmp_path):
+    written = Written(tmp_path)
+    for number in range(12):
+        written.say(f"What about part_{number}?" + " And why is that so?" * 20)
+        written.call("Bash", {"command": "ls"}, "a result that no chat has")
+        written.ends(f"It is as value_{number} says." + " That is all there is to it." * 20 + (" So says value_0." if number == 11 else ""))
+    written.say("And now?")
+    written.ends("As value_0 and value_10 say.")
+    rows = json.loads(run("chats", "--json", "--processes", "1", "--transcripts", str(tmp_path)))
+    assert [(row["builds"], row["needs"]) for row in rows] == [(3, 2)] * 4
+    assert [row["all"] for row in rows] == sorted((row["all"] for row in rows), reverse=True)
+    assert rows[0]["sent"] == "33 of 33"
+    assert rows[3]["sent"] == "0 of 33"
+    assert all(row["kept next 5"] == 1.0 for row in rows[:3])
+    assert rows[2]["in place"] < 1.0
+
+
 def test_without_transcripts_it_says_so(tmp_path):
     assert run("kept", "--transcripts", str(tmp_path / "none")) == f"kept: left out. there are no transcripts at {tmp_path / 'none'}\n"
     assert run("kept", "--transcripts", str(tmp_path)) == f"kept: left out. no session in {tmp_path} has such a request\n"

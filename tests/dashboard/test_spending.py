@@ -17,6 +17,7 @@ import pytest
 from hooks.utils.state import days, session
 from popkit_retention.dashboard import spending
 from popkit_retention.dashboard.problems import Unusable
+from popkit_retention.dashboard.strategies import strategy_of
 from popkit_retention.dashboard.team_sessions import AGAIN_S, TeamSessions
 from popkit_retention.usage import postgres
 from popkit_retention.usage.database import open_store
@@ -191,6 +192,31 @@ def test_a_session_that_only_the_database_knows_is_listed_and_told(board: Board)
     assert [point["layers"] for point in board.get("/api/sessions/theirs/series")["points"]] == [told["layers"]]
     board.deed("clear", 404, session="theirs")
     board.get("/api/sessions/theirs/results/1", 404)
+
+
+def test_a_session_tells_by_which_strategy_it_is_assembled_and_what_the_next_would_change(board: Board) -> None:
+    board.worked()
+    assert board.session(SESSION)["strategy"] is None
+    book(board, "theirs", "erik")
+    _build(board, "theirs")
+    told = board.session("theirs")["strategy"]
+    assert (told["range"], told["used_percent"], told["sent"]) == ("60-80%", 30.0, 5)
+    assert (told["next_range"], told["next_at_percent"]) == ("40-60%", 40.0)
+    assert [(rule["layer"], rule["now"], rule["next"]) for rule in told["rules"]] == [
+        ("tier1", "always whole", ""),
+        ("tier2", "all that matter", "at most 3"),
+        ("tier3", "whole", "their outlines"),
+        ("tier4", "5 newest exchanges, 60% in all", "2 newest exchanges, 50% in all"),
+    ]
+
+
+def test_the_tightest_strategy_has_none_behind_it(board: Board) -> None:
+    least = {**STRATEGY, "budgetRange": "<40%", "tier4Messages": 0}
+    told = strategy_of(Snapshot("1", "s", "dana", BREAKDOWN, 1_000, 120.0, least, 0.0, 0.0, 4_000))
+    assert told is not None
+    assert (told.next_range, told.next_at_percent, told.sent) == ("", None, 0)
+    assert {rule.next for rule in told.rules} == {""}
+    assert strategy_of(Snapshot("1", "s", "dana", BREAKDOWN, 1_000, 120.0, {"budgetRange": "?"}, 0.0, 0.0, 4_000)) is None
 
 
 def test_a_session_whose_id_has_slashes_is_told(board: Board) -> None:

@@ -218,6 +218,10 @@ _CONTEXT = {
     "month_tokens": said("Tokens that all your requests of a calendar month may have.", _TOKENS, null=NO_LIMIT),
     "session_usd": said("Dollars that one session may cost.", _DOLLARS, null=NO_LIMIT),
     "month_usd": said("Dollars that all your requests of a calendar month may cost.", _DOLLARS, null=NO_LIMIT),
+    "on_exceeded": said(
+        "What an agent or a proxy does with a request once a limit is used up. warn: send it and say so; refuse: send nothing.",
+        {"kind": "word", "words": ("warn", "refuse")},
+    ),
     "snapshot_days": said("Days for which snapshots of assembled contexts are kept.", whole(1, 36_500)),
     "traces": said(
         'Where traces go, a receiver of OTLP over HTTP (http://127.0.0.1:4318); "" for nowhere.',

@@ -53,7 +53,8 @@ def _entry(hook: str, error: BaseException) -> str:
 
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     # The frames tell where; the message of an error from a payload may hold the user's text, so only its type is kept.
-    message = str(error)[:200] if isinstance(error, (OSError, home.NoHome)) else ""
+    is_safe = isinstance(error, (OSError, home.NoHome)) or getattr(error, "is_safe_to_log", False)
+    message = str(error)[:200] if is_safe else ""
     lines = [f"{_MARK}{stamp} {hook} {type(error).__name__} {message}".rstrip()]
     frames = traceback.extract_tb(error.__traceback__)[-8:]
     lines.extend(f"   {os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}" for frame in frames)

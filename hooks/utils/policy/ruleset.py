@@ -53,10 +53,11 @@ MEMORY = {"store": "", "tokens": MEMORY_TOKENS, "summariser": ""}
 # Whether an agent's tools (`popkit mcp`) may be asked about other projects than the one they run in.
 MCP = {"all_projects": False}
 # Where snapshots and usage of assembled contexts go ("": SQLite in our folder), who usage is booked to ("": the login name), what a session
-# and a month may use (None: no limit), days for which snapshots are kept, where traces go ("": nowhere).
+# and a month may use (None: no limit), whether a request beyond that goes ("warn") or not ("refuse"), days for which snapshots are kept,
+# where traces go ("": nowhere).
 CONTEXT = {
-    "database": "", "user": "", "session_tokens": None, "month_tokens": None, "session_usd": None, "month_usd": None, "snapshot_days": 30,
-    "traces": "",
+    "database": "", "user": "", "session_tokens": None, "month_tokens": None, "session_usd": None, "month_usd": None, "on_exceeded": "warn",
+    "snapshot_days": 30, "traces": "",
 }  # fmt: skip
 # Requests in a row that may keep the cache warm, the most that may be configured, dollars in a session.
 KEEP_WARM_REQUESTS, MOST_WARM_REQUESTS, KEEP_WARM_USD = 12, 24, 2.0

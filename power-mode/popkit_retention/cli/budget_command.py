@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 MISTAKES = (DatabaseUnavailable, OSError)
-LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd")
+LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
 WRAPPER, CONTEXT = "retention", "context"
 _NONE = ("none", "null", "")
 
@@ -84,7 +84,7 @@ def _get_driver(args: Parsed, environ: Mapping[str, str]) -> None:
     os.execve(python, [python, "-X", "utf8", os.path.join(home.plugin_root(), "hooks", "popkit.py"), *words], kept)  # noqa: S606  us again
 
 
-# MERGED budget_settings: Limits in the user's own configuration, as text in and text out, and changing them on the user's word.
+# --- limits in the user's own configuration ---------------------------------------------------------------------------------------------
 
 
 def change(words: list[str], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> int:

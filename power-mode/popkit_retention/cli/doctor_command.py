@@ -69,6 +69,7 @@ def all_checks(environ: Mapping[str, str]) -> list:
         *checks,
         doctor_session.helper(popkit_home, project, environ, str(client.facts.get("version") or ""), version()),
         hook_errors(popkit_home),
+        *doctor_session.messages(popkit_home, now),
         *doctor_session.keep_warm(popkit_home, project, environ, now),
         *(each.check(popkit_home, project, environ, now) for each in holdings.every() if each.check),
         configuration(popkit_home, project),
@@ -136,7 +137,7 @@ def hook_errors(popkit_home: str) -> Check:
     """Return the failures of hooks since the last time this was asked, and where their log is."""
     log = failures.log_path(popkit_home)
     try:
-        lines = failures.failures(popkit_home)
+        lines = [line for line in failures.failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
     except OSError as error:
         return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Make it yours.", log=log)
     stamps = [line.split(" ", 1)[0] for line in lines]

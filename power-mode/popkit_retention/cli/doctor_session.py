@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import projects
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 FIRST_CLIENT = (2, 1, 287)
 LIMIT_S = 1.0
+FAULTY, FAULTY_DAYS = "messages", 7  # of the log of failures: what agents sent
 SESSIONS = 3
 _SESSION = "CLAUDE_CODE_SESSION_ID"
 _OURS = ("serve", "door")
@@ -68,6 +70,24 @@ def _in_words(health: dict[str, Any]) -> str:
     parts += [f"{health['p50_ms']:g} ms each (median)"] if health["p50_ms"] is not None else []
     parts += [f"{health['rss_mb']:g} MB"] if health["rss_mb"] is not None else []
     return ", ".join(parts)
+
+
+def messages(popkit_home: str, now: float) -> list[Check]:
+    """Whether an agent or a proxy has sent messages that a provider would refuse within the last days; [] where none ever was."""
+    try:
+        lines = [line.split(" ", 3) for line in failures.failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
+    except OSError:
+        return []  # the log's own check tells of it
+    if not lines:
+        return []
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now - FAULTY_DAYS * 86_400))
+    fresh = [line for line in lines if line[0] >= since]
+    facts: dict[str, Any] = {"conversations": len(fresh)}
+    if not fresh:
+        return [Check("messages", OK, f"no agent has sent any that a provider would refuse for {FAULTY_DAYS} days", **facts)]
+    said = f"{counted(len(fresh), 'conversation')} of agents went out that a provider would refuse, the newest: {clean(fresh[-1][-1])}"
+    advice = "Mend the list where it is made: an answer's field popkit and the proxy's header x-popkit name each fault."
+    return [Check("messages", WARNING, said, advice, **facts)]
 
 
 def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:

@@ -160,7 +160,7 @@ def _change(path: str, before: str | None, after: str, again: str, args: Parsed,
     return 0
 
 
-# MERGED native_settings: The client's settings for the provider's own clearing of tool results, as text in and text out. Pure.
+# --- the client's settings for the provider's own clearing: text in, text out ---------------------------------------------------------
 #
 # The client puts what CLAUDE_CODE_EXTRA_BODY holds over the body of each request, so its own edit of thinking, which it sends where nothing
 # is said, has to be said again beside ours.

@@ -14,6 +14,7 @@ import importlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..usage.budgets import BudgetExceeded
     from .build_types import (
         ContextBuildOptions,
         ContextResult,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .tokens import count_tokens
 
 __all__ = [
+    "BudgetExceeded",
     "ContextBuildOptions",
     "ContextResult",
     "ContextStatus",
@@ -60,7 +62,13 @@ __all__ = [
 
 
 # The modules of the names that are not in build_types.
-_HOMES = {"apply_pruning": "tightening", "build_context": "builder", "count_tokens": "tokens", "with_context": "clients"}
+_HOMES = {
+    "BudgetExceeded": ".usage.budgets",
+    "apply_pruning": "tightening",
+    "build_context": "builder",
+    "count_tokens": "tokens",
+    "with_context": "clients",
+}
 
 
 def __getattr__(name: str) -> object:

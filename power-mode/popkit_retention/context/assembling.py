@@ -10,9 +10,10 @@ from . import continuity
 from .additions import FILES, MEMORY
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, PruningStrategy, TierContent, calculate_tier_breakdown
 from .dialogue import Changes, Dialogue, texts_of
-from .history_cuts import LEFT
+from .faults import faults_of
 from .message_tokens import Meter
-from .parsed import REQUEST, SYSTEM, blocks_of, plain, text_of
+from .parsed import SYSTEM, blocks_of, plain, text_of
+from .replacements import LEFT
 
 
 class Assembled:
@@ -40,7 +41,7 @@ class Assembled:
             tiers=tiers,
             total_tokens=breakdown.total,
             tier_breakdown=breakdown,
-            pruning_strategy=self.strategy,
+            pruning_strategy=self.strategy.model_copy(update={"tier4_messages": self._exchanges_sent()}),
             budgetPercent=used,
             budget_remaining_percent=remaining_of(used),
             full_tokens=self.fixed + sum([tokens.all for tokens in dialogue.tokens]),
@@ -49,6 +50,7 @@ class Assembled:
             changed_from=changed_from,
             thinking_left_out=thinking_left_out,
             notes=[*notes, *self._notes()],
+            faults=faults_of(options.messages, options.provider),
             state=continuity.handed_on(dialogue, self.changes, self.level, options.model, options.provider.value),
         )
 
@@ -61,9 +63,12 @@ class Assembled:
             self._layer(ContextTier.SYSTEM, first, "system prompt and current request", 1, system_text(self.options.system)),
             self._added(ContextTier.MEMORY, (MEMORY,), "memory of the project"),
             self._added(ContextTier.FILES, FILES, "files that the conversation refers to"),
-            self._layer(ContextTier.HISTORY, history, "conversation so far", len([n for n in history if parsed[n].part == REQUEST])),
+            self._layer(ContextTier.HISTORY, history, "conversation so far", self._exchanges_sent()),
         ]
         return [layer for layer in layers if layer.token_count]
+
+    def _exchanges_sent(self) -> int:
+        return len([each for each in self.dialogue.history if each.start not in self.changes.left])
 
     def _is_history(self, number: int) -> bool:
         return number < self.dialogue.current.start and self.dialogue.can_leave(number) and self.dialogue.parsed[number].part != SYSTEM
@@ -105,12 +110,13 @@ class Assembled:
         """Return notes for people about the parts that are left out."""
         changes = self.changes
         results = sum([len(list(filter(None, notices.values()))) for notices in changes.notices.values()])
-        exchanges = len([each for each in self.dialogue.history if each.start in changes.left])
+        exchanges = len(self.dialogue.history) - self._exchanges_sent()
         notes = []
         if results:
             notes.append(f"{results} tool result{'s' if results > 1 else ''} of the history left out; a notice stands in each one's place.")
         if exchanges:
-            notes.append(f"The {exchanges} oldest exchanges left out." if exchanges > 1 else "The oldest exchange left out.")
+            of = len(self.dialogue.history)
+            notes.append(f"{exchanges} of the {of} earlier exchanges left out.")
         return notes
 
 
@@ -131,10 +137,11 @@ def untouched(options: ContextBuildOptions, strategy: PruningStrategy, meter: Me
         tiers=[tier],
         total_tokens=total,
         tier_breakdown=calculate_tier_breakdown([tier]),
-        pruning_strategy=strategy,
+        pruning_strategy=strategy.model_copy(update={"tier4_messages": 0}),
         budgetPercent=used,
         budget_remaining_percent=remaining_of(used),
         full_tokens=total,
         counted="estimate",
         notes=["The messages were left as they are: they are not the form that this provider takes, so nothing was changed."],
+        faults=faults_of(options.messages, options.provider) or ["the messages are not of the form that the builder reads"],
     )

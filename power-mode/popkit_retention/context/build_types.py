@@ -69,7 +69,8 @@ class TierBreakdown(_Model):
 
 
 class PruningStrategy(_Model):
-    """How much of each layer enters. `tier4_messages` counts exchanges: a message of the user's with all messages that answer it."""
+    """How much of each layer enters. `tier4_messages` counts exchanges (a message of the user's with all messages that answer it): in a
+    strategy the newest ones, which stay whole; in a result those of the history that are sent."""
 
     budget_range: str
     tier1_messages: int = Field(ge=0)
@@ -110,7 +111,8 @@ class ContextResult(_Model):
     `messages`: valid for the provider, the caller's own objects where they are unchanged. `full_tokens`: those of the caller's messages.
     `counted`: whether tokens are exact or estimated. `appended`: whether it begins with everything that the build before sent, unchanged;
     `changed_from`: the number of the first message that differs from that, None for none. `thinking_left_out`: blocks of thinking that
-    left with a cut. `notes`: for people, the parts that were left out and why. `state`: hand it to the next build of this session.
+    left with a cut. `notes`: for people, the parts that were left out and why. `faults`: why a provider would refuse the caller's messages.
+    `state`: hand it to the next build of this session.
     """
 
     messages: list[Message]
@@ -126,6 +128,7 @@ class ContextResult(_Model):
     changed_from: Optional[int] = None
     thinking_left_out: int = Field(default=0, ge=0)
     notes: list[str] = []
+    faults: list[str] = []
     state: dict[str, Any] = {}
 
 

@@ -14,9 +14,9 @@ from .assembling import Assembled, untouched
 from .build_types import FULL, ContextBuildOptions, ContextResult, PruningStrategy, Sources, get_pruning_strategy, with_forced
 from .continuity import NOTHING
 from .dialogue import Addition, Changes, Dialogue, read
-from .history_cuts import LEFT
 from .judging import binds_thinking, window_of
 from .message_tokens import Meter
+from .replacements import LEFT, remains_of
 
 # A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
 WORTH_A_CUT = 0.3
@@ -134,7 +134,7 @@ class _Build:
         """Return the text in the place of exchanges that have left, unless it is present already or there is no room for it."""
         covered = {number for addition in present if addition.kind == LEFT for number in continuity.numbers_in(addition.key)}
         numbers = self.changes.left - covered
-        remains = history_cuts.remains_of(self.dialogue, self.changes, numbers, self._tokens_left([])) if numbers else ""
+        remains = remains_of(self.dialogue, self.changes, numbers, self._tokens_left([])) if numbers else ""
         return [Addition(LEFT, continuity.key_of(numbers), remains)] if remains else []
 
     def _tokens_left(self, added: list[Addition]) -> float:

@@ -156,6 +156,11 @@ class Dialogue:
         total -= sum([self.spared(number, use) for use in self.parsed[number].uses if use.id in notices])
         return max(0, total)
 
+    def said(self, number: int) -> int:
+        """Return the tokens of a message without its thinking, its results and the input of its calls."""
+        tokens, uses = self.tokens[number], self.parsed[number].uses
+        return max(0, tokens.all - tokens.thinking - sum(tokens.results) - sum([self.meter.json(use.input) for use in uses]))
+
     def added(self, additions: Iterable[Addition]) -> int:
         """Return the tokens of these additions of one message."""
         return sum(map(self.meter.text, texts_of(additions)))

@@ -1,32 +1,22 @@
-"""Layer 4: the parts of the history that leave under a strategy, and the notices in their places. Pure.
+"""Layer 4: the parts of the history that leave under a strategy. What stands in their places is in replacements.py. Pure.
 
 The parts that are least likely to be missed leave first: below 80 percent the thinking, and the long texts that the assistant wrote into
 files; results that the engine judges dead, then those that are unlikely to be needed again, the more of them the tighter the budget, and
-sooner in exchanges that are older than the newest that the strategy names. Other texts stay, and so do calls: they are short, and tell what
-was done. Whole exchanges leave, the oldest first, only where no exchange is to stay, or for the sake of a limit of tokens. A tighter cut
-begins where the looser ones end, so it never keeps more than they do.
-
-A notice says what was there, why it left, and the names in it that nothing else shows: most of what is needed again of an old result is a
-name (a path, an identifier, a version), and nearly all that only the result held fit into a few hundredths of it.
+sooner in exchanges that are older than the newest that the strategy names. Then whole exchanges leave, of the older ones, until what was
+said has no more than the strategy's share of its tokens: those first whose names were used least lately, the oldest of them before the
+others. All leave only where no exchange is to stay, the oldest first for the sake of a limit of tokens. A tighter cut begins where the
+looser ones end, so it never keeps more than they do.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
-from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from hooks.utils.policy import secret_shapes
-from hooks.utils.policy.outline import NAME, PLAIN, outline_of
-from hooks.utils.policy.placeholder import why
-
 from .build_types import PruningStrategy
-from .dialogue import Changes, Dialogue
+from .dialogue import Changes, Dialogue, Exchange
 from .judging import Judged, judge
-from .parsed import REQUEST, Parsed
 from .provider_forms import BARE
+from .replacements import MOST_ASKED, Names, remains_tokens
 
 # Tokens of a result, below which a notice is more to read than it saves; and the gain that a cut of any result needs.
 LEAST_TOKENS, LEAST_GAIN = 100, 40
@@ -34,19 +24,25 @@ LEAST_TOKENS, LEAST_GAIN = 100, 40
 
 class Depth(NamedTuple):
     """The depth of a cut that keeps so many newest `exchanges`: results leave that are less likely needed again than `need`, in older
-    exchanges than `older`; with `dead_only` only those that are dead. `bare`: listings that stay lose the numbers of their lines."""
+    exchanges than `older`; with `dead_only` only those that are dead. `bare`: listings that stay lose the numbers of their lines. `said`:
+    the share that stays of the tokens of what was said."""
 
     exchanges: int
     need: float
     older: float
     dead_only: bool
     bare: bool
+    said: float
 
 
 # Strategies that keep no more exchanges than this begin with the parts that nothing depends on.
 LEAN = 5
 # Chosen over recorded sessions (docs/measured.md). Everything is less likely than 2.
-DEPTHS = (Depth(10, 0.1, 0.1, True, False), Depth(5, 0.08, 0.08, False, True), Depth(2, 0.35, 2.0, False, True))
+DEPTHS = (
+    Depth(10, 0.1, 0.1, True, False, 1.0),
+    Depth(5, 0.08, 0.08, False, True, 0.6),
+    Depth(2, 0.35, 2.0, False, True, 0.5),
+)
 
 
 def numbers_of(dialogue: Dialogue) -> list[int]:
@@ -64,8 +60,9 @@ def reduced(dialogue: Dialogue, before: Changes, strategy: PruningStrategy, most
     for depth in DEPTHS:
         if depth.exchanges >= strategy.tier4_messages:
             _go_to(depth, dialogue, changes, judged, names)
+            _leave(depth, dialogue, before, changes, names)
     if most is not None and dialogue.size(numbers_of(dialogue), changes) > most:
-        _go_to(Depth(0, 2.0, 2.0, False, True), dialogue, changes, judged, names)
+        _go_to(Depth(0, 2.0, 2.0, False, True, 0.0), dialogue, changes, judged, names)
     _drop(dialogue, changes, 0 if strategy.tier4_messages <= 0 else most)
     return changes
 
@@ -103,6 +100,38 @@ def _go_to(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judg
                 changes.notices.setdefault(each.number, {}).setdefault(each.id, "")
 
 
+def _leave(depth: Depth, dialogue: Dialogue, before: Changes, changes: Changes, names: Names) -> None:
+    """Leave older exchanges out, those first whose names were used least lately, until the history, or what was said in it, has no more
+    than the depth's share of its tokens. One with a result that stays, stays with it; of the newest exchanges only what was said counts."""
+    if depth.said >= 1.0 or len(dialogue.history) <= depth.exchanges:
+        return
+    newest, history = dialogue.history[len(dialogue.history) - depth.exchanges :], numbers_of(dialogue)
+    older = [each for each in dialogue.history[: -depth.exchanges] if not _holds_results(dialogue, changes, each)]
+    said = sum([dialogue.said(number) for each in newest for number in range(each.start, each.end)])
+    whole = said + sum([dialogue.tokens[number].all for each in older for number in range(each.start, each.end)])
+    over = said + sum([dialogue.size(range(each.start, each.end), changes) for each in older]) - depth.said * whole
+    over = min(over, dialogue.size(history, changes) - depth.said * sum([dialogue.tokens[number].all for number in history]))
+    told = [remains_tokens(each, dialogue) for each in dialogue.history if each.start in changes.left - before.left]
+    over += sum([sum(tokens) for tokens in told])
+    used = names.last_used(dialogue.exchanges)
+    for exchange in sorted((each for each in older if each.start not in changes.left), key=lambda each: (used[each.start], each.start)):
+        size, (of_names, asked) = dialogue.size(range(exchange.start, exchange.end), changes), remains_tokens(exchange, dialogue)
+        if over > 0 and size - of_names - asked >= LEAST_GAIN:
+            told.append((of_names, asked if len(told) < MOST_ASKED else 0.0))
+            over -= size - sum(told[-1])
+            _take_out(exchange, dialogue, changes)
+
+
+def _holds_results(dialogue: Dialogue, changes: Changes, exchange: Exchange) -> bool:
+    """Return whether an exchange has a result that stays for its content."""
+    numbers = range(exchange.start, exchange.end)
+    return any(
+        tokens >= LEAST_TOKENS and not changes.notices.get(number, {}).get(result.id)
+        for number in numbers
+        for result, tokens in zip(dialogue.parsed[number].results, dialogue.tokens[number].results)
+    )
+
+
 def _drop(dialogue: Dialogue, changes: Changes, most: float | None) -> None:
     """Leave exchanges out, the oldest first, until no more than so many tokens stay."""
     if most is None:
@@ -111,119 +140,14 @@ def _drop(dialogue: Dialogue, changes: Changes, most: float | None) -> None:
     for exchange in dialogue.history:
         if now <= max(0, most):
             break
-        numbers = {number for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)}
-        now -= dialogue.size(numbers, changes)
-        changes.left |= numbers
-        for number in numbers:
-            changes.notices.pop(number, None)
-            changes.additions.pop(number, None)
+        now -= dialogue.size(filter(dialogue.can_leave, range(exchange.start, exchange.end)), changes)
+        _take_out(exchange, dialogue, changes)
 
 
-# --- notices ------------------------------------------------------------------------------------------------------------------------------
-
-_LABEL_CHARS = 80
-# The most that the names of a result may have: a share of its characters, of a short one so many.
-_SHARE, _LEAST_CHARS = 0.2, 200
-_NAMES = re.compile(NAME)
-_is_plain = re.compile(PLAIN).match
-
-
-class Names:
-    """The names in the texts of a conversation, and in how many places each is."""
-
-    __slots__ = ("dialogue", "places")
-
-    def __init__(self, dialogue: Dialogue, changes: Changes) -> None:
-        self.dialogue = dialogue
-        self.places: Counter[str] = Counter()
-        for parsed in dialogue.sent(changes):
-            for text in _texts_of(parsed):
-                self.places.update(self._in(text))
-
-    def notices(self, leaving: Sequence[Judged]) -> list[tuple[Judged, str]]:
-        """Return the notices of results that leave together. A name that leaves with several stays with the newest."""
-        for judged in leaving:
-            self.places.subtract(self._in(judged.text))
-        newest_first = sorted(leaving, key=lambda each: -each.result.index)
-        names = [self.fresh(each.text, max(_LEAST_CHARS, int(len(each.text) * _SHARE))) if _shows(each) else [] for each in newest_first]
-        return [(judged, _notice(judged, fresh)) for judged, fresh in zip(newest_first, _harmless(names))]
-
-    def fresh(self, text: str, room: int) -> list[str]:
-        """Return the names in a text that are nowhere else, in its order, and count them; where there are too many, the short ones."""
-        names = [name for name in self._in(text) if self.places[name] <= 0 and not _is_plain(name)]
-        kept = set()
-        for name in sorted(names, key=len):
-            room -= len(name) + 1
-            if room < 0:
-                break
-            kept.add(name)
-        self.places.update(kept)
-        return [name for name in names if name in kept]
-
-    def _in(self, text: str) -> tuple[str, ...]:
-        """Return the names in a text, each once, in its order."""
-        names = self.dialogue.names.get(text)
-        if names is None:
-            names = self.dialogue.names[text] = tuple(dict.fromkeys(_NAMES.findall(text)))
-        return names
-
-
-def _shows(judged: Judged) -> bool:
-    """Return whether a notice has names; for a run, an outline says more."""
-    return not judged.result.kind.startswith("run")
-
-
-def _notice(judged: Judged, names: str) -> str:
-    result = judged.result
-    label = " ".join("".join(char if char.isprintable() else " " for char in result.label).split())
-    label = label if len(label) <= _LABEL_CHARS else label[: _LABEL_CHARS - 1] + "…"
-    rest = names if _shows(judged) else outline_of(result, judged.text)
-    return f"[PopKit left out {label} ({why(result, judged.quiet)})]" + ("\n" + rest if rest else "")
-
-
-def _harmless(texts: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of several texts as lines, without names that have the shape of a secret."""
-    distinct = dict.fromkeys(name for names in texts for name in names)
-    harmless = set(secret_shapes.without("\n".join(distinct)).split("\n"))
-    return [" ".join(name for name in names if name in harmless) for names in texts]
-
-
-def _texts_of(parsed: Parsed) -> list[str]:
-    """Return all texts of a message, each result as one."""
-    inputs = [json.dumps(use.input, ensure_ascii=False, default=str) for use in parsed.uses]
-    return [*parsed.texts, *inputs, *(result.text for result in parsed.results)]
-
-
-# --- remains of exchanges -----------------------------------------------------------------------------------------------------------------
-
-LEFT = "left"
-_ASKED_CHARS, _MOST_ASKED = 160, 30
-# The most that their names may have: a share of their characters, and so many.
-_LEFT_SHARE, _MOST_CHARS = 0.1, 12_000
-
-
-def remains_of(dialogue: Dialogue, changes: Changes, numbers: Collection[int], most: float = float("inf")) -> str:
-    """Return the text in the place of the messages with these numbers, which are left out: the user's requests, and the names that nothing
-    else shows, those of the newest messages first. Of more than `most` tokens the names go, then the oldest requests; "" where nothing
-    fits."""
-    requests = [dialogue.parsed[number] for number in sorted(numbers) if dialogue.parsed[number].part == REQUEST]
-    asked = [" ".join("\n".join(request.texts).split()) for request in requests]
-    asked = [text if len(text) <= _ASKED_CHARS else text[: _ASKED_CHARS - 1] + "…" for text in asked if text][-_MOST_ASKED:]
-    names, fresh = Names(dialogue, changes), []
-    texts = [text for number in sorted(numbers, reverse=True) for text in _texts_of(dialogue.parsed[number])]
-    room = min(_MOST_CHARS, int(sum(map(len, texts)) * _LEFT_SHARE))
-    for text in texts:
-        fresh.append(names.fresh(text, room))
-        room -= sum(len(name) + 1 for name in fresh[-1])
-    text = _remains(asked, " ".join(filter(None, _harmless(fresh))))
-    if dialogue.meter.text(text) > most:
-        text = _remains(asked, "")
-    while asked and dialogue.meter.text(text) > most:
-        asked = asked[1:]
-        text = _remains(asked, "")
-    return text if dialogue.meter.text(text) <= most else ""
-
-
-def _remains(asked: Sequence[str], names: str) -> str:
-    lines = ["PopKit left out what was said before." + (" The user had asked:" if asked else ""), *(f"- {text}" for text in asked)]
-    return "\n".join([*lines, "Names in it: " + names] if names else lines)
+def _take_out(exchange: Exchange, dialogue: Dialogue, changes: Changes) -> None:
+    """Leave an exchange out, but what stays where the form keeps it."""
+    numbers = {number for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)}
+    changes.left |= numbers
+    for number in numbers:
+        changes.notices.pop(number, None)
+        changes.additions.pop(number, None)

@@ -1,4 +1,4 @@
-"""The service that builds contexts for clients: their sources, budgets and usage. It never fails a call."""
+"""The service that builds contexts for clients: their sources, budgets and usage. It fails no call but one that a limit refuses."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from hooks.utils.io import home
 
+from ..usage.budgets import BudgetExceeded, Standing
 from . import tracing
 from .build_types import ContextBuildOptions, ContextResult, Message, Provider, Sources
 from .builder import build_context
@@ -63,8 +64,32 @@ class Used(NamedTuple):
     id: str = ""
 
 
+class Notice(NamedTuple):
+    """What an answer says beside itself: `exceeded`, the limit that is used up, and `faults`, why a provider would refuse the messages."""
+
+    exceeded: Standing | None = None
+    faults: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        return self.exceeded is not None or bool(self.faults)
+
+    def as_fields(self) -> dict[str, Any]:
+        """Return what there is to say as plain fields."""
+        limit = self.exceeded
+        fields = {} if limit is None else {**limit._asdict(), "used_percent": round(limit.used_percent, 2)}
+        return {**({"exceeded": fields} if fields else {}), **({"faults": list(self.faults)} if self.faults else {})}
+
+
+class Prepared(NamedTuple):
+    """A request that may go: with these `messages`, or, None, with its own. `notice`: what its answer has to say."""
+
+    messages: list[Message] | None = None
+    notice: Notice = Notice()
+
+
 class UsageLog(Protocol):
-    """The log of users' usage. It writes behind the call."""
+    """The log of users' usage. It writes behind the call. One that also has `exceeded(user_id, session_id)`, which returns a
+    `usage_log.Exceeded` or None, lets its limits warn and refuse."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         """Return the used percentage of the limit that is used up most; None where there is no limit."""
@@ -102,13 +127,29 @@ class ContextService:
 
     def build(self, caller: Caller, request: Request) -> list[Message] | None:
         """Return the messages to send, valid for the provider; None for the original ones: no user is named, or building fails, which is
-        logged once."""
+        logged once. BudgetExceeded."""
+        return self.prepare(caller, request).messages
+
+    def prepare(self, caller: Caller, request: Request) -> Prepared:
+        """Return the messages to send, and what the answer has to say. BudgetExceeded where a limit that refuses is used up."""
         if not caller.user_id or not request.messages:
-            return None
-        messages: list[Message] = []
+            return Prepared()
+        exceeded = self._exceeded(caller)
+        messages, faults = [], []
         with self.careful("building a context failed, so the original messages were sent"):
-            messages = self._built(caller, request).messages
-        return messages or None
+            result = self._built(caller, request)
+            messages, faults = result.messages, result.faults
+        return Prepared(messages or None, Notice(exceeded, faults))
+
+    def _exceeded(self, caller: Caller) -> Standing | None:
+        """Return the limit that is used up; None where none is. BudgetExceeded where it refuses."""
+        ask, exceeded = getattr(self._usage, "exceeded", None), None
+        if ask is not None:
+            with self.careful("limits could not be asked for, so none holds"):
+                exceeded = ask(caller.user_id, caller.session_id)
+        if exceeded is not None and exceeded.refuses:
+            raise BudgetExceeded(exceeded.standing)
+        return None if exceeded is None else exceeded.standing
 
     def answered(self, caller: Caller, model: str, used: Used | None) -> None:
         """Record the tokens that an answer used; None where it reported none."""
@@ -123,10 +164,12 @@ class ContextService:
             self._usage.close()
 
     @contextmanager
-    def careful(self, what: str) -> Iterator[None]:
-        """Log an error inside instead of raising it. `what`: its consequence, in words."""
+    def careful(self, what: str, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+        """Log an error inside instead of raising it. `what`: its consequence, in words. `but`: an error that is the caller's."""
         try:
             yield
+        except but:
+            raise
         except Exception as error:  # noqa: BLE001  a call must not fail for what PopKit adds to it
             self._warn(what, error)
 

@@ -9,10 +9,10 @@ from .additions import FILE, MEMORY, OUTLINE
 from .assembling import Assembled
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, Provider, PruningStrategy, calculate_tier_breakdown
 from .dialogue import Addition, Changes, Dialogue, read, texts_of
-from .history_cuts import LEFT
 from .judging import binds_thinking
 from .message_tokens import Meter
 from .parsed import plain
+from .replacements import LEFT, remains_of
 
 
 def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextResult:
@@ -61,7 +61,8 @@ class _Pruned:
             self._move_behind(dialogue, changes, [each for at in sorted(changes.left) for each in kept.get(at, ())])
         first = next((at for at in range(len(self.kept)) if changes.of(at) != self.before.of(at)), None)
         if first is None:
-            return context.model_copy(update={"pruning_strategy": self.strategy})
+            sent = context.pruning_strategy.tier4_messages
+            return context.model_copy(update={"pruning_strategy": self.strategy.model_copy(update={"tier4_messages": sent})})
         if bound:
             changes.unthought = {at for at in range(first, len(self.kept)) if dialogue.parsed[at].thoughts}
         out = sum([dialogue.parsed[at].thoughts for at in changes.unthought | changes.left])
@@ -86,7 +87,7 @@ class _Pruned:
         """Move the remains of the exchanges that have left, and their memories and files, to the newest request."""
         newest = dialogue.newest
         key = continuity.key_of({self.kept[at] for at in changes.left})
-        remains = Addition(LEFT, key, history_cuts.remains_of(dialogue, changes, changes.left))
+        remains = Addition(LEFT, key, remains_of(dialogue, changes, changes.left))
         additions = [*additions, *changes.additions.get(newest, ())]
         earlier = [each for each in additions if each.kind == LEFT]
         changes.additions[newest] = [*earlier, remains, *(each for each in additions if each.kind != LEFT)]

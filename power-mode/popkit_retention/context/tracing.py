@@ -55,6 +55,8 @@ def built(span: Span, result: ContextResult) -> None:
         "budgetRemainingPercent": result.budget_remaining_percent,
     }
     span.set_attributes({"contextBuilt": True, "tiersIncluded": len(result.tiers), "appended": result.appended, **sizes})
+    if result.faults:
+        span.set_attribute("faults", result.faults)
     breakdown, strategy = (json.dumps(part.model_dump(by_alias=True)) for part in (result.tier_breakdown, result.pruning_strategy))
     span.add_event(USAGE, {**sizes, "tierBreakdown": breakdown, "pruningStrategy": strategy})
 

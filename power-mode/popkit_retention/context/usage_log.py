@@ -10,10 +10,10 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.config import remembered
-from hooks.utils.io import home
+from hooks.utils.io import failures, home
 from hooks.utils.policy.models import models_of
 
 from ..usage import budgets, records
@@ -29,7 +29,22 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("popkit")
 CAUGHT_UP_EVERY_S = 15.0
+WRITTEN_S = 5.0  # how long a request waits for what was used before it, where a limit refuses
+FAULTY = "messages"  # in the log of failures
 _LARGEST = 2**31 - 1  # that a column of whole numbers holds
+
+
+class Exceeded(NamedTuple):
+    """A limit that is used up, and whether it `refuses` requests."""
+
+    standing: budgets.Standing
+    refuses: bool
+
+
+class FaultyMessages(ValueError):
+    """Messages went out that a provider would refuse."""
+
+    is_safe_to_log = True
 
 
 class DatabaseLog:
@@ -44,13 +59,29 @@ class DatabaseLog:
         self._writer = Writer(lambda: open_store(environ), config["context"]["snapshot_days"], clock)
         self._budgets = budgets.Budgets(self._limits, lambda: open_store(environ), clock)
         self._caught_up = CatchingUp(environ)
+        self._faulty: set[str] = set()  # sessions
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         """Return the used percentage of the limit that is used up most; None where there is no limit, or none is known."""
         return self._budgets.used_percent(session_id, user_id)
 
+    def exceeded(self, user_id: str, session_id: str) -> Exceeded | None:
+        """Return the limit that is used up, and whether it refuses requests; None where none is. One that refuses is looked up at this
+        moment, with all that this process has used: this waits for the database, as `used_percent` does not."""
+        config = self._configuration()["context"]
+        if not budgets.limits_of(config).any:
+            return None
+        refuses = config["on_exceeded"] == budgets.REFUSE
+        if refuses and not self._writer.is_failing:
+            self._writer.flush(WRITTEN_S)
+        worst = (self._budgets.now if refuses else self._budgets.worst)(session_id, user_id)
+        return Exceeded(worst, refuses) if worst is not None and worst.used >= worst.limit else None
+
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None:
-        """Record a snapshot of a build."""
+        """Record a snapshot of a build, and in the log of failures, once for each conversation, messages that a provider would refuse."""
+        if result.faults and caller.session_id not in self._faulty:
+            self._faulty.add(caller.session_id)
+            failures.record(self._environ, FAULTY, FaultyMessages(result.faults[0]))
         at = self._clock()
         self._writer.put(snapshot_of(result, caller.session_id, caller.user_id, at, request.model, caller.project, caller.agent))
 

@@ -197,6 +197,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         report={name: value for name, value in report.items() if name != "results"},
         lines=text.laid_out(panel(report, command=""), text.width_of(columns)),
         layers=cached.sampler.layers(cached.outlook.made.conversation, report) if cached.outlook.made else Layers(),
+        strategy=app_state.spending.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
         deeds=session_operations.of_session(app_state, known, cached, kept),
         warm=warm,
@@ -210,7 +211,15 @@ def of_others(app_state: AppState, row: SessionRow) -> SessionDetail:
     """Return all that is told of a session which only a database tells of."""
     points = app_state.spending.series(row.id, 1).points
     layers = points[-1].layers if points else Layers()
-    return SessionDetail(session=row, report={}, lines=app_state.spending.lines(row.id), layers=layers, bars=[], deeds=[])
+    return SessionDetail(
+        session=row,
+        report={},
+        lines=app_state.spending.lines(row.id),
+        layers=layers,
+        strategy=app_state.spending.strategy(row.id),
+        bars=[],
+        deeds=[],
+    )
 
 
 def figures_of(found: FiguresOf) -> Figures:

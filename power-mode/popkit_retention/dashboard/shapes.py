@@ -154,6 +154,26 @@ class Layers(_Shape):
     tier4: int = 0
 
 
+class LayerRule(_Shape):
+    """What a layer gets under a strategy, and what it would get under the next tighter one ("" for the same)."""
+
+    layer: str
+    now: str
+    next: str = ""
+
+
+class Strategy(_Shape):
+    """The strategy of an assembled context: its range of what remains, the used percentage of the budget, how many exchanges of the history
+    were `sent`, and the next tighter range with the used percentage that it begins at ("" and None where there is none)."""
+
+    range: str
+    used_percent: float
+    sent: int
+    next_range: str = ""
+    next_at_percent: Optional[float] = None
+    rules: list[LayerRule]
+
+
 class Bar(_Shape):
     """One result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it lives). `state`: live, expired
     or cleared; `note`: what ended it, in the panel's words. `plan`: clear, hold or keep."""
@@ -184,12 +204,14 @@ class KeptWarm(_Shape):
 
 class SessionDetail(_Shape):
     """`report`: what `popkit context --json` prints but for its results, which are the `bars`; {} for a session that only a database tells
-    of. `lines`: the panel itself. `ledger`: what was really saved and charged, in words."""
+    of. `lines`: the panel itself. `strategy`: of a session whose contexts were assembled. `ledger`: what was really saved and charged, in
+    words."""
 
     session: SessionRow
     report: dict[str, Any]
     lines: list[str]
     layers: Layers
+    strategy: Optional[Strategy] = None
     bars: list[Bar]
     deeds: list[Deed]
     warm: Optional[KeptWarm] = None

@@ -21,7 +21,8 @@ from ..usage.sqlite import FILE, WORDS
 from ..usage.store import DatabaseUnavailable
 from .catalog import RUNS_S
 from .problems import NotThere, Unusable
-from .shapes import Budgets, BudgetShown, Layers, Point, Series, SessionRow, UsageDay
+from .shapes import Budgets, BudgetShown, Layers, Point, Series, SessionRow, Strategy, UsageDay
+from .strategies import strategy_of
 from .team_sessions import TeamSessions
 
 if TYPE_CHECKING:
@@ -196,6 +197,13 @@ class Spending:
         with self._opened_store() as store:
             snapshots = store.snapshots(id, most) if store is not None else []
         return Series(points=[_point(each, number) for number, each in enumerate(reversed(snapshots), 1)])
+
+    def strategy(self, id: str) -> Strategy | None:
+        """Return the strategy of the newest context that was assembled for a session; None where none was."""
+        with suppress(Unusable), self._opened_store() as store:
+            newest = store.snapshots(id, 1) if store is not None else []
+            return strategy_of(newest[0]) if newest else None
+        return None
 
     def status(self, id: str) -> ContextStatus:
         """Return how the context of a session stood when it was last assembled; NotThere for none."""

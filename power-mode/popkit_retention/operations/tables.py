@@ -145,7 +145,8 @@ BUDGET = Table(
         _YES,
         Flag("--dry-run", "only show the change"),
         effect=CHANGES,
-        more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; none takes a limit away.",
+        more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; none takes a limit away. on_exceeded=refuse: an agent or "
+        "a proxy sends nothing once one is used up; on_exceeded=warn: it does, and says so.",
     ),
 )
 MISSES = Table(

@@ -61,6 +61,31 @@ class Standing(NamedTuple):
         return self.used / self.limit * 100
 
 
+# What happens at a request of a session or a month whose limit is exceeded.
+WARN, REFUSE = "warn", "refuse"
+
+
+class BudgetExceeded(Exception):
+    """A limit is used up and `context.on_exceeded` refuses: nothing was sent. `standing`: the state of the limit."""
+
+    def __init__(self, standing: Standing) -> None:
+        super().__init__(f"{in_words(standing)}, so nothing was sent. {advice_for(standing)}")
+        self.standing = standing
+
+
+def in_words(standing: Standing) -> str:
+    """Return the state of a limit that is used up, for people."""
+    used, limit = (f"${each:,.2f}" if standing.unit == USD else f"{each:,.0f} tokens" for each in (standing.used, standing.limit))
+    of = "this session" if standing.scope == SESSION else "this month"
+    return f"PopKit: the limit of {of} is used up ({used} of {limit})"
+
+
+def advice_for(standing: Standing) -> str:
+    """Return what lets requests go again."""
+    name = f"{standing.scope}_{standing.unit}"
+    return f"To raise it: popkit budget set {name}=…; to let requests go all the same: popkit budget set on_exceeded={WARN}"
+
+
 def limits_of(config: Mapping[str, Any]) -> Limits:
     """Return the limits of the settings `context`."""
     return Limits(*(config.get(name) for name in Limits._fields))
@@ -86,13 +111,19 @@ def _against(scope: str, of: str, used: Sum, tokens: int | None, usd: float | No
 
 def used_percent(states: list[Standing]) -> float | None:
     """Return the highest used percentage; None where there is no limit."""
-    return max((state.used_percent for state in states), default=None)
+    worst = worst_of(states)
+    return None if worst is None else worst.used_percent
+
+
+def worst_of(states: list[Standing]) -> Standing | None:
+    """Return the limit that is used up most; None where there is none."""
+    return max(states, key=lambda state: state.used_percent, default=None)
 
 
 class Budgets:
-    """The used percentage for builds, which never wait for the database: a thread queries it, and until it has the answer the last one
-    is used. Only the first caller waits, for FIRST_WAIT_S at most, and not at all while the database is known not to answer. Where the
-    database cannot be queried nothing is known.
+    """The limit that is used up most, for builds, which never wait for the database: a thread queries it, and until it has the answer the
+    last one is used. Only the first caller waits, for FIRST_WAIT_S at most, and not at all while the database is known not to answer. Where
+    the database cannot be queried nothing is known. `now` alone waits, for a limit that refuses.
 
     `limits`: returns the limits in force; called in the thread too, so that a changed setting takes effect at once. `open`: opens the
     database, in the thread.
@@ -107,7 +138,7 @@ class Budgets:
 
     def _reset(self) -> None:
         """Reset everything: at the start, and in a forked process, where the thread is gone and the connections are not ours."""
-        self._known: dict[_Key, tuple[float, float | None]] = {}
+        self._known: dict[_Key, tuple[float, Standing | None]] = {}
         self._pending: dict[_Key, threading.Event] = {}
         self._is_running = self._is_closed = False
         self._answers = True
@@ -115,8 +146,24 @@ class Budgets:
         self._lock = threading.Lock()
         self._pid = os.getpid()
 
+    def now(self, session: str, user: str) -> Standing | None:
+        """Return the limit that is used up most as the database has it at this moment; where it cannot be queried, as it was last known.
+        It is not waited for while it is known not to answer."""
+        if self._answers:
+            try:
+                with self._open() as store:
+                    return worst_of(standings(store, self._limits(), session, user, self._clock()))
+            except (DatabaseUnavailable, OSError, home.NoHome):
+                self._answers = False
+        return self.worst(session, user)
+
     def used_percent(self, session: str, user: str) -> float | None:
         """Return the highest used percentage of the limits of this session and user; None where there is none, or none is known."""
+        worst = self.worst(session, user)
+        return None if worst is None else worst.used_percent
+
+    def worst(self, session: str, user: str) -> Standing | None:
+        """Return the limit of this session and user that is used up most; None where there is none, or none is known."""
         if self._pid != os.getpid():
             self._reset()
         known = self._known.get((session, user))
@@ -155,16 +202,16 @@ class Budgets:
                     if self._is_closed:
                         self._disconnect()
                     return
-            now, percent = self._clock(), self._answer(key)
+            now, worst = self._clock(), self._answer(key)
             with self._lock:
                 if len(self._known) >= MOST_KNOWN:
                     self._known.clear()
-                self._known[key] = (now, percent)
+                self._known[key] = (now, worst)
                 self._pending.pop(key).set()
 
-    def _answer(self, key: _Key) -> float | None:
+    def _answer(self, key: _Key) -> Standing | None:
         try:
-            percent = self._query(key)
+            worst = self._query(key)
         except Exception as error:  # noqa: BLE001  the thread must live: without it no limit would ever be checked again
             self._warn(error)
             self._answers = False
@@ -172,7 +219,7 @@ class Budgets:
             last = self._known.get(key)
             return last[1] if last else None
         self._answers = True
-        return percent
+        return worst
 
     def _disconnect(self) -> None:
         """Close the connection. The next query opens it again, which creates the tables of a database that was set up again meanwhile."""
@@ -180,13 +227,13 @@ class Budgets:
             self._store.close()
             self._store = None
 
-    def _query(self, key: _Key) -> float | None:
+    def _query(self, key: _Key) -> Standing | None:
         limits = self._limits()
         if not limits.any:
             return None
         if self._store is None:
             self._store = self._open()
-        return used_percent(standings(self._store, limits, *key, self._clock()))
+        return worst_of(standings(self._store, limits, *key, self._clock()))
 
     def _warn(self, error: Exception) -> None:
         if not self._is_warned and not isinstance(error, (DatabaseUnavailable, OSError, home.NoHome)):  # `popkit budget` reports these

@@ -29,6 +29,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
             "session": session,
             "month": month_of(now)[:7],
             "limits": [shown(standing) for standing in standings],
+            "on_exceeded": config["on_exceeded"],
             **_percent(budgets.used_percent(standings)),
             "usage": {
                 "session": store.of_session(session)._asdict() if session else None,

@@ -49,6 +49,7 @@ class Writer:
         self._queue: deque[Item] = deque()
         self._wake = threading.Condition()
         self._writing = 0
+        self.is_failing = False  # the database did not take the last batch
         self._is_closed = False
         self._store: UsageStore | None = None
         self._thread: threading.Thread | None = None
@@ -112,7 +113,7 @@ class Writer:
                 batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
                 self._writing = len(batch)
             written = self._written(batch)
-            failures = 0 if written else failures + 1
+            failures, self.is_failing = (0, False) if written else (failures + 1, True)
             if written:
                 self._sweep({item.session_id for item in batch if isinstance(item, Snapshot)})
             with self._wake:

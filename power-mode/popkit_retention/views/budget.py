@@ -10,6 +10,11 @@ if TYPE_CHECKING:
 
 _NO_LIMITS = "No limit is set, so nothing is left out for a budget's sake. To set one: popkit budget set month_usd=50"
 
+_EXCEEDED = {
+    "warn": "Once one is used up, agents and proxies say so and go on. To stop them there: popkit budget set on_exceeded=refuse",
+    "refuse": "Once one is used up, agents and proxies send nothing more. To let them go on: popkit budget set on_exceeded=warn",
+}
+
 
 def budgets(found: dict[str, Any]) -> list[text.Line]:
     """Return the limits, what is used of each, and what that lets in. `found`: see usage/report.py."""
@@ -18,7 +23,7 @@ def budgets(found: dict[str, Any]) -> list[text.Line]:
     for limit in found["limits"]:
         lines += ["", *_limit(limit)]
     if found["limits"]:
-        lines += ["", *text.wrap(_chosen(found))]
+        lines += ["", *text.wrap(_chosen(found)), "", *text.wrap(_EXCEEDED[found["on_exceeded"]])]
     else:
         lines += ["", *text.wrap(_NO_LIMITS)]
     for scope, used in found["usage"].items():

@@ -24,6 +24,7 @@ CONFIG = """
 model_list:
   - {{model_name: claude, litellm_params: {{model: anthropic/claude-opus-4-5, api_base: "{url}", api_key: none}}}}
   - {{model_name: gpt, litellm_params: {{model: openai/gpt-4o, api_base: "{url}/v1", api_key: none}}}}
+  - {{model_name: claude-chat, litellm_params: {{model: hosted_vllm/some-model, api_base: "{url}/v1", api_key: none}}}}
 litellm_settings:
   callbacks: [popkit_retention.context.clients.litellm.popkit_context, tests.context.clients.unlucky.popkit_context]
   num_retries: 0
@@ -116,6 +117,36 @@ def test_a_message_in_anthropics_form_with_a_user_goes_with_a_built_context(team
     until(lambda: team.used(session).requests == 1, "what the call used is booked")
     used = team.used(session)
     assert (used.input_tokens, used.cache_read_tokens, used.output_tokens, used.unpriced) == (INPUT, CACHE_READ, OUTPUT, 0)
+
+
+def test_a_message_in_anthropics_form_for_another_providers_model_goes_with_a_built_context(team: Team):
+    session = "session-message-gpt"
+    model, headers = "claude-chat", {"x-claude-code-session-id": session}
+    team.anthropic.messages.create(model=model, max_tokens=64, messages=LONG, metadata={"user_id": DANA}, extra_headers=headers)
+    assert is_built(team.arrived())
+    assert team.api.last.path.endswith("/chat/completions")
+    until(lambda: team.used(session).requests == 1, "what the call used is booked")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_the_answer_has_a_header_that_says_that_a_limit_is_used_up_and_what_is_wrong_with_the_messages(team: Team, form: str, stream: bool):
+    orphan = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "gone", "content": "x"}]}
+    if form == "openai":
+        raw = team.openai.chat.completions.with_raw_response.create(
+            model="gpt", messages=[*LONG, {"role": "assistant", "content": ""}, *LONG[-1:]], user=DANA, stream=stream
+        )
+        fault = f"message {len(LONG)}: no content"
+    else:
+        raw = team.anthropic.messages.with_raw_response.create(
+            model="claude", max_tokens=64, messages=[*LONG, orphan], metadata={"user_id": DANA}, stream=stream
+        )
+        fault = f"message {len(LONG)}: a result without the call before it"
+    list(raw.parse()) if stream else raw.parse()
+    said = json.loads(raw.headers["x-popkit"])
+    assert said["faults"] == [fault]
+    assert (said["exceeded"]["scope"], said["exceeded"]["unit"], said["exceeded"]["limit"]) == ("month", "tokens", 1_000)
+    assert said["exceeded"]["used_percent"] >= 500
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from hooks.utils import text
 from hooks.utils.views import phrases
 from popkit_retention.dashboard.instance import Instance
 from popkit_retention.dashboard.session_operations import CLEARED
+from popkit_retention.usage.database import open_store
+from popkit_retention.usage.records import Snapshot
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
 from tests.dashboard.page.served import PATIENCE_S, Served, Visit
 from tests.reclaim.shops import EXPIRED
@@ -49,6 +53,22 @@ def test_the_address_opens_the_list_and_keeps_its_token_to_itself(visit: Visits)
     row.click()
     expect(seen.page.get_by_role("heading", level=1, name="please fix it")).to_be_focused()
     assert seen.page.url.endswith(PLACE)
+
+
+def test_a_session_shows_by_which_strategy_its_contexts_are_assembled(home: Home, visit: Visits) -> None:
+    breakdown = {f"tier{number}": {"tokens": number * 1_000, "items": number} for number in (1, 2, 3, 4)} | {"total": 10_000}
+    strategy = {"budgetRange": "60-80%", "tier1Messages": 1, "tier2Items": "all", "tier3Mode": "full", "tier4Messages": 12}
+    found = Snapshot(str(uuid.uuid4()), SESSION, "dana", breakdown, 10_000, 31.5, strategy, home.at - 5, 68.5, 25_000)
+    with open_store(home.environ()) as store:
+        store.write(snapshots=[found])
+    card = visit(PLACE).page.get_by_role("region", name="Context").first
+    expect(card).to_contain_text("31.5% of the budget is used, so the rules for 60-80% remaining hold; 12 earlier exchanges were sent.")
+    expect(card).to_contain_text("Above 40% used, those for 40-60% will.")
+    history = card.locator("dl[aria-labelledby=strategy] .figure-row", has_text="History")
+    expect(history).to_contain_text("5 newest exchanges, 60% in all")
+    expect(history).to_contain_text("then 2 newest exchanges, 50% in all")
+    if place := os.environ.get("POPKIT_SCREENSHOTS"):
+        card.screenshot(path=f"{place}/strategy.png")
 
 
 def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None:

@@ -7,17 +7,20 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ...usage.budgets import BudgetExceeded
 from ..build_types import Provider
 from ..parsed import made_plain
-from ..service import Caller, ContextService, Request, Used
+from ..service import Caller, ContextService, Notice, Request, Used
 
 # The keyword arguments with which a client's `post` is called.
 Arguments = dict[str, Any]
 
 _log = logging.getLogger("popkit_retention.context")
-# The field in which a call overrides settings: it is not sent, and stands in the argument `extra_body` that every method has.
+# The field in which a call overrides settings (it is not sent, and stands in the argument `extra_body` that every method has), and in which
+# an answer carries what there is to say of its request.
 FIELD = "popkit"
 # By this header the packages ask for the response itself; "stream" leaves its body to be read by the caller.
 _RAW_HEADER, UNREAD = "x-stainless-raw-response", "stream"
@@ -75,6 +78,7 @@ class Call:
         self._setting = setting
         self._model = str(self._field("model"))
         self._caller = Caller(*setting[:4])
+        self._notice = Notice()
         headers = dict((arguments.get("options") or {}).get("headers") or {})
         self.raw = next((str(value) for name, value in headers.items() if str(name).lower() == _RAW_HEADER), "")
 
@@ -89,14 +93,23 @@ class Call:
         return cls(form, arguments, setting, service)
 
     def build(self) -> None:
-        """Replace the messages by built ones. This takes a moment: not for an event loop."""
-        with self.service.careful("a request could not be read, so it was sent as it is"):
+        """Replace the messages by built ones. This takes a moment: not for an event loop. BudgetExceeded."""
+        with self.service.careful("a request could not be read, so it was sent as it is", but=BudgetExceeded):
             messages, system, tools = [self._made_plain(name) for name in ("messages", "system", "tools")]
             self._caller = self._caller.within(messages)
             request = Request(self._form.provider, self._model, messages, system, tools, self._setting.max_context_tokens)
-            built = self.service.build(self._caller, request)
-            if built is not None:
-                self._put("messages", built)
+            prepared = self.service.prepare(self._caller, request)
+            self._notice = prepared.notice
+            if prepared.messages is not None:
+                self._put("messages", prepared.messages)
+
+    def mark(self, answer: Any) -> Any:
+        """Put what there is to say into the field `popkit` of an answer, a stream, its first event or a failure; return it."""
+        if self._notice:
+            with suppress(AttributeError, TypeError, ValueError):
+                begins = getattr(answer, "type", None) == "message_start"  # of a stream of Anthropic's, with the message that it makes
+                setattr(answer.message if begins else answer, FIELD, self._notice.as_fields())
+        return answer
 
     def to_fallback(self, error: Exception) -> Arguments:
         """Return the arguments of the same request, to the fallback model."""

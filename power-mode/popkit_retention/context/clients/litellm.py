@@ -5,21 +5,27 @@
 
 The user of a request is that of its key, else the one that it names (`user`, or `metadata.user_id`); without any the request is sent
 unchanged. Only `messages` change. No request names a folder: callers do not decide what of the proxy's machine may be read.
+
+An answer's header HEADER says, as JSON, that a limit is used up or that the provider would refuse the messages. Where the limit refuses,
+the answer is 429 and nothing is sent.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
 import anyio.to_thread
+from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
+from ...usage.budgets import BudgetExceeded
 from ..build_types import Provider
 from ..parsed import made_plain
-from ..service import Caller, ContextService, Request, Used, default_service
+from ..service import Caller, ContextService, Notice, Request, Used, default_service
 from .call import person_of
 
 # LiteLLM's names for requests that carry messages -> the provider whose form these have.
@@ -28,6 +34,7 @@ _PROVIDERS = {"completion": Provider.OPENAI, "acompletion": Provider.OPENAI, "an
 _EVERYBODY = "default_user_id"
 _SESSION_HEADERS = ("x-litellm-session-id", "x-claude-code-session-id", "x-session-id")
 _MOST_CALLS = 10_000
+HEADER = "x-popkit"
 
 
 class PopkitContext(CustomLogger):
@@ -37,15 +44,27 @@ class PopkitContext(CustomLogger):
         super().__init__()
         self._service = service
         self._callers: OrderedDict[str, Caller] = OrderedDict()  # by the id of the call, until it is answered
+        self._notices: OrderedDict[str, Notice] = OrderedDict()  # by the same, until the answer has its headers
         self._lock = threading.Lock()
 
     async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str) -> dict[str, Any]:
         provider = _PROVIDERS.get(call_type)
         user = user_of(user_api_key_dict, data)
         if provider is not None and user and isinstance(data.get("messages"), list):
-            with self._service.careful("a request could not be read, so it was sent as it is"):
-                data["messages"] = await anyio.to_thread.run_sync(self._built, user, provider, data) or data["messages"]
+            try:
+                with self._service.careful("a request could not be read, so it was sent as it is", but=BudgetExceeded):
+                    data["messages"] = await anyio.to_thread.run_sync(self._built, user, provider, data) or data["messages"]
+            except BudgetExceeded as error:
+                # As LiteLLM tells of a budget of its own: its endpoints make a body of this in the form of each provider.
+                raise HTTPException(429, {"error": str(error), "type": "budget_exceeded", "limit": error.standing._asdict()}) from None
         return data
+
+    async def async_post_call_response_headers_hook(
+        self, data: dict[str, Any], user_api_key_dict: Any, response: Any, request_headers: dict[str, str] | None = None, **_: Any
+    ) -> dict[str, str] | None:
+        with self._lock:
+            notice = self._notices.pop(str(data.get("litellm_call_id")), None)
+        return {HEADER: json.dumps(notice.as_fields())} if notice else None
 
     async def async_log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
         with self._lock:
@@ -58,11 +77,19 @@ class PopkitContext(CustomLogger):
     def _built(self, user: str, provider: Provider, data: Mapping[str, Any]) -> list[dict[str, Any]] | None:
         messages, system, tools = [made_plain(data.get(name)) for name in ("messages", "system", "tools")]
         caller = Caller(user, session_of(data)).within(messages)
+        prepared = self._service.prepare(caller, Request(provider, str(data.get("model") or ""), messages, system, tools))
         with self._lock:
-            self._callers[str(data.get("litellm_call_id"))] = caller
-            if len(self._callers) > _MOST_CALLS:
-                self._callers.popitem(last=False)
-        return self._service.build(caller, Request(provider, str(data.get("model") or ""), messages, system, tools))
+            _keep(self._callers, data, caller)
+            if prepared.notice:
+                _keep(self._notices, data, prepared.notice)
+        return prepared.messages
+
+
+def _keep(held: OrderedDict[str, Any], data: Mapping[str, Any], value: object) -> None:
+    """Keep a value under the id of a call, of the newest calls alone."""
+    held[str(data.get("litellm_call_id"))] = value
+    if len(held) > _MOST_CALLS:
+        held.popitem(last=False)
 
 
 def user_of(key: Any, data: Mapping[str, Any]) -> str:

@@ -43,7 +43,8 @@ def with_context(
     another than the user's own. A call overrides these by `extra_body={"popkit": {"session_id": …}}`, which is not sent.
 
     TypeError for anything but a client of the two packages, and for a value of another type; ValueError for a `max_context_tokens` not
-    above 0.
+    above 0. Where a limit is used up, or a provider would refuse the messages, an answer says so in its field `popkit`; a limit that
+    refuses (`context.on_exceeded`) raises BudgetExceeded instead, and nothing is sent.
     """
     if not {base.__module__.partition(".")[0] for base in type(client).__mro__} & _PACKAGES or not hasattr(client, "post"):
         raise TypeError(f"with_context takes a client of the packages anthropic or openai, not {type(client).__qualname__}")
@@ -87,6 +88,7 @@ def _post(post: Callable[..., Any], setting: Setting, service: ContextService) -
             answer = post(path, **call.arguments)
         except Exception as error:
             if again is None or not may_pass_elsewhere(error):
+                call.mark(error)
                 raise
             answer, again = again(error), None
         if call.raw != UNREAD:
@@ -115,6 +117,7 @@ def _async_post(post: Callable[..., Awaitable[Any]], setting: Setting, service: 
             answer = await post(path, **call.arguments)
         except Exception as error:
             if again is None or not may_pass_elsewhere(error):
+                call.mark(error)
                 raise
             answer, again = await again(error), None
         if call.raw != UNREAD:
@@ -134,7 +137,7 @@ _EVENTS = "_iterator"
 def _watch(answer: Any, call: Call, again: Again | None) -> None:
     """Report the usage of an answer to the call: at once, or at the end of a stream. `again`: for a failure before the first event; None
     where there is no fallback model."""
-    parsed = _parsed(answer, call)
+    parsed = call.mark(_parsed(answer, call))
     if hasattr(parsed, _EVENTS):
         # By a weak reference: a stream that the caller drops is closed at once, which a cycle would leave to the garbage collector.
         setattr(parsed, _EVENTS, _events(getattr(parsed, _EVENTS), weakref.ref(parsed), call, again))
@@ -143,7 +146,7 @@ def _watch(answer: Any, call: Call, again: Again | None) -> None:
 
 
 async def _watch_async(answer: Any, call: Call, again: Again | None) -> None:
-    parsed = await _awaited(_parsed(answer, call))
+    parsed = call.mark(await _awaited(_parsed(answer, call)))
     if hasattr(parsed, _EVENTS):
         setattr(parsed, _EVENTS, _async_events(getattr(parsed, _EVENTS), weakref.ref(parsed), call, again))
     else:
@@ -164,6 +167,7 @@ def _events(events: Iterator[Any], stream: weakref.ref[Any], call: Call, again: 
     try:
         try:
             for event in events:
+                event = event if begun else call.mark(event)
                 begun, used = True, call.read(event, used)
                 yield event
         except Exception as error:
@@ -181,6 +185,7 @@ async def _async_events(events: AsyncIterator[Any], stream: weakref.ref[Any], ca
     try:
         try:
             async for event in events:
+                event = event if begun else call.mark(event)
                 begun, used = True, call.read(event, used)
                 yield event
         except Exception as error:

@@ -67,7 +67,7 @@ function Detail({ detail, base }) {
       <${DeedButtons} deeds=${about} where=${deeds} strong="clear" />
     <//>
     <div class="cards">
-      <${Context} fill=${session.context} layers=${detail.layers} />
+      <${Context} fill=${session.context} layers=${detail.layers} strategy=${detail.strategy} />
       <${Dead} report=${report} />
       <${OverTime} base=${base} />
       <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} deeds=${deeds} />
@@ -80,7 +80,10 @@ function Detail({ detail, base }) {
 function Elsewhere({ detail, base }) {
   return html`<div class="cards">
     <${Card} title="What it used" id="used"><pre class="lines" tabindex="0" aria-label="What it used">${detail.lines.join("\n")}</pre><//>
-    ${sumOf(detail.layers) > 0 && html`<${Card} title="Context" id="context"><${MadeOf} layers=${detail.layers} /><//>`}
+    ${sumOf(detail.layers) > 0 && html`<${Card} title="Context" id="context">
+      <${MadeOf} layers=${detail.layers} />
+      <${Strategy} strategy=${detail.strategy} />
+    <//>`}
     <${OverTime} base=${base} fixed="layer" />
   </div>`;
 }
@@ -97,7 +100,7 @@ function Verdict({ verdict, doubt, children }) {
   </section>`;
 }
 
-function Context({ fill, layers }) {
+function Context({ fill, layers, strategy }) {
   return html`<${Card} title="Context" id="context">
     ${
       fill
@@ -110,6 +113,7 @@ function Context({ fill, layers }) {
         : html`<p class="note">No request of this session is known yet.</p>`
     }
     ${sumOf(layers) > 0 && html`<${MadeOf} layers=${layers} />`}
+    <${Strategy} strategy=${strategy} />
   <//>`;
 }
 
@@ -132,6 +136,27 @@ function MadeOf({ layers }) {
         <dt><${Swatch} fill=${fillOf(key)} /> ${name}</dt><dd><span class="figure">${tokens(layers[key])}</span></dd>
       </div>`,
       )}
+    </dl>`;
+}
+
+/** By which rules the contexts of a session are assembled, and what the next range of the budget would change. */
+function Strategy({ strategy }) {
+  if (!strategy) return null;
+  const { range, used_percent: used, sent, next_range: next, next_at_percent: at, rules } = strategy;
+  const earlier = `${sent} earlier ${sent === 1 ? "exchange was" : "exchanges were"} sent.`;
+  const then = next ? `Above ${at}% used, those for ${next} will.` : "There are no tighter ones.";
+  return html`<h3>How it is assembled</h3>
+    <p class="note" id="strategy">
+      ${used}% of the budget is used, so the rules for ${range} remaining hold; ${earlier} ${then}
+    </p>
+    <dl class="figures" aria-labelledby="strategy">
+      ${LAYERS.map(([key, name]) => {
+        const rule = rules.find(({ layer }) => layer === key);
+        return html`<div class="figure-row" key=${key}>
+          <dt><${Swatch} fill=${fillOf(key)} /> ${name}</dt>
+          <dd>${rule.now}${rule.next && html`<br /><span class="note">then ${rule.next}</span>`}</dd>
+        </div>`;
+      })}
     </dl>`;
 }
 
