@@ -65,6 +65,8 @@ class Remembered(Played):
 
     def work(self, name: str = "src/checkout/basket_total.ts") -> Path:
         """A session in which a file was written and tested; its transcript."""
+        (self.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.project / name).write_text("a\n")
         self.call("Read", {"file_path": str(self.project / name)}, _file(str(self.project / name)), hooked=False)
         edit = {"file_path": str(self.project / name), "old_string": "a", "new_string": "calculateBasketTotal"}
         for _ in range(3):

@@ -92,10 +92,13 @@ def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
     folder = parsed.flags.get("project") or os.getcwd()
-    if not os.path.isdir(folder):
+    is_gone = not os.path.isdir(folder)
+    if is_gone and (os.path.lexists(folder) or parsed.word in _HERE):
         raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
-    with Place(environ, folder, makes=parsed.word in _KEEP) as place:
+    with Place(environ, folder, makes=parsed.word in _KEEP and not is_gone) as place:
         try:
+            if is_gone and parsed.word != "learn" and not place.memory.status()["items"]:
+                raise Refused(f"there is no folder {shown(folder)}, and nothing is remembered of one")
             return _ANSWERS[parsed.word](Asked(parsed, place, environ))
         except NotJoined as error:
             raise Refused(str(error).replace(COMMAND, called(environ))) from None
@@ -113,7 +116,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _status(asked: Asked) -> Answer:
     place = asked.place
-    here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens}
+    here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens, "theirs": place.theirs}
     found = {**place.memory.status(), **here}
     return Answer(memory_reports.status(found, asked.now, asked.command), found)
 
@@ -257,7 +260,8 @@ def _file(asked: Asked) -> Answer:
     elif not document.text:
         empty = f"MEMORY.md would be empty. {asked.command} file --why says why."
         lines = text.wrap(empty if document.left_out else _nothing(asked))
-    return Answer(lines, vars(document), "" if "why" in asked.flags else document.text)
+    found = {name: value for name, value in vars(document).items() if name != "entries"}
+    return Answer(lines, found, "" if "why" in asked.flags else document.text)
 
 
 def _loss(asked: Asked) -> Answer:
@@ -310,6 +314,8 @@ def _join(asked: Asked) -> Answer:
 
 # Words that have something to keep: the others make no store.
 _KEEP = ("add", "import", "learn")
+# Words about a folder itself: one that is gone cannot be switched on.
+_HERE = ("on", "off", "join")
 _ANSWERS = {
     "status": _status,
     "list": _list,

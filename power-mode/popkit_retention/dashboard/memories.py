@@ -175,7 +175,8 @@ def do(app_state: AppState, key: str, id: str) -> DeedDone:
             return DeedDone(done=False, text=str(error))
         project = _kept(app_state, place)
         if project.is_on():
-            project.write_document(memory.told(kept.tokens_of(Site(app_state.environ, "").config)).text)
+            made = memory.told(kept.tokens_of(Site(app_state.environ, "").config))
+            project.write_document(made.text, made.entries)
         lines = memory_items.changed(word, done, app_state.now(), "popkit memory")
     return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 

@@ -104,4 +104,5 @@ def _refresh(asked: Asked, memory: Memory) -> None:
 
     project = _project(asked)
     if project.is_on():
-        project.write_document(memory.told(kept.tokens_of(live.Site(asked.environ, "", asked.folder).config)).text)
+        made = memory.told(kept.tokens_of(live.Site(asked.environ, "", asked.folder).config))
+        project.write_document(made.text, made.entries)
