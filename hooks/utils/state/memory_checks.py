@@ -150,7 +150,7 @@ def from_json(value: object) -> list[Entry]:
         try:
             kind, text, home, changed, facts = row
             entry = Entry(kind, text, home, [Fact(*fact) for fact in facts])
-        except TypeError:
+        except (TypeError, ValueError):
             raise ValueError("not as it was written") from None
         if kind not in TITLES or not all(isinstance(part, str) for fact in entry.facts for part in fact):
             raise ValueError("not as it was written")
