@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.io import git
 from hooks.utils.io.repository import Repository
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
 from popkit_retention.memory.extraction.commands import runs_of
 from popkit_retention.memory.extraction.names import definitions
+from popkit_retention.memory.extraction.provenance import needs
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH
 from tests.hosts.lines import Lines
 
@@ -417,3 +419,32 @@ def test_a_text_that_leads_nowhere_is_read_in_one_go(tmp_path, text):
     session.prompt(text)
     session.say(text)
     assert taught(session, tmp_path) == []
+
+
+# --- provenance ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_command_knows_the_files_that_it_needs_and_one_that_cannot_run_there_is_left_out(tmp_path):
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / "package.json").write_text('{"scripts": {"test": "x"}}')
+    (tmp_path / "Makefile").write_text("check: all\n\ttrue\n")
+    (tmp_path / "seed.py").write_text("")
+    assert needs("cd api && pnpm test", "api", str(tmp_path)) == [["api", ""], ["api/package.json", '"test"']]
+    assert needs("make check", "", str(tmp_path)) == [["Makefile", "check:"]]
+    assert needs("python seed.py --all", "", str(tmp_path)) == [["seed.py", ""]]
+    assert needs("go test ./...", "", str(tmp_path)) is None
+    assert needs("cd web && pnpm test", "web", str(tmp_path)) is None
+
+
+def test_what_is_learnt_knows_the_commit_and_the_blob_and_a_file_that_is_gone_is_not_learnt(session, tmp_path):
+    shop = tmp_path / "shop"
+    (shop / ".git").mkdir(parents=True)
+    (shop / ".git" / "HEAD").write_text("0123456789" * 4 + "\n")
+    (shop / "a.py").write_text("x")
+    session.read(f"{shop}/a.py", "x")
+    session.read(f"{shop}/b.py", "x")
+    session.run("pnpm test", "ok", cwd=str(shop))
+    lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), Repository("shop-1", str(shop), "shop"))
+    details = {each.text: each.details for each in lesson.observed}
+    assert details["a.py"] == {"opened": True, "commit": "0123456789" * 4, "blob": git.blob_of(b"x")}
+    assert "b.py" not in details

@@ -226,7 +226,7 @@ def _opened(app_state: AppState, place: _Place) -> Iterator[Memory]:
     """Return the memory of a project; Unusable where its store cannot be used."""
     try:
         memory = Memory.of(app_state.environ, place.root or os.sep, create=False)
-        memory.project = place.key
+        memory.project, memory.root = place.key, place.root
         memory.now = app_state.now
         try:
             yield memory

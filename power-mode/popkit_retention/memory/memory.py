@@ -101,12 +101,12 @@ class Memory:
         folder: Folder | None = None,
         embedder: Embedder | None = None,
         summarise: Callable[[str], str] | None = None,
-        root: str = "",
+        root: str | None = None,
         theirs: OwnMemory | None = None,
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
-        `summarise` replace the built-in ones. `root`: the checkout in which it is looked up whether an item is still so. `theirs`: what the
-        host itself remembers of the project, which MEMORY.md does not repeat."""
+        `summarise` replace the built-in ones. `root`: the checkout in which it is looked up whether an item is still so, "" where that is
+        gone, None for a memory that is of none. `theirs`: what the host itself remembers of the project, which MEMORY.md does not repeat."""
         self.store = store
         self.project = project
         self.now = now
@@ -200,7 +200,9 @@ class Memory:
         """Return MEMORY.md of the project in at most so many tokens. With a prompt, items of sessions that were about the same come
         first."""
         items = list(self.store.scan(self.project))
-        verdicts = memory_checks.check(self.root, [fact for item in items for fact in document.facts_of(item)]) if self.root else None
+        verdicts = (
+            memory_checks.check(self.root, [fact for item in items for fact in document.facts_of(item)]) if self.root is not None else None
+        )
         if not prompt:
             return document.build(items, tokens, {}, verdicts, self.theirs.says)
         episodes = {session: list(_ids(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}

@@ -63,7 +63,7 @@ _SPEAKS = re.compile(
 _VARYING = re.compile(r":\d+(?::\d+)*|\b0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\b\d+(?:\.\d+)?\s?m?s\b|\(\d+,\d+\)", re.IGNORECASE)
 
 
-_FORMATS = re.compile(r"\b(?:format|fmt|prettier|gofmt|gofumpt|black|rustfmt)\b|--write\b|--fix\b")
+_FORMATS = re.compile(r"(?<![-\w.])(?:format|fmt|prettier|gofmt|gofumpt|black|rustfmt)\b|--write\b|--fix\b|:fix\b")
 _PURPOSES = {"test": TEST, "lint": LINT, "types": LINT, "build": BUILD}
 # What runs a program of the project's own, by how its words begin.
 _RUNS = re.compile(

@@ -33,6 +33,8 @@ _CLIENTS = re.compile(
     r"(?:.*/)?(?:[Tt]e?mp/claude|\.popkit)/|(?:.*/)?\.claude/(?!(?:agents|commands|hooks|rules|skills|CLAUDE\.md|settings\.json))"
 )
 _MOMENT = re.compile(r".*(?:[0-9a-f]{8}-[0-9a-f]{4}-|\d{12,}|[0-9a-f]{32})")
+# What is looked at once.
+_ONCE = re.compile(r".*\.(?:png|jpe?g|gif|webp|pdf|log|output|tmp)\Z", re.IGNORECASE)
 _NOT_THERE = ("does not exist", "No such file", "ENOENT")
 
 
@@ -76,7 +78,11 @@ class Files:
             and found.isprintable()
             and not any(mark in found for mark in ("`", "//", ":", ", ", " (", MASK))
         )
-        if not fits or not _FILE.match(found.rpartition("/")[2]) or any(known.match(found) for known in (_OTHERS, _CLIENTS, _MOMENT)):
+        if (
+            not fits
+            or not _FILE.match(found.rpartition("/")[2])
+            or any(known.match(found) for known in (_OTHERS, _CLIENTS, _MOMENT, _ONCE))
+        ):
             return ""
         return found
 

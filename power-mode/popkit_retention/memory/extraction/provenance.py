@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
-from os.path import isdir, join
+from os.path import isdir, isfile, join
 from typing import TYPE_CHECKING
 
 from hooks.utils.io import git, repository
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Which file holds the scripts or targets of a runner, and how each begins there.
 _SCRIPTS = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run)? (?!run\b|install\b|exec\b|dlx\b|x\b|-)([\w:.-]+)")
+_MANIFESTS = {"go": "go.mod", "cargo": "Cargo.toml"}
 _TARGETS = re.compile(r"make (?!-)([\w.-]+)")
 
 
@@ -45,15 +46,24 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
             else:
                 details = {name: value for name, value in details.items() if name not in ("file", "defined_in")}
         if each.kind == COMMAND:
-            details["needs"] = needs(each.text, str(each.details.get("folder") or ""), root)
+            found = needs(each.text, str(each.details.get("folder") or ""), root)
+            if found is None:
+                continue
+            details["needs"] = found
         made.append(replace(each, details=details))
     return made
 
 
-def needs(command: str, folder: str, root: str) -> list[list[str]]:
-    """Return the files of a checkout that a command needs, each with what it has to hold, "" for anything."""
+def needs(command: str, folder: str, root: str) -> list[list[str]] | None:
+    """Return the files of a checkout that a command needs, each with what it has to hold, "" for anything; None where it cannot run in its
+    folder: a transcript may be behind with the folder that a shell is in."""
     found = [[folder, ""]] if folder else []
     line = command.rpartition(" && ")[2]
+    manifest = _MANIFESTS.get(line.partition(" ")[0])
+    if manifest and not any(isfile(join(root, above, manifest)) for above in _above(folder)):
+        return None
+    if folder and not isdir(join(root, folder)):
+        return None
     under = folder + "/" if folder else ""
     script, target = _SCRIPTS.match(line), _TARGETS.match(line)
     if script and f'"{script[1]}"'.encode() in (content(join(root, under + "package.json")) or b""):
@@ -65,3 +75,9 @@ def needs(command: str, folder: str, root: str) -> list[list[str]]:
         if path and ".." not in path and content(join(root, path)) is not None:
             found.append([path, ""])
     return found
+
+
+def _above(folder: str) -> list[str]:
+    """Return a folder and those above it, to the top of the repository."""
+    names = folder.split("/")
+    return ["/".join(names[:depth]) for depth in range(len(names), -1, -1)]
