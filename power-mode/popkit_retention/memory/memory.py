@@ -106,7 +106,7 @@ class Memory:
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
         `summarise` replace the built-in ones. `root`: the checkout in which it is looked up whether an item is still so, "" where that is
-        gone, None for a memory that is of none. `theirs`: what the host itself remembers of the project, which MEMORY.md does not repeat."""
+        gone, None for a memory that is of none. `theirs`: what the host itself remembers, which MEMORY.md does not repeat."""
         self.store = store
         self.project = project
         self.now = now
