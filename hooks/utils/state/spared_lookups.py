@@ -144,7 +144,7 @@ class Recall:
         """Return whether the path of a file, as it was written, is in what was given, and nobody has mentioned its name since."""
         path = word.removeprefix(self._root).removeprefix("./").strip("./")
         folder, _, name = path.rpartition("/")
-        if not folder or len(path) < LEAST_CHARS or name not in self._unheard:
+        if not folder or len(path) < LEAST_CHARS or name.strip(".") not in self._unheard:
             return False
         return path in self._known
 
@@ -174,4 +174,4 @@ def _words(text: str) -> set[str]:
 
 
 def _last(path: str) -> str:
-    return path.rpartition("/")[2]
+    return path.rpartition("/")[2].strip(".")
