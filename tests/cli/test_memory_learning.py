@@ -235,7 +235,7 @@ def test_status_says_what_claude_codes_own_memory_costs_and_memory_md_does_not_r
     (theirs / "MEMORY.md").write_text("Always run the linter before you commit.\n")
     (theirs / "shipping.md").write_text("Ship on Fridays.\n")
     said = " ".join(shop.memory("status").split())
-    assert "Its own" in said
+    assert "Claude's" in said
     assert "1 topic" in said
     assert shop.json("status")["theirs"]["topics"] == 1
     assert "linter" not in shop.memory("file")

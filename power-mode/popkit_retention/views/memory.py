@@ -54,7 +54,7 @@ def _theirs(theirs: Mapping[str, Any]) -> list[text.Line]:
     said = f"{text.long_tokens(theirs['document_tokens'])} of every request"
     if theirs["topics"]:
         said += f"; {text.counted(theirs['topics'], 'topic')} of {text.long_tokens(theirs['topic_tokens'])}, read when needed"
-    return pair("Its own", f"{said} (Claude Code's memory, which MEMORY.md does not repeat)")
+    return pair("Claude's", f"{said} (the memory of Claude Code itself, which MEMORY.md does not repeat)")
 
 
 def _table(found: Mapping[str, Any]) -> list[text.Line]:
