@@ -26,6 +26,7 @@ from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.outline import NAME
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.state.memory_text import paths_in
 from popkit_retention.lab import sessions
 from popkit_retention.lab.blocks import Session, strings_of
 from popkit_retention.memory import document, extraction
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 TOKENS = (500, 2_000)
 _NEED = re.compile(NAME + r"\Z")
 _LINES = re.compile(r":\d+(?:[-:,]\d+)*\Z")
-_FOLDER = re.compile(r"(\S+)/: (.*)\Z")
-_FILES = re.compile(r", (?![^(]*\))")
 
 
 @dataclass
@@ -157,16 +156,8 @@ def _named(name: str, root: str) -> str:
 
 
 def written_out(text: str) -> str:
-    """MEMORY.md with its map as full paths, one a line."""
-    lines = []
-    for line in text.split("\n"):
-        found = _FOLDER.match(line)
-        for file in _FILES.split(found.group(2)) if found else ():
-            name, _, names = file.partition(" (")
-            lines += [f"{found.group(1)}/{name}".removeprefix("./"), names.rstrip(")")] if found else []
-        if not found:
-            lines.append(line)
-    return "\n".join(lines)
+    """MEMORY.md with its tree as full paths, one a line."""
+    return "\n".join([text, *paths_in(text)])
 
 
 def covers(text: str, need: str) -> bool:
@@ -184,7 +175,7 @@ def rows_of(name: str, told: list[Told], budget: int) -> Row:
     row, store = Row(name, budget), InMemoryStore()
     for number, session in enumerate(told, 1):
         if number > 1:
-            made = document.build(store.scan(name), budget)
+            made = document.build(store.scan(name), budget, verdicts={})
             text = written_out(made.text)
             covered = {need for need in session.needs if covers(text, need)}
             row.sessions += 1
@@ -203,7 +194,7 @@ def final(name: str, told: list[Told], budget: int) -> document.Document:
     store = InMemoryStore()
     for session in told:
         learn(store, session.lesson, session.lesson.ended)
-    return document.build(store.scan(name), budget)
+    return document.build(store.scan(name), budget, verdicts={})
 
 
 def _foreign(rows: list[Row], told: dict[str, list[Told]], budget: int) -> None:

@@ -55,7 +55,7 @@ def ledgers(paths: list[Path], name: str, tokens: int) -> list[dict]:
     """The ledger of each session of a repository but the first."""
     rules, found, store = Ruleset.from_config({}, TOOLS), [], InMemoryStore()
     for taught, path in lessons(paths, name):
-        given = document.build(store.scan(name), tokens)
+        given = document.build(store.scan(name), tokens, verdicts={})
         if given.text:
             entry = journal.remembered(given.text, given.tokens, taught.began - 1)
             found.append(rebuild.rebuild(str(path), [entry], lambda _profile: rules).state.counts.ledger)

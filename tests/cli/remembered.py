@@ -12,6 +12,7 @@ from tests.cli.played import Played
 
 GOLDENS = Path(__file__).parent / "goldens" / "memory"
 DAY_S = 86_400.0
+DEFINED = "export function calculateBasketTotal() {}\n"  # what the file holds that sessions work on
 WIDTH = 70
 # What is wider because nothing could be left out of it: a command or an id on a line of its own.
 _WHOLE = re.compile(r"^  (?:popkit|/)")
@@ -65,8 +66,10 @@ class Remembered(Played):
 
     def work(self, name: str = "src/checkout/basket_total.ts") -> Path:
         """A session in which a file was written and tested; its transcript."""
+        (self.project / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.project / name).write_text(DEFINED)
         self.call("Read", {"file_path": str(self.project / name)}, _file(str(self.project / name)), hooked=False)
-        edit = {"file_path": str(self.project / name), "old_string": "a", "new_string": "calculateBasketTotal"}
+        edit = {"file_path": str(self.project / name), "old_string": "a", "new_string": DEFINED}
         for _ in range(3):
             self.call("Edit", edit, {"filePath": edit["file_path"], "structuredPatch": []}, hooked=False)
             self.bash("npm run test:unit", "PASS 3 tests\n", hooked=False)
@@ -82,7 +85,7 @@ class Remembered(Played):
 
 
 def _file(path: str) -> dict:
-    return {"type": "text", "file": {"filePath": path, "content": "a\n", "numLines": 1, "startLine": 1, "totalLines": 1}}
+    return {"type": "text", "file": {"filePath": path, "content": DEFINED, "numLines": 1, "startLine": 1, "totalLines": 1}}
 
 
 def export_of(items: list[dict]) -> str:

@@ -176,3 +176,67 @@ def test_worktrees_teach_one_project(shop: Remembered, tmp_path: Path) -> None:
     shop.project = project
     assert shop.json("learn", "--past")["sessions"] == 1
     assert "src/checkout/basket_total.ts" in texts(shop)
+
+
+# --- checkouts that are gone -------------------------------------------------------------------------------------------------------
+
+
+def test_a_project_whose_folder_is_gone_is_found_by_its_path(shop: Remembered, tmp_path):
+    shop.memory("on")
+    shop.memory("learn", str(shop.session("first")))
+    shop.project.rename(tmp_path / "elsewhere")
+    there = shop.memory("list", "--project", str(shop.project), cwd=tmp_path)
+    assert "src/checkout/basket_total.ts" in there
+    assert "src/checkout/basket_total.ts" in shop.memory("list", "--project", str(shop.project / "src"), cwd=tmp_path)
+
+
+def test_a_checkout_that_taught_the_project_and_is_gone_is_still_of_it(shop: Remembered, tmp_path):
+    shop.memory("on")
+    clone = tmp_path / "workspaces" / "calm"
+    (clone / ".git").mkdir(parents=True)
+    (clone / ".git" / "config").write_text((shop.project / ".git" / "config").read_text())
+    shop.memory("join", cwd=clone)
+    home, shop.project = shop.project, clone
+    shop.memory("learn", str(shop.session("second", "src/second_module.ts")))
+    shop.project = home
+    clone.rename(tmp_path / "elsewhere")
+    assert "src/second_module.ts" in shop.memory("list", "--project", str(clone), cwd=tmp_path)
+
+
+def test_worktrees_without_git_are_one_project(shop: Remembered, tmp_path):
+    folders = [tmp_path / "plain" / ".claude" / "worktrees" / name for name in ("calm", "brave")]
+    for number, folder in enumerate(folders):
+        folder.mkdir(parents=True)
+        shop.project = folder
+        shop.memory("learn", str(shop.session(f"s{number}", f"src/module_number_{number}.ts")), cwd=folder)
+    folders[0].rename(tmp_path / "elsewhere")
+    assert all(f"src/module_number_{number}.ts" in shop.memory("list", "--project", str(folders[0]), cwd=tmp_path) for number in (0, 1))
+
+
+# --- what an item was learnt from, and what the client keeps itself -------------------------------------------------------------------
+
+
+def test_why_says_what_has_become_of_the_file_that_an_item_was_learnt_from(shop: Remembered):
+    shop.memory("learn", str(shop.session("first")))
+    (id,) = [id for id, item in shop.items().items() if item["kind"] == "path"]
+    assert "src/checkout/basket_total.ts: as it was" in shop.memory("why", id)
+    (shop.project / "src/checkout/basket_total.ts").write_text("changed")
+    assert "src/checkout/basket_total.ts: changed since" in shop.memory("why", id)
+    (shop.project / "src/checkout/basket_total.ts").unlink()
+    assert shop.json("why", id)["learnt_at"]["files"][0]["state"] == "gone"
+    assert "basket_total" not in shop.memory("file")
+
+
+def test_status_says_what_claude_codes_own_memory_costs_and_memory_md_does_not_repeat_it(shop: Remembered):
+    shop.memory("on")
+    shop.memory("learn", str(shop.session("first")))
+    theirs = shop.transcript.parent / "memory"
+    theirs.mkdir()
+    (theirs / "MEMORY.md").write_text("Always run the linter before you commit.\n")
+    (theirs / "shipping.md").write_text("Ship on Fridays.\n")
+    said = " ".join(shop.memory("status").split())
+    assert "Claude's" in said
+    assert "1 topic" in said
+    assert shop.json("status")["theirs"]["topics"] == 1
+    assert "linter" not in shop.memory("file")
+    assert sorted(path.name for path in theirs.iterdir()) == ["MEMORY.md", "shipping.md"]

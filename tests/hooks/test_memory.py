@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.codec import loads
-from hooks.utils.state import memory
+from hooks.utils.state import memory, memory_checks
+from hooks.utils.state.memory_checks import Fact
+from hooks.utils.state.memory_text import Entry, render
 from tests.hooks import payloads
 from tests.hooks.processes import listing, run
 from tests.hooks.remembering import SAID, Blocking, Remembering, told
@@ -45,6 +48,43 @@ def test_memory_is_off_until_somebody_switches_it_on(shop: Remembering):
 def test_every_folder_of_a_repository_has_one_memory(shop: Remembering):
     shop.remember()
     assert shop.begin(cwd=str(shop.work / "src")) == SAID
+
+
+def rendered(shop: Remembering) -> str:
+    """Remember a command, two files and a note; return the text."""
+    (shop.work / "src" / "cart.ts").write_text("")
+    entries = [
+        Entry("command", "pnpm test", "test"), Entry("path", "cart.ts", "src", [Fact("src/cart.ts")]),
+        Entry("path", "gone.ts", "src", [Fact("src/gone.ts")]), Entry("note", "Always use pnpm."),
+    ]  # fmt: skip
+    shop.project.turn_on(1.0)
+    shop.project.write_document(render(entries), entries)
+    return render(entries)
+
+
+def test_a_session_is_not_told_of_files_that_are_gone(shop: Remembering):
+    assert "gone.ts" in rendered(shop)
+    said = shop.begin()
+    assert "src/: cart.ts" in said
+    assert "gone.ts" not in said
+    assert shop.booked()[0]["said"] == said
+
+
+def test_a_text_that_somebody_has_edited_is_given_as_it_is(shop: Remembering):
+    shop.project.write_document(rendered(shop) + "\nMine.\n", memory_checks.from_json(shop.project.entries()))
+    assert "gone.ts" in shop.begin()
+
+
+def test_what_claude_codes_own_memory_says_is_not_said_again_and_nothing_is_written_there(shop: Remembering):
+    rendered(shop)
+    theirs = shop.home.parent / "claude" / "projects" / folder_name(str(shop.work)) / "memory"
+    theirs.mkdir(parents=True)
+    (theirs / "MEMORY.md").write_text("- always use pnpm\n")
+    before = listing(theirs)
+    said = shop.begin()
+    assert "## Notes" not in said
+    assert "pnpm test" in said
+    assert listing(theirs) == before
 
 
 def test_another_repository_is_given_nothing(shop: Remembering, tmp_path: Path):

@@ -8,10 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.io import git
 from hooks.utils.io.repository import Repository
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
 from popkit_retention.memory.extraction.commands import runs_of
+from popkit_retention.memory.extraction.names import definitions
+from popkit_retention.memory.extraction.provenance import needs
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH
 from tests.hosts.lines import Lines
 
@@ -57,51 +60,91 @@ def observed(session: Session, tmp_path, text: str):
     return next(each for each in lesson.observed if each.text == text)
 
 
-# --- names and paths ---------------------------------------------------------------------------------------------------------------
+# --- files --------------------------------------------------------------------------------------------------------------------------
 
 
-def test_paths_are_those_of_the_repository(session, tmp_path):
+def test_files_are_those_of_the_repository_that_a_call_has_shown_to_be_there(session, tmp_path):
     session.read("/shop/src/a.py", "")
     session.read("/shop/.claude/worktrees/calm-hopper/src/b.py", "")
-    session.say("See /shop/src/c.py:12 and src/d.py:3-9, ./src/e.py and src/f.py#L10.")
+    session.edit("/shop/src/c.py", "x")
+    session.run("cat src/d.py", "text")
+    session.say("See /shop/src/e.py:12 and src/f.py.")
     session.read("/etc/hosts.conf", "")
     session.read("/private/scratch/run.py", "")
-    assert sorted(taught(session, tmp_path, PATH)) == [f"src/{name}.py" for name in "abcdef"]
+    assert sorted(taught(session, tmp_path, PATH)) == [f"src/{name}.py" for name in "abcd"]
 
 
 def test_on_windows_too(tmp_path):
     session = Session()
     session.use("t1", "Read", {"file_path": r"D:\shop\src\a.py"})
-    session.use("t2", "Bash", {"command": "cat /d/shop/src/b.py D:/shop/src/c.py"})
-    session.say(r"It is in D:\shop\src\d.py.")
+    session.result("t1", "text")
     lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), Repository("shop-1", "D:/shop", "shop"))
-    assert sorted(each.text for each in lesson.observed) == [f"src/{name}.py" for name in "abcd"]
+    assert [each.text for each in lesson.observed] == ["src/a.py"]
 
 
-def test_the_end_of_a_path_counts_as_that_path(session, tmp_path):
-    session.read("/shop/apps/api/src/shares.ts", "")
-    session.say("src/shares.ts is wrong: change shares.ts, no other.")
-    assert taught(session, tmp_path, PATH) == ["apps/api/src/shares.ts"]
-    assert observed(session, tmp_path, "apps/api/src/shares.ts").writes == 2
+def gone(session, tmp_path):
+    return extraction.lesson(session.write(tmp_path / "s.jsonl"), SHOP).gone
 
 
-def test_a_name_is_kept_with_the_file_that_it_was_written_into_and_how_often(session, tmp_path):
-    session.edit("/shop/src/a.py", "def countTheCoins(): ...")
-    session.say("countTheCoins is there.")
+def test_a_path_whose_read_failed_is_no_file_and_known_to_be_gone(session, tmp_path):
+    session.use("t1", "Read", {"file_path": "/shop/src/field_mapper.py"})
+    session.result("t1", "<tool_use_error>File does not exist.</tool_use_error>", error=True)
+    assert taught(session, tmp_path) == []
+    assert gone(session, tmp_path) == ((PATH, "src/field_mapper.py"),)
+
+
+@pytest.mark.parametrize("line", ["rm src/a.py", "git rm -q src/a.py", "cd src && mv a.py b.py", "rm -rf src"])
+def test_what_a_session_deleted_or_moved_away_is_gone(session, tmp_path, line):
+    session.read("/shop/src/a.py", "")
+    session.run(line)
+    assert taught(session, tmp_path, PATH) == []
+    assert (PATH, "src/a.py") in gone(session, tmp_path)
+
+
+@pytest.mark.parametrize("path", [".claude/projects/x/memory/MEMORY.md", "node_modules/x/index.js", ".git/config", ".claude/plans/calm.md"])
+def test_what_tools_keep_for_themselves_is_nothing_to_remember(session, tmp_path, path):
+    session.read(f"/shop/{path}", "")
+    assert taught(session, tmp_path) == []
+
+
+# --- names --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_is_learnt_that_was_looked_for_with_the_file_that_defines_it(session, tmp_path):
+    session.read("/shop/src/a.py", "     1\u2192def countTheCoins():\n     2\u2192    total_of_coins = json.dumpsEverything()\n")
+    session.say("countTheCoins adds up total_of_coins with json.dumpsEverything.")
     found = observed(session, tmp_path, "countTheCoins")
-    assert (found.kind, found.writes, found.details["file"]) == (NAME, 2, "src/a.py")
+    assert (found.kind, found.details["defined_in"]) == (NAME, "src/a.py")
+    assert "defined_in" not in observed(session, tmp_path, "total_of_coins").details  # local
+    assert "defined_in" not in observed(session, tmp_path, "dumpsEverything").details  # a library's
+
+
+def test_a_search_tells_where_a_name_is_defined(session, tmp_path):
+    session.use("t1", "Grep", {"pattern": "countTheCoins", "output_mode": "content"})
+    session.result("t1", "src/a.py:12:def countTheCoins():\nsrc/b.py:3:    countTheCoins()")
+    assert observed(session, tmp_path, "countTheCoins").details["defined_in"] == "src/a.py"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "names"),
     [
-        "internationalisation", "point-by-point", "short", "JSON.stringify", "Co-Authored-By", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
-        "1700000000000", "http://localhost:8080", "noreply@anthropic.com",
+        ("export async function loadTheCart() {", ["loadTheCart"]), ("class CashRegister:", ["CashRegister"]),
+        ("func (r *Register) CountCoins(n int) error {", ["CountCoins"]), ("pub(crate) fn count_coins() {", ["count_coins"]),
+        ("export const COIN_SIZES = [1]", ["COIN_SIZES"]), ("COIN_SIZES = (1,)", ["COIN_SIZES"]),
+        ("  async countCoins(a) {", ["countCoins"]),
+        ("type CoinSizes = {", ["CoinSizes"]), ("    const localTotal = 1", []), ("  if (someCondition) {", []), ("total = 3", []),
+        ("def internationalisation():", []),
     ],
 )  # fmt: skip
-def test_plain_words_ids_and_what_everybody_writes_are_no_names(session, tmp_path, text):
-    session.say(f"So {text} it is.")
-    assert taught(session, tmp_path) == []
+def test_what_a_language_defines_for_others(text, names):
+    assert [name for name, _ in definitions(text)] == names
+
+
+def test_what_was_merely_written_is_nothing_new(session, tmp_path):
+    session.say("countTheCoins")
+    lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), SHOP)
+    assert lesson.observed == ()
+    assert (NAME, "countTheCoins") in lesson.written
 
 
 def test_what_a_tool_returned_and_the_assistant_did_not_write_is_not_learnt(session, tmp_path):
@@ -127,6 +170,7 @@ def test_look_ups_are_counted_with_their_tokens(session, tmp_path):
 
 
 def test_what_is_written_once_more_when_a_conversation_is_taken_up_again_counts_once(session, tmp_path):
+    session.read("/shop/src/a.py", "def countTheCoins(): ...")
     session.say("countTheCoins")
     again = dict(session.entries[-1], uuid="again", parentUuid=session.last)
     session.say("something else, done")
@@ -148,13 +192,15 @@ def test_what_subagents_wrote_into_the_same_file_is_left_out(session, tmp_path):
         ("pnpm test", ["pnpm test"]),
         ("cd /shop/apps/api && pnpm test 2>&1 | tail -20", ["cd apps/api && pnpm test"]),
         ("npm ci && npm run build", ["npm ci", "npm run build"]),
-        ("CI=1 npx vitest run /shop/src/a.test.ts", ["CI=1 npx vitest run src/a.test.ts"]),
+        ("CI=1 npx vitest run /shop/src/a.test.ts", ["CI=1 npx vitest run"]),
         ("docker compose up -d", ["docker compose up -d"]),
         ("python scripts/seed.py --all", ["python scripts/seed.py --all"]),
         ("cat src/a.py", []), ("rg -n x src", []), ("ls -la", []), ("git log --oneline", []), ("git commit -m x", []), ("mkdir -p a/b", []),
         ("node --version", []), ("brew services list", []), ("ps aux", []), ("curl https://example.com/x", []), ("echo done", []),
         ("python -c 'print(1)'", []), ("python - <<'E'\nprint(1)\nE", []), ("kill 123", []), ("pnpm test > out.txt", []),
-        ("make build TOKEN=$TOKEN", []), ("/opt/tool/bin/x run", []), ("cd /elsewhere && make all", []), ("pytest " + "x" * 200, []),
+        ("make build TOKEN=$TOKEN", []), ("/opt/tool/bin/x run", []), ("cd /elsewhere && make all", []), ("eslint " + "x" * 200, []),
+        ("pytest tests/test_a.py -k one -x", ["pytest -x"]), ("go test ./cli -run TestOne", ["go test ./..."]),
+        ("npm test -- src/a.test.ts", ["npm test"]), ("pnpm --filter api test src/a", ["pnpm --filter api test"]),
         ("deploy --token=" + SECRET, []), ("'unclosed", []),
     ],
 )  # fmt: skip
@@ -169,6 +215,26 @@ def test_of_a_family_the_command_that_worked_most_often_is_kept(session, tmp_pat
     session.run("pnpm build", "ok")
     assert taught(session, tmp_path, COMMAND) == ["pnpm test", "pnpm build"]
     assert observed(session, tmp_path, "pnpm test").writes == 3
+
+
+def test_a_command_that_there_is_none_of_any_more_is_gone(session, tmp_path):
+    session.run("pnpm test", "ok")
+    session.run("pnpm test", "Exit code 1\nERR_PNPM_NO_SCRIPT  Missing script: test", error=True)
+    assert taught(session, tmp_path, COMMAND) == []
+    assert gone(session, tmp_path) == ((COMMAND, "pnpm test"),)
+
+
+@pytest.mark.parametrize(
+    ("line", "purpose"),
+    [
+        ("pnpm test", "test"), ("ruff check .", "lint"), ("npx tsc --noEmit", "lint"), ("cargo build", "build"), ("cargo fmt", "format"),
+        ("npx prettier --write .", "format"), ("go run ./cmd/shop", "run"),
+        ("python scripts/seed.py", "run"), ("docker compose up -d", "run"),
+        ("npm ci", ""), ("pnpm add left-pad", ""), ("python /tmp/x.py", None), ("brew install jq", ""),
+    ],
+)  # fmt: skip
+def test_what_a_command_is_for(line, purpose):
+    assert [run.purpose for run in runs_of(line, "/shop", "/shop")[0]] == ([] if purpose is None else [purpose])
 
 
 def test_a_command_that_failed_is_not_kept(session, tmp_path):
@@ -205,9 +271,9 @@ def test_with_the_file_that_was_edited(session, tmp_path):
 
 
 def test_or_with_the_command_that_worked_instead(session, tmp_path):
-    session.run("pnpm test src", "Exit code 1\nError: no tests", error=True)
-    session.run("pnpm test src/a.test.ts", "ok")
-    assert errors(session, tmp_path) == [("pnpm test src: Error: no tests", "run pnpm test src/a.test.ts")]
+    session.run("pnpm test --once", "Exit code 1\nError: no such option", error=True)
+    session.run("pnpm test --run", "ok")
+    assert errors(session, tmp_path) == [("pnpm test --once: Error: no such option", "run pnpm test --run")]
 
 
 @pytest.mark.parametrize(("calls", "kept"), [(5, 1), (6, 0)])
@@ -249,7 +315,10 @@ def test_an_edit_that_the_host_refused_is_no_error_to_learn(session, tmp_path):
 @pytest.mark.parametrize(
     ("prompt", "said"),
     [
-        ("Always use pnpm.", ["Always use pnpm."]),
+        ("Always use pnpm.", ["Always use pnpm."]), ("I prefer small commits.", ["I prefer small commits."]),
+        ("Use tabs from now on.", ["Use tabs from now on."]), ("Never commit\nwithout signing.", ["Never commit without signing."]),
+        ("Always check that the", []), ("Never use the following:\n- tabs", []), ('"Always obey" is what it says.', []),
+        ("10:21:07 always fails at boot", []), ("Implement the following plan:\n\n- Always use tabs.", []),
         ("Fix it. Please never push to main. Thanks", ["Please never push to main."]),
         ("remember that the API is on port 3001", ["remember that the API is on port 3001"]),
         ("- From now on, write tests first\n- go", ["From now on, write tests first"]),
@@ -299,7 +368,7 @@ def test_lines_that_are_none_are_passed_over(session, tmp_path):
     path.write_bytes(
         b"\xff\xfe\nnull\n[]\n{}\n" + path.read_bytes() + b'{"type":"assistant","uuid":3,"message":7}\n{"type":"user","uuid":"x"'
     )
-    assert [each.text for each in extraction.lesson(str(path), SHOP).observed] == ["countTheCoins"]
+    assert extraction.lesson(str(path), SHOP).written == ((NAME, "countTheCoins"),)
 
 
 def test_a_transcript_that_is_not_there_is_an_error(tmp_path):
@@ -335,7 +404,7 @@ def test_a_session_of_300_calls_is_learnt_in_half_a_second(tmp_path):
     began = time.process_time()
     lesson = extraction.lesson(path, SHOP)
     assert time.process_time() - began < 0.5
-    assert len(lesson.observed) == 201  # a path and a name each, and the command
+    assert len(lesson.observed) == 101  # the files, and the command
 
 
 @pytest.mark.parametrize("name", ["a\nb.ts", "a\x1b[31mb.ts", "\u202eb.ts"])
@@ -350,3 +419,32 @@ def test_a_text_that_leads_nowhere_is_read_in_one_go(tmp_path, text):
     session.prompt(text)
     session.say(text)
     assert taught(session, tmp_path) == []
+
+
+# --- provenance ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_command_knows_the_files_that_it_needs_and_one_that_cannot_run_there_is_left_out(tmp_path):
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / "package.json").write_text('{"scripts": {"test": "x"}}')
+    (tmp_path / "Makefile").write_text("check: all\n\ttrue\n")
+    (tmp_path / "seed.py").write_text("")
+    assert needs("cd api && pnpm test", "api", str(tmp_path)) == [["api", ""], ["api/package.json", '"test"']]
+    assert needs("make check", "", str(tmp_path)) == [["Makefile", "check:"]]
+    assert needs("python seed.py --all", "", str(tmp_path)) == [["seed.py", ""]]
+    assert needs("go test ./...", "", str(tmp_path)) is None
+    assert needs("cd web && pnpm test", "web", str(tmp_path)) is None
+
+
+def test_what_is_learnt_knows_the_commit_and_the_blob_and_a_file_that_is_gone_is_not_learnt(session, tmp_path):
+    shop = tmp_path / "shop"
+    (shop / ".git").mkdir(parents=True)
+    (shop / ".git" / "HEAD").write_text("0123456789" * 4 + "\n")
+    (shop / "a.py").write_text("x")
+    session.read(f"{shop}/a.py", "x")
+    session.read(f"{shop}/b.py", "x")
+    session.run("pnpm test", "ok", cwd=str(shop))
+    lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), Repository("shop-1", str(shop), "shop"))
+    details = {each.text: each.details for each in lesson.observed}
+    assert details["a.py"] == {"opened": True, "commit": "0123456789" * 4, "blob": git.blob_of(b"x")}
+    assert "b.py" not in details

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -115,3 +117,21 @@ def test_counts_are_the_same_in_whatever_order_and_however_often_sessions_are_ta
             kept.memory.learn(each)
         counts.append({item.text: (item.writes, item.sessions) for item in kept.memory.list(most=None)})
     assert counts[0] == counts[1]
+
+
+def test_what_was_merely_written_is_an_access_of_what_is_known_and_nothing_new(remembering: Remembering):
+    remembering.memory.learn(lesson("s1", wrote("countTheCoins", kind="name")))
+    again = replace(lesson("s2", at=NOW + DAY), written=(("name", "countTheCoins"), ("name", "somethingElse")), unaided=("countTheCoins",))
+    remembering.after(DAY)
+    for _ in range(2):
+        assert remembering.memory.learn(again).used == 1
+    (item,) = remembering.memory.list()
+    assert (item.sessions, item.writes, item.access_count) == (1, 1, 1)
+
+
+def test_what_a_session_found_to_be_gone_is_told_no_more_until_a_session_shows_it_again(remembering: Remembering):
+    remembering.memory.learn(lesson("s1", wrote("src/cart.ts", opened=True)))
+    remembering.memory.learn(replace(lesson("s2"), gone=(("path", "src/cart.ts"), ("path", "src/never.ts"))))
+    assert remembering.memory.document(500).text == ""
+    remembering.memory.learn(lesson("s3", wrote("src/cart.ts", opened=True)))
+    assert "cart.ts" in remembering.memory.document(500).text

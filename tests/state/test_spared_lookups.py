@@ -168,3 +168,10 @@ def test_what_memory_gave_is_settled_like_any_booking(written: Written, tmp_path
     assert not settling.is_due(site, str(written.path))
     store.journal(site.paths(), journal.remembered(SAID, 40, BEGAN))
     assert settling.is_due(site, str(written.path))
+
+
+def test_a_hidden_file_is_heard_of_by_its_name():
+    found = recall("```\napps/api/: .env.example\n```")
+    found.heard("Copy .env.example first.")
+    found.wrote(["apps/api/.env.example"], 7.0, "m1")
+    assert spared(found) == []

@@ -49,6 +49,7 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
     for coming in (None, {**decision, "at": NOW + 1e6 * share}):
         found = {"item": item.to_json(), "signals": {"confidence": share}, "profile": item.profile, "score": share, "retention": share,
                  "decision": decision, "next": coming, "hold": project, "taught_in": reasons,
+                 "learnt_at": {"commit": project, "files": [{"file": each, "state": "renamed", "path": each} for each in reasons]},
                  "log": [{"at": NOW, "action": "HOT to WARM", "reasons": reasons}]}  # fmt: skip
         lawful(memory_items.why(found, NOW, "popkit memory"))
 

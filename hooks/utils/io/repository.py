@@ -22,6 +22,7 @@ _ORIGINS = 4
 _LONGEST_PATH = 4_096
 _NAME_CHARS = 40
 _HASH_CHARS = 12
+_LEAST_HASH = 40  # characters of a commit's
 _KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
 # Where worktrees are kept: below the folder that they are of, and apart, by its name.
 _BELOW = ("/.claude/worktrees/", "/.worktrees/")
@@ -151,6 +152,24 @@ def _common_folder(top: str) -> str:
         return _led_to(git_folder, common) if common else git_folder
     except (OSError, ValueError):
         return ""
+
+
+def head(top: str) -> str:
+    """Return the commit that a checkout is at; "" where its files do not tell."""
+    common = _common_folder(top)
+    try:
+        git_folder = common
+        if os.stat(top + "/.git").st_mode & _KIND != _FOLDER:
+            git_folder = _led_to(top, (files.read_text(top + "/.git", _LINE_BYTES) or "")[len("gitdir:") :])
+        said = (files.read_text(git_folder + "/HEAD", _LINE_BYTES) or "").strip()
+        if said.startswith("ref: "):
+            name = said[len("ref: ") :]
+            packed = files.read_text(common + "/packed-refs") or "" if not files.is_there(f"{common}/{name}") else ""
+            loose = files.read_text(f"{common}/{name}", _LINE_BYTES) or ""
+            said = loose.strip() or next((line.split()[0] for line in packed.splitlines() if line.endswith(" " + name)), "")
+    except (OSError, ValueError):
+        return ""
+    return said if len(said) >= _LEAST_HASH and not said.strip("0123456789abcdef") else ""
 
 
 def _led_to(folder: str, line: str) -> str:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 # Paths of checkouts that joined, that are kept apart, and for which the user has been asked.
 JOINED, APART, ASKED = "joined", "apart", "asked"
-_MOST_ASKED = 100
+# Paths of checkouts whose sessions have taught the project: they may be gone.
+CHECKOUTS = "checkouts"
+_MOST_ASKED = _MOST_CHECKOUTS = 100
 
 
 class NotJoined(OSError):
@@ -66,6 +68,19 @@ def was_asked(settings: Mapping[str, Any], repository: Repository) -> bool:
 def asked(settings: Mapping[str, Any], repository: Repository) -> dict[str, Any]:
     """The settings once the user has been asked."""
     return {**settings, ASKED: [*_texts(settings, ASKED), repository.claimed_by][-_MOST_ASKED:]}
+
+
+def checkouts(settings: Mapping[str, Any]) -> list[str]:
+    """Return the checkouts whose sessions have taught the project."""
+    return _texts(settings, CHECKOUTS)
+
+
+def noted(settings: Mapping[str, Any], repository: Repository) -> dict[str, Any]:
+    """Return the settings once sessions of this checkout have taught the project."""
+    known = checkouts(settings)
+    if repository.root in (*known, owner(settings)):
+        return dict(settings)
+    return {**settings, CHECKOUTS: [*known, repository.root][-_MOST_CHECKOUTS:]}
 
 
 def _is_among(settings: Mapping[str, Any], name: str, repository: Repository) -> bool:

@@ -14,19 +14,21 @@ from . import joining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ..io.repository import Repository
+    from .memory_text import Entry
 
 FOLDER = "memory"  # in our folder
 STORE = "memory.sqlite"  # beside it: the items of all projects, unless the user configured another place
-DOCUMENT, SETTINGS, ALERTS, LOCK = "MEMORY.md", "settings.json", "alerts.json", "learning.lock"
+DOCUMENT, ENTRIES, SETTINGS, ALERTS, LOCK = "MEMORY.md", "entries.json", "settings.json", "alerts.json", "learning.lock"
 # The host cuts what is longer, and says nothing of it.
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
 CONTENT = "dialogue"  # what the tokens of MEMORY.md are estimated as
 ENDED, _NOTED = "ended-", ".json"
 _NOTE_BYTES = 64 * 1024
+_ENTRIES_BYTES = 1 << 20
 
 
 class TooLarge(OSError):
@@ -64,7 +66,7 @@ class Project:
 
     def is_on(self) -> bool:
         """Whether the user has switched memory on, and this checkout may use it. OSError where that cannot be read."""
-        settings = self._settings()
+        settings = self.settings()
         return settings.get("on") is True and joining.may_use(settings, self.repository)
 
     def turn_on(self, now: float) -> bool:
@@ -78,7 +80,7 @@ class Project:
     def _turn(self, on: bool, now: float) -> bool:
         files.make_private_folder(self.folder, may_be_link=False)
         try:
-            before = self._settings()
+            before = self.settings()
         except Corrupt:
             before = {}
         self._refuse(before)
@@ -88,7 +90,8 @@ class Project:
         files.replace_text(join(self.folder, SETTINGS), dumps(told))
         return (before.get("on") is True) != on
 
-    def _settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the project; {} where memory was never switched on. Raise Corrupt where they cannot be read."""
         path = join(self.folder, SETTINGS)
         try:
             value = loads(files.text_of(_bytes_of(path, _NOTE_BYTES) or b"{}"))
@@ -102,24 +105,31 @@ class Project:
 
     def owner(self) -> str:
         """Where another checkout has switched memory on; "" where none has, or where it was this one."""
-        settings = self._settings()
+        settings = self.settings()
         return "" if joining.is_owner(settings, self.repository) else joining.owner(settings)
 
     def is_apart(self) -> bool:
         """Whether the user keeps this checkout apart from the project that it says it is of."""
-        return joining.is_apart(self._settings(), self.repository)
+        return joining.is_apart(self.settings(), self.repository)
 
     def check_joined(self) -> None:
         """NotJoined where this checkout may not use the memory of the project that it says it is of."""
-        self._refuse(self._settings())
+        self._refuse(self.settings())
 
     def decide(self, joins: bool) -> None:
         """The user lets this checkout use the project's memory, or keeps it apart."""
-        files.replace_text(join(self.folder, SETTINGS), dumps(joining.decided(self._settings(), self.repository, joins)))
+        files.replace_text(join(self.folder, SETTINGS), dumps(joining.decided(self.settings(), self.repository, joins)))
+
+    def note_checkout(self) -> None:
+        """Note that sessions of this checkout have taught the project, so that it is known when the checkout is gone."""
+        settings = self.settings()
+        noted = joining.noted(settings, self.repository)
+        if settings and noted != settings:
+            files.replace_text(join(self.folder, SETTINGS), dumps(noted))
 
     def asks(self) -> str:
         """Why the user is to be asked now, once, whether this checkout shall join; "" for nothing."""
-        settings = self._settings()
+        settings = self.settings()
         if settings.get("on") is not True or joining.may_use(settings, self.repository) or joining.was_asked(settings, self.repository):
             return ""
         files.replace_text(join(self.folder, SETTINGS), dumps(joining.asked(settings, self.repository)))
@@ -140,13 +150,23 @@ class Project:
             raise TooLarge(27, "more than a session may be given: popkit memory file --tokens 500", self.document_path)
         return said
 
-    def write_document(self, said: str) -> None:
-        """Replaces MEMORY.md; "" removes it."""
+    def write_document(self, said: str, entries: Sequence[Entry] = ()) -> None:
+        """Replace MEMORY.md and the entries that it was rendered from; "" removes both."""
+        from .memory_checks import to_json
+
         files.make_private_folder(self.folder, may_be_link=False)
-        if said:
-            files.replace_text(self.document_path, said)
-        elif files.is_there(self.document_path):
-            os.unlink(self.document_path)
+        for path, text in ((self.document_path, said), (join(self.folder, ENTRIES), dumps(to_json(entries)) if said else "")):
+            if text:
+                files.replace_text(path, text)
+            elif files.is_there(path):
+                os.unlink(path)
+
+    def entries(self) -> object:
+        """Return what `write_document` was given of entries, as JSON values; None where there are none that can be read."""
+        try:
+            return loads(files.text_of(_bytes_of(join(self.folder, ENTRIES), _ENTRIES_BYTES)))
+        except (OSError, ValueError):
+            return None
 
     # --- what is still to be learnt -----------------------------------------------------------------------------------------------
 
@@ -221,15 +241,33 @@ def tokens_of(config: Mapping[str, Any]) -> int:
 
 
 def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
-    """The memory of the repository that a folder lies in, or its own where the user keeps it apart (not with `claimed`)."""
+    """The memory of the repository that a folder lies in, or its own where the user keeps it apart (not with `claimed`). A folder that is
+    gone is of the project that knows it as one of its checkouts."""
     from ..io import repository
 
-    project = Project(popkit_home, repository.of(folder))
+    found = repository.of(folder)
+    project = Project(popkit_home, found if files.is_there(found.root) else _remembered(popkit_home, found))
     try:
         apart = not claimed and project.is_apart()
     except OSError:
         apart = False  # whoever uses it is told
     return Project(popkit_home, repository.alone(project.repository)) if apart else project
+
+
+def _remembered(popkit_home: str, gone: Repository) -> Repository:
+    """Return the repository that a checkout which is gone was of, where a project has noted it; else what its path tells."""
+    from ..io.repository import Repository
+
+    for key in files.names(join(popkit_home, FOLDER)):
+        try:
+            settings = Project(popkit_home, Repository(key, "", "")).settings()
+        except OSError:
+            continue
+        owner = joining.owner(settings)
+        for root in filter(None, [owner, *joining.checkouts(settings)]):
+            if (gone.root + "/").startswith(root.rstrip("/") + "/"):
+                return Repository(key, root, str(settings.get("name") or gone.name), owner)
+    return gone
 
 
 def _bytes_of(path: str, limit: int) -> bytes:

@@ -8,7 +8,7 @@ from . import disk, journal, memory, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from .site import Site
 
@@ -23,12 +23,32 @@ def deliver(site: Site, now: float) -> str:
     def work(project: memory.Project) -> None:
         nonlocal said
         text = project.document()
-        if text and site.claim("memory", now):
+        if not text or not site.claim("memory", now):
+            return
+        text = _current(project, text, site.environ)
+        if text:
             store.journal(site.paths(), journal.remembered(text, estimate_tokens(text, memory.CONTENT), now))
             said = text
 
     _where_on(site, work)
     return said
+
+
+def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:
+    """Return what of a MEMORY.md is still so in the checkout at hand, without what the host's own memory says; a text that was not
+    rendered from the entries beside it as it is."""
+    from ..hosts.claude_code import own_memory
+    from . import memory_checks, memory_text
+
+    try:
+        entries = memory_checks.from_json(project.entries())
+    except ValueError:
+        return text
+    if memory_text.render(entries).strip() != text:
+        return text
+    root = project.repository.root
+    theirs = own_memory.read(environ, root)
+    return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.says(entry.said)).strip()
 
 
 def question(site: Site) -> str:

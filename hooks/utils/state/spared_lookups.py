@@ -15,6 +15,7 @@ from ..hosts.claude_code.stamps import seconds_of
 from ..policy import kinds
 from ..policy.bookings import Spared
 from ..policy.placeholder import handle_in
+from .memory_text import paths_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,9 +144,9 @@ class Recall:
         """Return whether the path of a file, as it was written, is in what was given, and nobody has mentioned its name since."""
         path = word.removeprefix(self._root).removeprefix("./").strip("./")
         folder, _, name = path.rpartition("/")
-        if not folder or len(path) < LEAST_CHARS or name not in self._unheard:
+        if not folder or len(path) < LEAST_CHARS or name.strip(".") not in self._unheard:
             return False
-        return path in self._known or (name in self._known and folder in self._known)  # below its folder, as in a map
+        return path in self._known
 
 
 def _written(block: dict[str, Any]) -> Iterator[str]:
@@ -169,8 +170,8 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _words(text: str) -> set[str]:
-    return {word.strip("./") for word in text.translate(_SEPARATORS).split()} - {""}
+    return {word.strip("./") for word in text.translate(_SEPARATORS).split()} - {""} | set(paths_in(text))
 
 
 def _last(path: str) -> str:
-    return path.rpartition("/")[2]
+    return path.rpartition("/")[2].strip(".")

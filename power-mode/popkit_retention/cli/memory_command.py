@@ -93,10 +93,13 @@ def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
     folder = parsed.flags.get("project") or os.getcwd()
-    if not os.path.isdir(folder):
+    is_gone = not os.path.isdir(folder)
+    if is_gone and (os.path.lexists(folder) or parsed.word in _HERE):
         raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
-    with Place(environ, folder, makes=parsed.word in _KEEP) as place:
+    with Place(environ, folder, makes=parsed.word in _KEEP and not is_gone) as place:
         try:
+            if is_gone and parsed.word != "learn" and not place.memory.status()["items"]:
+                raise Refused(f"there is no folder {shown(folder)}, and nothing is remembered of one")
             return _ANSWERS[parsed.word](Request(parsed, place, environ))
         except NotJoined as error:
             raise Refused(str(error).replace(COMMAND, called(environ))) from None
@@ -117,7 +120,7 @@ def _status(request: Request) -> Answer:
     if "store" in request.flags:
         stored = monitor(place.memory.store, request.now, place.project.repository.key if "project" in request.flags else None)
         return Answer(views.store(stored), stored.to_json())
-    here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens}
+    here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens, "theirs": place.theirs}
     status = {**place.memory.status(), **here}
     return Answer(views.status(status, request.now, request.command), status)
 
@@ -261,7 +264,8 @@ def _file(request: Request) -> Answer:
     elif not document.text:
         empty = f"MEMORY.md would be empty. {request.command} file --why says why."
         lines = text.wrap(empty if document.left_out else _nothing(request))
-    return Answer(lines, vars(document), "" if "why" in request.flags else document.text)
+    data = {name: value for name, value in vars(document).items() if name != "entries"}
+    return Answer(lines, data, "" if "why" in request.flags else document.text)
 
 
 def _loss(request: Request) -> Answer:
@@ -314,6 +318,8 @@ def _join(request: Request) -> Answer:
 
 # Words that have something to keep: the others make no store.
 _KEEP = ("add", "import", "learn")
+# Words about a folder itself: one that is gone cannot be switched on.
+_HERE = ("on", "off", "join")
 _ANSWERS = {
     "status": _status, "list": _list, "search": _search, "show": _show, "why": _why, "add": _add, "accept": _accept, "forget": _forget,
     **dict.fromkeys(("pin", "unpin", "promote", "demote", "restore", "undo"), _change),

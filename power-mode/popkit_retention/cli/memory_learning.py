@@ -127,6 +127,7 @@ def _learn_one(
     if began:
         project = kept.project_of(Site(environ, "").home, began)
         project.check_joined()  # each folder for itself: others of the project may have joined
+        project.note_checkout()
         checkout = project.repository
     elif into is not None:
         checkout = into.project.repository

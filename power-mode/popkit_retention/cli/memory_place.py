@@ -75,7 +75,18 @@ class Place:
         except kept.TooLarge:
             return 0  # a session is not given it either
 
+    @property
+    def theirs(self) -> dict[str, object]:
+        """Return what Claude Code's own memory of the project is: its `folder`, `document_tokens` of the MEMORY.md that every request
+        carries, and how many `topics` there are, of `topic_tokens`, which the model reads when it needs them."""
+        theirs = self.memory.theirs
+        return {
+            "folder": theirs.folder, "document_tokens": estimate_tokens(theirs.document, kept.CONTENT), "topics": len(theirs.topics),
+            "topic_tokens": sum(estimate_tokens(topic, kept.CONTENT) for topic in theirs.topics.values()),
+        }  # fmt: skip
+
     def refresh(self) -> None:
         """Write MEMORY.md again, where sessions are given it."""
         if self.project.is_on():
-            self.project.write_document(self.memory.told(self.tokens).text)
+            made = self.memory.told(self.tokens)
+            self.project.write_document(made.text, made.entries)

@@ -195,7 +195,8 @@ def do(app_state: AppState, key: str, id: str) -> DeedDone:
             return DeedDone(done=False, text=str(error))
         project = _kept(app_state, place)
         if project.is_on():
-            project.write_document(memory.told(kept.tokens_of(Site(app_state.environ, "").config)).text)
+            made = memory.told(kept.tokens_of(Site(app_state.environ, "").config))
+            project.write_document(made.text, made.entries)
         lines = memory_items.changed(word, done, app_state.now(), "popkit memory")
     return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 
@@ -245,7 +246,7 @@ def _opened(app_state: AppState, place: _Place) -> Iterator[Memory]:
     """Return the memory of a project; Unusable where its store cannot be used."""
     try:
         memory = Memory.of(app_state.environ, place.root or os.sep, create=False)
-        memory.project = place.key
+        memory.project, memory.root = place.key, place.root
         memory.now = app_state.now
         try:
             yield memory

@@ -104,4 +104,5 @@ def _refresh(call: ToolCall, memory: Memory) -> None:
 
     project = _project(call)
     if project.is_on():
-        project.write_document(memory.told(kept.tokens_of(live.Site(call.environ, "", call.folder).config)).text)
+        made = memory.told(kept.tokens_of(live.Site(call.environ, "", call.folder).config))
+        project.write_document(made.text, made.entries)

@@ -120,7 +120,7 @@ STORAGE = (
         {
             "": r"memory\.sqlite",
             memory.FOLDER: r"job\.lock|backups/archive-[^/]*"
-            r"|.+-[0-9a-f]{12}/(MEMORY\.md|settings\.json|alerts\.json|learning\.lock|ended-)[^/]*",
+            r"|.+-[0-9a-f]{12}/(MEMORY\.md|entries\.json|settings\.json|alerts\.json|learning\.lock|ended-)[^/]*",
         },
         check,
         keep=("To keep what sessions taught:", "popkit memory export --all FILE"),

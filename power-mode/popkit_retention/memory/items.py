@@ -8,10 +8,12 @@ import math
 import sys
 from dataclasses import dataclass, field, fields
 
+from hooks.utils.state.memory_text import COMMAND, ERROR, NAME, NOTE, PATH
+
 HOT, WARM, COLD, ARCHIVE = TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")
 FULL, SUMMARY, KEYWORDS, EMBEDDING = LEVELS = ("full", "summary", "keywords", "embedding")
 # What extraction makes; an author's own agent may keep items of any other kind.
-PATH, NAME, COMMAND, ERROR, NOTE = KINDS = ("path", "name", "command", "error", "note")
+KINDS = (PATH, NAME, COMMAND, ERROR, NOTE)
 CODE, PROSE, SPEC = PROFILES = ("code", "prose", "spec")
 # Who says so. What an agent has added waits for the user's yes; the yes makes it ACCEPTED, so that it stays known who said it.
 SESSION, USER, AGENT, ACCEPTED, IMPORT = SOURCES = ("session", "user", "agent", "accepted", "import")
@@ -224,8 +226,9 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Observed:
-    """Something that the assistant wrote, or that the user said to remember: `text` as an Item's, of this `kind`, `writes` times in the
-    session, the last time `at` (seconds). `details`: what else there is to know, as JSON knows it: an error's fix, a command's family."""
+    """Something that the assistant opened, ran or looked for, or that the user said to remember: `text` as an Item's, of this `kind`,
+    `writes` times in the session, the last time `at` (seconds). `details`: what else there is to know, as JSON knows it: an error's fix, a
+    command's purpose, the file that it is about with its blob, the commit that the checkout was at."""
 
     kind: str
     text: str
@@ -247,7 +250,9 @@ class Lesson:
     """What one session taught. `session`: its id · `project`: see `hooks.utils.io.repository` · `began`, `ended`: seconds · `observed`:
     one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session held
     them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of `lookup_tokens`
-    tokens together · `root`: the checkout that it was held in, "" where that is not known · `shown`: what memory showed it."""
+    tokens together · `root`: the checkout that it was held in, "" where that is not known · `shown`: what memory showed it · `written`:
+    (kind, text) of what was merely written: it is an access of what is known, and nothing new · `gone`: (kind, text) of files that it
+    found to be no more, and of commands that there are none of any more."""
 
     session: str
     project: str
@@ -259,3 +264,5 @@ class Lesson:
     lookup_tokens: int = 0
     root: str = ""
     shown: tuple[Shown, ...] = ()
+    written: tuple[tuple[str, str], ...] = ()
+    gone: tuple[tuple[str, str], ...] = ()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # What the assistant alone has written of it is believed so far.
 CONFIDENCE = {SESSION: 0.8, USER: 1.0}
+# In an item's details: a session found that it is no more.
+GONE = "gone"
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     counted = {id: _whole(writes) for id, writes in _mapping(before.get("writes")).items()}
     unwanted = erasure.forgotten_ids(store, lesson.project)
     seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in unwanted}
-    known = {item.id: item for item in store.get([*seen, *(id for id in counted if id not in seen)])}
+    written = {id_of(lesson.project, kind, text) for kind, text in lesson.written} - {*seen, *unwanted}
+    gone = {id_of(lesson.project, kind, text) for kind, text in lesson.gone} - {*seen}
+    known = {item.id: item for item in store.get(sorted({*seen, *counted, *written, *gone}))}
 
     new = [_new(id, one, lesson, number) for id, one in seen.items() if id not in known]
     again = [id for id in seen if id in known and id not in counted]
@@ -64,12 +68,14 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     changes = [_seen_again(known[id], one, counted.get(id), number, at, id in reinforced) for id, one in seen.items() if id in known]
     changes += followed
     changes += [Change(id, by={"writes": -counted[id], "sessions": -1}) for id in counted if id not in seen and id in known]
+    changes += [Change(id, to={"details": {**known[id].details, GONE: True}}) for id in sorted(gone) if id in known and id not in counted]
     unaided = {id_of(lesson.project, kind, text) for text in lesson.unaided for kind in KINDS}
-    used = [id for id in seen if id in known and id in unaided]
+    used = [id for id in (*seen, *sorted(written)) if id in known and id in unaided]
+    again += [id for id in sorted(written) if id in known and id not in _listed(before.get("written"))]
     value = {
         "number": number, "began": lesson.began, "ended": lesson.ended, "writes": {id: one.writes for id, one in seen.items()},
-        "used": used, "lookups": lesson.lookups, "lookup_tokens": lesson.lookup_tokens,
-        "followed": sorted({*reinforced, *(change.id for change in followed)}),
+        "used": used, "written": sorted(id for id in written if id in known), "lookups": lesson.lookups,
+        "lookup_tokens": lesson.lookup_tokens, "followed": sorted({*reinforced, *(change.id for change in followed)}),
         **({"root": lesson.root} if lesson.root else {}),
     }  # fmt: skip
     batch = Batch(
@@ -146,8 +152,9 @@ def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at:
     if counted is None:
         change.by["sessions"] = 1
         change.to["session"] = max(number, item.session)
-    if one.details and one.details != item.details:
-        change.to["details"] = {**item.details, **one.details}
+    details = {name: value for name, value in {**item.details, **one.details}.items() if name != GONE}
+    if details != item.details:
+        change.to["details"] = details
     if item.waits:  # the user has now said the same, or a session has shown it
         change.to["source"] = ACCEPTED if one.kind == NOTE else SESSION
     if item.marked_by in (BY_JOB, BY_POLICY):  # it is of use after all

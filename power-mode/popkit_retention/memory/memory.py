@@ -9,10 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.config import remembered
+from hooks.utils.hosts.claude_code import own_memory
+from hooks.utils.hosts.claude_code.own_memory import OwnMemory
 from hooks.utils.io import files, home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import MEMORY_TOKENS
+from hooks.utils.state import memory_checks
 from hooks.utils.state.memory import project_of
 
 from ..extras import reach
@@ -105,10 +108,14 @@ class Memory:
         summarise: Callable[[str], str] | None = None,
         session: str = "",
         job: str = "",
+        root: str | None = None,
+        theirs: OwnMemory | None = None,
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
         `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item once at most. `job`:
-        "hourly" runs the job on a thread of its own until the memory is closed. Raise ValueError for any other."""
+        "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout in which it is looked up whether an
+        item is still so, "" where that is gone, None for a memory that is of none. `theirs`: what the host itself remembers, which
+        MEMORY.md does not repeat. Raise ValueError for any other job."""
         self.store = store
         self.project = project
         self.now = now
@@ -122,6 +129,8 @@ class Memory:
         if job:
             self.hourly = HourlyJob(lambda: Memory(for_thread(store), project, now, folder, embedder, summarise))
             weakref.finalize(self, self.hourly.over.set)
+        self.root = root
+        self.theirs = theirs or OwnMemory("")
 
     def __enter__(self) -> Memory:
         return self
@@ -153,6 +162,8 @@ class Memory:
             Folder(ours),
             summarise=(lambda text: summarise_with(command, text)) if command else None,
             session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
+            root=project.repository.root,
+            theirs=own_memory.read(environ, project.repository.root),
         )
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
@@ -192,7 +203,18 @@ class Memory:
     def why(self, id: str) -> dict[str, object]:
         """Explain an item: see `reports.why`."""
         item = self.find(id)
-        return reports.why(self.store, item, self._moment(item))
+        return {**reports.why(self.store, item, self._moment(item)), "learnt_at": self._learnt_at(item)}
+
+    def _learnt_at(self, item: Item) -> dict[str, object]:
+        """Return the `commit` that an item was learnt at, and of each of its `files` the `file`, its `state` now (SAME, CHANGED, RENAMED or
+        GONE; "" where no checkout is at hand) and its `path`."""
+        facts = document.facts_of(item)
+        verdicts = memory_checks.check(self.root, facts) if self.root else {}
+        rows = [(fact, verdicts.get(fact, memory_checks.Verdict("", fact.file))) for fact in facts]
+        return {
+            "commit": str(item.details.get("commit") or ""),
+            "files": [{"file": fact.file, "state": verdict.state, "path": verdict.path} for fact, verdict in rows],
+        }
 
     def status(self) -> dict[str, object]:
         """Return what there is of the project: see `reports.status`."""
@@ -202,10 +224,14 @@ class Memory:
         """Return MEMORY.md of the project in at most so many tokens. With a prompt, items of sessions that were about the same come
         first."""
         items = [self._as_said(item) for item in self.store.scan(self.project)]
+        verdicts = (
+            memory_checks.check(self.root, [fact for item in items for fact in document.facts_of(item)]) if self.root is not None else None
+        )
         if not prompt:
-            return document.build(items, tokens)
+            return document.build(items, tokens, {}, verdicts, self.theirs.says)
         episodes = {session: list(_ids(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
-        return document.build(items, tokens, search.similarities(prompt, episodes, {item.id: item.text for item in items}))
+        similar = search.similarities(prompt, episodes, {item.id: item.text for item in items})
+        return document.build(items, tokens, similar, verdicts, self.theirs.says)
 
     def told(self, tokens: int = MEMORY_TOKENS) -> Document:
         """Return the MEMORY.md that sessions are given: `document`, with an audit entry of what is left out, and why items that were in

@@ -10,7 +10,7 @@ import math
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from .items import ACCEPTED, CODE, NAME, SPEC, USER
+from .items import ACCEPTED, CODE, SPEC, USER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,11 +138,6 @@ HALF = 0.67
 # What the user has said to remember is worth at least so much: the job never deletes it.
 LEAST_OF_USER = 0.5
 
-# What a name is worth in MEMORY.md that no edit put into a file: half of one that did.
-NO_FILE = 0.5
-# How fast what was written in a session matters less for those after it: a power of how many there have been.
-FADING = 0.4
-
 SIGNALS = SignalCalculator(fractional=True)
 
 
@@ -156,15 +151,6 @@ def strength(item: Item) -> float:
     if item.profile == CODE:
         return _counted(item) / math.sqrt(len(item.text) + 2)
     return item.uniqueness * (1 + math.log(1 + item.access_count + item.reinforcements))
-
-
-def wanted(item: Item, newest: int) -> float:
-    """Return how likely the next session wants an item, whatever its length. `newest`: the number of the newest session of its project.
-    Items of recent sessions are wanted more; the user's own words do not fade."""
-    if item.profile != CODE:
-        return strength(item)
-    known = 1.0 if item.kind != NAME or item.details.get("file") else NO_FILE
-    return known * _counted(item) / float((1 + max(0, newest - item.session)) ** FADING)
 
 
 def score(item: Item, now: float) -> float:

@@ -36,7 +36,9 @@ def status(found: Mapping[str, Any], now: float, command: str) -> list[text.Line
     lines += pair("Learnt", f"from {text.counted(found['sessions'], 'session')}; {found['used']:,} of them used something from memory")
     lines += pair("Asked for", f"{text.counted(found['asked'], 'time')} in the last 7 days")
     if found["on"]:
-        lines += pair("MEMORY.md", text.long_tokens(found["document_tokens"]) if found["document_tokens"] else "none yet")
+        tokens = found["document_tokens"]
+        lines += pair("MEMORY.md", f"{text.long_tokens(tokens)} of every request" if tokens else "none yet")
+    lines += _theirs(found["theirs"])
     lines += _last_run(found["run"], now, command)
     if found["waiting"]:
         waiting = f"{text.counted(found['waiting'], 'item')} that an agent added, until you accept"
@@ -45,6 +47,16 @@ def status(found: Mapping[str, Any], now: float, command: str) -> list[text.Line
         lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: {command} list --marked")
     marked = [line for part, rows in found["told"].items() for row in rows for line in marks(part, row, now, command)]
     return [*lines, "", *_table(found), *([""] if marked else []), *marked, *alerts(found["alerts"], now, command)]
+
+
+def _theirs(theirs: Mapping[str, Any]) -> list[text.Line]:
+    """Claude Code's own memory of the project, beside ours."""
+    if not theirs["document_tokens"] and not theirs["topics"]:
+        return []
+    said = f"{text.long_tokens(theirs['document_tokens'])} of every request"
+    if theirs["topics"]:
+        said += f"; {text.counted(theirs['topics'], 'topic')} of {text.long_tokens(theirs['topic_tokens'])}, read when needed"
+    return pair("Claude's", f"{said} (the memory of Claude Code itself, which MEMORY.md does not repeat)")
 
 
 def _table(found: Mapping[str, Any]) -> list[text.Line]:

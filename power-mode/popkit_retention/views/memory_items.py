@@ -6,6 +6,7 @@ What is remembered is hostile text: everything goes through `text.clean`, which 
 from __future__ import annotations
 
 from hooks.utils import text
+from hooks.utils.state.memory_checks import CHANGED, GONE, RENAMED, SAME
 
 from ..memory.items import (
     ACCEPTED,
@@ -112,6 +113,13 @@ def size(item: Item) -> str:
 
 _STAYS = "{}, neither compressed nor deleted, until you {}."
 _GOES = "{} deleted for good in 24 h. Until then, {{command}} undo {}."
+# Details that `why` tells of in words.
+_IN_WHY = ("blob", "commit", "defined_in", "file", "folder", "gone", "needs", "opened")
+_HASH = 12  # characters of a commit's
+# What has become of a file since.
+_STATES = {
+    "": "", SAME: "as it was", CHANGED: "changed since", RENAMED: "now {}", GONE: "gone, so MEMORY.md does not list it",
+}  # fmt: skip
 _TOLD = "From now on MEMORY.md can tell {}."
 # word -> (what happened to items, what follows from it for one of them, for several)
 _DONE = {
@@ -158,7 +166,7 @@ def show(item: Item, project: str, now: float, command: str) -> list[text.Line]:
     lines += _tier(item, now)
     lines += pair("Kept", size(item))
     lines += _asked_for(item, now)
-    for name, value in sorted(item.details.items()):
+    for name, value in sorted((name, value) for name, value in item.details.items() if name not in _IN_WHY):
         lines += pair(text.cut(text.clean(name).capitalize(), 10), str(value))
     return lines + _state(item, now, command)
 
@@ -170,6 +178,7 @@ def why(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     lines += _what(item)
     for name, root in zip(("Taught in", *[""] * _ROOTS), found["taught_in"][:_ROOTS]):
         lines += pair(name, root)
+    lines += _learnt_at(found["learnt_at"])
     lines += _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
     lines += pair("Score", f"{found['score']:.2f} of 1, by the profile {found['profile']}")
     signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in found["signals"].items()]
@@ -183,6 +192,15 @@ def why(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     for name, entry in zip(("Log", *[""] * _LOGGED), found["log"][:_LOGGED]):
         lines += pair(name, _logged(entry, now))
     return lines
+
+
+def _learnt_at(found: Mapping[str, Any]) -> list[text.Line]:
+    """The commit and the files that an item was learnt from, and what has become of them."""
+    said = [f"commit {found['commit'][:_HASH]}"] if found["commit"] else []
+    for each in found["files"]:
+        state = _STATES[each["state"]].format(text.clean(each["path"]))
+        said.append(text.clean(each["file"]) + (f": {state}" if state else ""))
+    return [line for name, each in zip(("Learnt at", *[""] * _ROOTS), said) for line in pair(name, each)]
 
 
 def _what(item: Item) -> list[text.Line]:

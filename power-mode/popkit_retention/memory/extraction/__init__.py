@@ -1,8 +1,8 @@
 """Extraction: what a session teaches, from its transcript, without a model. Reads only.
 
-Only what the assistant wrote, what it ran and what the user told it to keep to: never the contents of files, which change, never a summary
-of its own, and never a secret. A directive is taken word for word, and only of what a person typed: what they pasted (code, quotations,
-long texts) is not theirs.
+Only which files it opened, which commands ended well, what it looked for and where that is defined, and what the user asked it to keep to:
+never the contents of files, which change, never a summary of its own, and never a secret. A directive is taken word for word, and only of
+what a person typed: what they pasted (code, quotations, long texts) is not theirs.
 
 The main thread (or a subagent's own file) is gone through line by line. A conversation that is taken up again may be written once more:
 each message and each result counts once.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,13 @@ from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tools import EDITS
 
-from ..items import NOTE, Lesson, Observed
+from .. import sentences
+from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
+from . import provenance
 from .commands import Commands
+from .files import Files
 from .names import Names
 from .shown import Showings
 
@@ -41,7 +46,8 @@ if TYPE_CHECKING:
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     """Return what the session of a transcript teaches about a repository, `root` being the checkout that it worked in. `session`: its
     id, where that is not the name of the file. Raise OSError when the transcript cannot be read."""
-    names, commands, rules = Names(repository.root), Commands(repository.root), Ruleset.from_config({}, TOOLS)
+    root = repository.root
+    names, files, commands, rules = Names(), Files(root), Commands(root), Ruleset.from_config({}, TOOLS)
     notes: dict[str, float] = {}
     showings = Showings()
     began = ended = 0.0
@@ -56,54 +62,69 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
         elif isinstance(event, Given):
             showings.give(event.text)
         elif isinstance(event, Wrote):
-            names.write(event)
+            given = event.given.get("file_path")
+            names.write(event, files.inside(given, event.cwd) if isinstance(given, str) and event.operation in EDITS else "")
             showings.write(event.request, event.text)
         else:
             showings.see(event)
-            names.see(event.text)
+            classified = classify(event.call, event.cwd or root, rules)
+            opened = files.see(event.call, event.text, event.cwd, classified)
+            is_lookup = kinds.of(classified.kind).is_lookup
+            names.see(event.text, opened[0] if is_lookup and len(opened) == 1 else "", partial(files.inside, cwd=event.cwd))
             commands.see(event.call, event.text, event.cwd)
-            if kinds.of(classify(event.call, event.cwd or repository.root, rules).kind).is_lookup:
-                lookups += 1
-                tokens += estimate_tokens(event.text)
-    observed = [Observed(NOTE, text, 1, at) for text, at in notes.items()] + commands.observed() + names.observed()
-    texts = {each.text for each in observed}
-    id = session or Path(path).stem
-    unaided = tuple(sorted(names.unaided & texts))
-    return Lesson(id, repository.key, began, ended, tuple(observed), unaided, lookups, tokens, repository.root, showings.all())
+            lookups += is_lookup
+            tokens += estimate_tokens(event.text) if is_lookup else 0
+    observed = [Observed(NOTE, text, 1, at) for text, at in notes.items()]
+    observed += provenance.known(commands.observed() + files.observed() + names.observed(), root)
+    made = {(each.kind, each.text) for each in observed}
+    written = [(NAME, name) for name in names.written() if (NAME, name) not in made]
+    unaided = {each.text for each in observed if each.text.rpartition("/")[2] in names.unaided}
+    unaided |= {name for _, name in written if name in names.unaided}
+    gone = tuple(sorted([(PATH, path) for path in files.gone] + [(COMMAND, text) for text in commands.gone]))
+    return Lesson(
+        session or Path(path).stem, repository.key, began, ended, tuple(observed), tuple(sorted(unaided)), lookups, tokens, root,
+        showings.all(), tuple(written), gone,
+    )  # fmt: skip
 
 
 LONGEST = 300  # characters of a directive; who says more pastes
+_LEAST_WORDS = 3
 _LONGEST_PROMPT = 4_000
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TAGGED = re.compile(r"<([A-Za-z][\w-]*)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n+|;\s+")
-_DRAWN = re.compile(r"[|\u2500-\u257f]")  # tables and sketches
+_DRAWN = re.compile(r"[|\u2500-\u257f]|[{}]|=>|\S+=\S+\s\S+=|\b\d{1,2}:\d\d:\d\d\b|^\s*at \S+\(")  # tables, sketches, code, logs
 _BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)")
+# What the client or another program says in the user's place, and plans that a model wrote.
+_PASTED = ("Implement the following plan", "This session is being continued", "Base directory for this skill", "[Request interrupted", "#")
+_OPEN = (",", ":", ";", "…", "...", "-", "—", "(", " and", " or", " the", " a", " to", " of", " with", "?")
 _LEAD = (
-    r"^(?:(?:please|and|also|but|so|ok(?:ay)?|btw|by the way|note|important|claude|you (?:should|must|need to)|we|just|as a rule)[,:]?\s+)*"
+    r"^(?:(?:please|and|also|but|so|ok(?:ay)?|btw|by the way|note|important|claude|you (?:should|must|need to)|we(?: should| must)?|just"
+    r"|as a rule|in this (?:repo|repository|project|codebase))[,:]?\s+)*"
 )
 _DIRECTIVE = re.compile(
     _LEAD + r"(?:remember\s*(?:that|to|this|:|,)|(?:do not|don['’]t) (?:ever|forget)\b|(?:always|never)\s+(?!mind\b)[a-z]"
-    r"|from now on\b|going forward\b|in (?:the )?future,|keep in mind\b|make sure (?:to|you) (?:always|never)\b)",
+    r"|from now on\b|going forward\b|in (?:the )?future,|keep in mind\b|make sure (?:to|you|that you) (?:always|never)\b"
+    r"|(?:i|we)(?: always| would|['’]d)? prefer\b|prefer\s+[a-z])|^[^\"'“]+\b(?:from now on|going forward)[.!]?$",
     re.IGNORECASE,
 )  # fmt: skip
 
 
 def directives(prompt: str) -> list[str]:
-    """Return the directives in a prompt that the user typed, in order, each on one line."""
+    """Return the sentences of a prompt in which the user says what to keep to for good, in order, each on one line. A sentence that is cut
+    off, quoted or pasted is none."""
     text = _TAGGED.sub("\n", _FENCED.sub("\n", prompt))
-    if len(text) > _LONGEST_PROMPT:
+    if len(text) > _LONGEST_PROMPT or text.lstrip().startswith(_PASTED):
         return []
     notes = []
-    for sentence in _SENTENCE.split(text):
-        directive = " ".join(_BULLET.sub("", sentence).split())
+    for sentence in sentences.split(text):
+        directive = " ".join(_BULLET.sub("", sentence.text).split())
         if (
-            directive
+            len(directive.split()) >= _LEAST_WORDS
             and len(directive) <= LONGEST
-            and not directive.endswith("?")
-            and sentence.lstrip()[:1] != ">"
+            and directive[0] not in ">\"'“‘`#"
+            and not directive.lower().endswith(_OPEN)
             and not _DRAWN.search(directive)
-            and _DIRECTIVE.match(directive)
+            and _DIRECTIVE.search(directive)
         ):
             directive = "".join(char for char in mask(directive) if char.isprintable())
             if directive not in notes:

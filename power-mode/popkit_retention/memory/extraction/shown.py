@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from hooks.utils.state.memory_text import HEAD
+
 from ..items import Shown
-from ..rendering import HEAD
 
 if TYPE_CHECKING:
     from . import Returned
