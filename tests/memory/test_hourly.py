@@ -42,8 +42,8 @@ def test_it_runs_again_when_an_hour_has_passed(store: Store):
 
 def test_what_goes_wrong_is_kept_and_tried_again(tmp_path: Path):
     path = tmp_path / "there" / "memory.sqlite"
-    work = HourlyJob(lambda: Memory(SqliteStore(str(path)), "agent", lambda: NOW), every_s=0.01)
     tmp_path.joinpath("there").write_text("in the way")
+    work = HourlyJob(lambda: Memory(SqliteStore(str(path)), "agent", lambda: NOW), every_s=0.01)
     until(lambda: work.failure, "it fails")
     tmp_path.joinpath("there").unlink()
     until(lambda: path.exists() and work.failure is None, "it works")

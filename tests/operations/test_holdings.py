@@ -45,6 +45,7 @@ def busy(house: Governed) -> None:
     house.popkit("statusline", "install", "--yes")
     house.popkit("budget", "set", "month_usd=50", "--yes")
     house.popkit("budget")
+    house.popkit("misses")
     failures.record(env, "post-tool-use", ValueError("a failure"))
     house.popkit("doctor")
     house.memory("on")
