@@ -16,7 +16,7 @@ from tests.views.written import BEGAN, PROJECT, Written
 
 SAID = """# Memory of shop
 
-- src/checkout/: basket_totals.ts, coupons.ts
+- src/checkout/: basket_totals.ts, coupons.ts, payment_page.ts
 - package.json
 
 ## Commands that worked
@@ -24,12 +24,15 @@ SAID = """# Memory of shop
 npm run check:types -- --strict
 ```
 - `make all-the-docs FAST=1` needs graphviz"""
-TOTALS, COUPONS = "src/checkout/basket_totals.ts", "src/checkout/coupons.ts"
+TOTALS, COUPONS, PAYMENT = "src/checkout/basket_totals.ts", "src/checkout/coupons.ts", "src/checkout/payment_page.ts"
 CHECK = "npm run check:types -- --strict"
 
 
 def recall(said: str = SAID, at: float = 0.0) -> Recall:
-    return Recall([(at, said)], PROJECT)
+    """One in which an answer has named a file already: the first counts for nothing."""
+    found = Recall([(at, said)], PROJECT)
+    found.wrote([PAYMENT], at, "m0")
+    return found
 
 
 def spared(found: Recall) -> list[float]:
@@ -51,6 +54,12 @@ def test_a_file_of_memory_that_nobody_has_named_spares_a_look_up(said: str):
     found = recall()
     found.wrote([said], 7.0, "m1")
     assert spared(found) == [7.0]
+
+
+def test_the_first_answer_that_names_a_file_spares_nothing():
+    found = Recall([(0.0, SAID)], PROJECT)
+    found.wrote([TOTALS], 7.0, "m1")
+    assert spared(found) == []
 
 
 @pytest.mark.parametrize(
@@ -89,9 +98,10 @@ def test_each_file_counts_once_and_the_files_of_one_answer_as_one():
 
 
 def test_what_was_written_before_memory_gave_it_was_not_known_from_there():
-    found = recall(at=5.0)
+    found = Recall([(5.0, SAID)], PROJECT)
     found.wrote([TOTALS], 4.0, "m1")
-    found.wrote([COUPONS], 6.0, "m2")
+    found.wrote([PAYMENT], 5.5, "m2")
+    found.wrote([COUPONS], 6.0, "m3")
     assert spared(found) == [6.0]
 
 
@@ -144,7 +154,7 @@ def test_a_session_that_used_its_memory(written: Written, tmp_path: Path):
     written.edit(COUPONS)
     written.ends()
     found = ledger(written, tmp_path / "home")
-    assert found["spared"] == 2
+    assert found["spared"] == 1
     assert found["memory_tokens"] == estimate_tokens(SAID)
     assert found["saved_memory"] > 0
     assert found["charged_memory"] > 0

@@ -4,7 +4,8 @@ any result or prompt held their names. Pure.
 Nobody sees a look-up that was not made, so this is an estimate. Files of one answer would have been found by one look-up, and each is
 worth what the session's own look-ups cost on average; nothing where it made none. Commands, folders and names in files count for nothing,
 although memory tells them too: sessions that had no memory write those unaided as well, from a CLAUDE.md, or because every project has
-them (`benchmarks/memory.py spared`).
+them (`benchmarks/memory.py spared`). The first answer of a session that names such a file counts for nothing either: one in four sessions
+without memory has one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _OF_HOOKS = "hook_"
 # Shorter paths are guessed as often as they are known.
 LEAST_CHARS = 12
+# So many answers of a session name a file of MEMORY.md that they need not have learnt from there.
+UNAIDED = 1
 # What separates paths, and the names in them.
 _SEPARATORS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in "_.+@~-/"}
 _NAME_SEPARATORS = {**_SEPARATORS, ord("/"): " "}
@@ -135,7 +138,7 @@ class Recall:
         if not self._lookups:
             return []
         tokens, share = round(self._tokens * calibration / self._lookups), len(self._asking) / self._lookups
-        return [Spared(at, tokens, share) for at in self._spared]
+        return [Spared(at, tokens, share) for at in self._spared[UNAIDED:]]
 
     def _is_unaided(self, text: str) -> bool:
         return any(map(self._is_known, text.translate(_SEPARATORS).split()))
