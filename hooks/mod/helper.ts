@@ -6,6 +6,9 @@ import { startOwn } from './own'
 // Milliseconds that a row waits for its answer, where POPKIT_DOOR_MS says nothing else, and that a turn waits for the helper to come.
 const WAIT_MS = 150
 const TURN_WAIT_MS = 1_000
+// The client goes on without a list of tools that takes longer than 10 s.
+const LIST_MS = 9_000
+const STANDING_MS = 5_000
 // However patient who asks is: what was not asked yet can be asked elsewhere.
 const START_MS = 5_000
 const POLL_MS = 50
@@ -23,6 +26,9 @@ type Answer = Record<string, unknown>
 const CALL = 'compact'
 
 let helper: Helper | undefined
+// The session whose standing prompt was handed over, and the tools that are hidden from it.
+let weighed = ''
+let hiding: string[] | undefined
 let isStarting = false
 let isOff = false
 let starts = 0
@@ -60,6 +66,7 @@ export async function ready($: EngineInterface): Promise<void> {
 export async function end($: EngineInterface): Promise<void> {
   const gone = helper
   starts = 0
+  hiding = undefined
 
   if (gone !== undefined) {
     await ask($, '/end', {})
@@ -118,6 +125,35 @@ export async function usage($: EngineInterface): Promise<Answer> {
   } catch {
     return {}
   }
+}
+
+/** Hands over what stands in the window before the first word, once a session unless it is asked `again`. Estimated here: no request is sent. */
+export async function standing($: EngineInterface, again = false): Promise<void> {
+  const session = await $.session.id()
+
+  if (session === weighed && !again) {
+    return
+  }
+  weighed = session
+
+  try {
+    const { context } = await $.session.usage({ breakdown: 'summary' })
+    const { gridRows, ...breakdown } = context.breakdown ?? { gridRows: [] }
+    await ask($, '/standing', { breakdown }, STANDING_MS)
+  } catch (error) {
+    $.ui.log(`helper: no breakdown: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
+}
+
+/** The tools that are hidden from this project's sessions: names, or how they begin where that ends in `__`. The same all session long,
+ * for tools that come and go cost the whole prompt cache, unless it is asked `again`. */
+export async function hidden($: EngineInterface, again = false): Promise<string[]> {
+  if (hiding === undefined || again) {
+    const names = (await ask($, '/hidden', {}, Math.max(TURN_WAIT_MS, Math.min(rowMs, LIST_MS))))?.names
+    hiding = Array.isArray(names) ? names.map(String) : hiding
+  }
+
+  return hiding ?? []
 }
 
 /** Waits for a helper that is on its way; a row does not wait. */

@@ -123,6 +123,8 @@ class Pane:
         """Return the answer to `/popkit WORDS`."""
         if words.split()[:1] == ["native"]:
             return self.native.answer(words)
+        if words.split()[:1] == ["bill"]:
+            return self.native.run(words)
         return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns))
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
