@@ -90,13 +90,18 @@ def _servers(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[
 
 
 def _group(kind: str, name: str, items: Iterable[dict[str, Any]], word: str, calls: Mapping[str, list[float]]) -> list[Row]:
-    parts = [_row(word, item["name"], item["tokens"], _used(calls, f"{word} {item['name']}")) for item in items]
+    parts = [_row(word, item["name"], item["tokens"], _of_plugin(calls, word, item["name"])) for item in items]
     parts.sort(key=lambda row: (-row["tokens"], row["name"]))
     return [_row(kind, name, sum(row["tokens"] for row in parts), _together(parts), parts)] if parts else []
 
 
 def _used(calls: Mapping[str, list[float]], name: str) -> list[float]:
     return calls.get(name, [0, 0.0])
+
+
+def _of_plugin(calls: Mapping[str, list[float]], word: str, name: str) -> list[float]:
+    """Return the use of a skill or agent; one of a plugin is called with the plugin's name or without."""
+    return calls.get(f"{word} {name}") or _used(calls, f"{word} {name.rpartition(':')[2]}")
 
 
 def _together(parts: list[Row]) -> list[float]:

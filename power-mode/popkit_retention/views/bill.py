@@ -97,7 +97,7 @@ def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
         return []
     lines = ["", *text.title("Could go")[1:]]
     for row in proposed[:_MOST_PROPOSED]:
-        lines += text.wrap(f"{hiding(row, bill['pace'], now)} popkit bill hide {text.clean(row['name'])}", "  ")
+        lines += [*text.wrap(hiding(row, bill["pace"], now), "  "), *text.wrap(f"  popkit bill hide {text.clean(row['name'])}", "  ")]
     if len(proposed) > _MOST_PROPOSED:
         lines += text.wrap(f"{len(proposed) - _MOST_PROPOSED:,} more: popkit bill --json")
     return lines
