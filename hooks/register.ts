@@ -3,7 +3,7 @@ import type { Register } from 'claude-code'
 
 import { compacted } from './mod/compaction'
 import { enter, landed, late, remember, stand } from './mod/door'
-import { MOST_AGAIN, end, hidden, ready, standing, start } from './mod/helper'
+import { MOST_AGAIN, end, hidden, ready, standing, start, without } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 import { again, begin, rest } from './mod/warm'
 
@@ -53,11 +53,7 @@ export const register: Register = on => {
     const listed = await next(e)
     const names = await hidden($)
 
-    if (listed.value === undefined || names.length === 0) {
-      return listed
-    }
-
-    return { value: listed.value.filter(tool => !names.some(name => tool.name === name || (name.endsWith('__') && tool.name.startsWith(name)))) }
+    return listed.value === undefined || names.length === 0 ? listed : { value: without(listed.value, names) }
   })
 
   on('tool.call', ($, e, next) => {

@@ -145,8 +145,13 @@ export async function standing($: EngineInterface, again = false): Promise<void>
   }
 }
 
-/** The tools that are hidden from this project's sessions: names, or how they begin where that ends in `__`. The same all session long,
- * for tools that come and go cost the whole prompt cache, unless it is asked `again`. */
+/** The tools that are left where some are hidden, by their names, or by how these begin where that ends in `__`. */
+export function without<Tool extends { name: string }>(tools: readonly Tool[], names: readonly string[]): Tool[] {
+  return tools.filter(tool => !names.some(name => tool.name === name || (name.endsWith('__') && tool.name.startsWith(name))))
+}
+
+/** What is hidden from this project's sessions. The same all session long, for tools that come and go cost the whole prompt cache, unless it
+ * is asked `again`. */
 export async function hidden($: EngineInterface, again = false): Promise<string[]> {
   if (hiding === undefined || again) {
     const names = (await ask($, '/hidden', {}, Math.max(TURN_WAIT_MS, Math.min(rowMs, LIST_MS))))?.names

@@ -2,6 +2,8 @@
 import { expect, mock, test, type Engine } from 'claude-code/testing'
 import type { On } from 'claude-code'
 
+import { without } from './helper'
+
 type Asked = { path: string; body: Record<string, unknown> }
 
 const START = { cwd: '/shop', surface: 'terminal', isInteractive: true } as const
@@ -225,26 +227,11 @@ test('words after the command are answered as by /popkit:context', PATIENT, asyn
   await clock.advance(0)
 })
 
-const TOOLS = ['Read', 'mcp__a__find', 'mcp__a__read', 'mcp__ab__x', 'mcp__b__find'].map(name => ({ name, description: '', mcp: name !== 'Read' }))
+test('hidden are the tools that are named, and all whose names begin as one that ends in __', PATIENT, () => {
+  const tools = ['Read', 'mcp__a__find', 'mcp__a__read', 'mcp__ab__x', 'mcp__b__find', 'mcp__b__find_all'].map(name => ({ name }))
 
-test('tools that the helper names are hidden, and back once a person asks for them', PATIENT, async ($, on) => {
-  const answers: Record<string, unknown> = { '/hidden': { names: ['mcp__a__', 'mcp__b__find'] }, '/command': { text: 'is back' }, '/view': VIEW }
-  on('tool.list', () => ({ value: TOOLS }))
-  await begun($, on, answers)
-  const names = async () => (await $.tool.list()).map(tool => tool.name)
-
-  expect(await names()).toEqual(['Read', 'mcp__ab__x'])
-  answers['/hidden'] = { names: ['mcp__b__find'] }
-  expect(await names()).toEqual(['Read', 'mcp__ab__x'])
-  await $.command.run({ command: 'popkit', args: 'bill show a', presentation: { columns: 120 } } as never)
-  expect(await names()).toEqual(['Read', 'mcp__a__find', 'mcp__a__read', 'mcp__ab__x'])
-})
-
-test('all tools stand where the helper does not answer', PATIENT, async ($, on) => {
-  on('tool.list', () => ({ value: TOOLS }))
-  await begun($, on, { '/hidden': 'no JSON' })
-
-  expect((await $.tool.list()).length).toBe(TOOLS.length)
+  expect(without(tools, ['mcp__a__', 'mcp__b__find']).map(tool => tool.name)).toEqual(['Read', 'mcp__ab__x', 'mcp__b__find_all'])
+  expect(without(tools, [])).toEqual(tools)
 })
 
 test('what stands in each prompt is handed over after the first turn, and when the bill is asked for', PATIENT, async ($, on) => {
