@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
+from tests.cli import inside
+
 from . import installs
-from .client import ClientHome
-from .scripted_api import ScriptedApi, say
+from .client import ClientHome, Run
+from .scripted_api import ScriptedApi, call, say
 from .test_mod import ROOT
 
 SERVER = Path(__file__).parent / "mcp_server.py"
@@ -14,10 +19,14 @@ ANSWER, HIDDEN = "mcp__demo__lookup", "mcp__demo__fail"
 RULES = "# Rules\n\n" + "Be kind to whoever reads it. " * 60 + "\n\n## Tests\n\n" + "Every change has its test. " * 40 + "\n"
 
 
+def play(home: ClientHome, *prompts: str) -> Run:
+    """A new session with two MCP tools in the prompt."""
+    return home.run_headless(list(prompts), plugin_dir=ROOT, mcp_server=SERVER)
+
+
 def answered(home: ClientHome, *prompts: str) -> list[str]:
-    """What the client prints for each prompt of a new session with two MCP tools in the prompt."""
-    run = home.run_headless(list(prompts), plugin_dir=ROOT, mcp_server=SERVER)
-    return [result["result"].replace("\\", "") for result in run.results]
+    """What the client prints for each prompt of such a session."""
+    return [result["result"].replace("\\", "") for result in play(home, *prompts).results]
 
 
 def tools(api: ScriptedApi) -> list[set[str]]:
@@ -46,3 +55,16 @@ def test_a_tool_that_is_hidden_is_in_no_request_of_the_next_session_and_comes_ba
         assert "MCP server demo (1 tool)" in bill, bill
         assert f"{HIDDEN} is back" in back, back
         assert tools(api) == [{ANSWER}, {ANSWER, HIDDEN}]
+
+
+def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, installs.Installed], tmp_path: Path):
+    steps = [call(("Bash", {"command": "seq 2000"})), call(("Read", {"file_path": "README.md"})), say("done " * 200)]
+    with ScriptedApi({"work": steps}) as api:
+        home = ClientHome(tmp_path, clients["newest"], api.url)
+        run = play(home, "go [[SCRIPT:work]]", "again [[SCRIPT:work]]")
+        assert [request.kind for request in api.requests] == ["turn"] * 6
+        path = str(home.transcript_path(run.session_id))
+        done = inside.run(["bill", path, "--json"], {"POPKIT_HOME": str(tmp_path / "popkit")}, home.work)
+        whole = json.loads(done.stdout)["whole"]
+        assert whole["requests"] == 6
+        assert whole["usd"] == pytest.approx(run.results[-1]["total_cost_usd"], rel=0.02)

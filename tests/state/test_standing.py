@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,14 @@ def test_hidden_are_a_tool_itself_and_all_of_a_server():
         if standing.is_hidden(name, keys)
     ]
     assert hidden == ["mcp__a__x", "mcp__a__x__y", "mcp__b__find"]
+
+
+def test_a_breakdown_goes_a_year_after_the_project_s_last_session_and_what_is_hidden_stays(tmp_path: Path):
+    standing.keep(str(tmp_path), "/old", "s", breakdown(), 1e9)
+    standing.hide(str(tmp_path), "/old", "mcp__a__", {"name": "a"})
+    for path in (tmp_path / standing.FOLDER).iterdir():
+        os.utime(path, (1e9, 1e9))
+    standing.keep(str(tmp_path), "/new", "s", breakdown(), 1e9 + 366 * 86_400)
+    assert standing.load(str(tmp_path), "/old") == {}
+    assert list(standing.hidden(str(tmp_path), "/old")) == ["mcp__a__"]
+    assert standing.load(str(tmp_path), "/new")["session"] == "s"

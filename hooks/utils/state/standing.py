@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..io import files
 from ..io.codec import dumps, loads
 from ..io.storage import Storage
-from ..io.system import join, parent_of, sha256
+from ..io.system import join, os, parent_of, sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ STORAGE = (Storage("what stands in prompts", {FOLDER: r"[0-9a-f]{32}\.(breakdown
 _MOST = 1_000  # items of a list
 _LONGEST = 300  # characters of a name
 _MOST_TOKENS = 10**8
+_KEPT_S = 365 * 86_400
 _READ_BYTES = 4 * 1024 * 1024
 # List of the breakdown -> (its name here, key of an item -> key here).
 _LISTS = {
@@ -90,8 +91,21 @@ def keep(popkit_home: str, project: str, session: str, breakdown: object, at: fl
         record = {**parsed(breakdown), "project": project, "session": session, "at": at}
     except ValueError as error:
         record = {**(_read(path) or {"project": project}), "problem": {"why": str(error), "at": at}}
-    files.make_private_folder(join(popkit_home, FOLDER))
+    folder = join(popkit_home, FOLDER)
+    files.make_private_folder(folder)
     files.replace_text(path, dumps(record))
+    _sweep(folder, at - _KEPT_S)
+
+
+def _sweep(folder: str, before: float) -> None:
+    """Delete breakdowns of projects in which nobody has worked since a time."""
+    for name in files.names(folder):
+        path = join(folder, name)
+        try:
+            if name.endswith(".breakdown.json") and os.lstat(path).st_mtime < before:
+                os.unlink(path)
+        except OSError:  # another session was faster
+            continue
 
 
 def load(popkit_home: str, project: str) -> dict[str, Any]:
