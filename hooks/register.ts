@@ -3,7 +3,7 @@ import type { Register } from 'claude-code'
 
 import { compacted } from './mod/compaction'
 import { enter, landed, late, remember, stand } from './mod/door'
-import { MOST_AGAIN, end, hidden, ready, standing, start, without } from './mod/helper'
+import { MOST_AGAIN, comeBack, end, hidden, ready, standing, start, without } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 import { again, begin, rest } from './mod/warm'
 
@@ -80,12 +80,7 @@ export const register: Register = on => {
       await standing($, true)
     }
     const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
-
-    // What is wanted back comes back now; what is hidden goes with the next session.
-    if (/^bill show\b/.test(words)) {
-      await hidden($, true)
-      $.ui.invalidate('tool.list')
-    }
+    await comeBack($, words)
     void again($)
 
     return { text: text ?? SILENT, isTextDisplayOnly: true }

@@ -161,6 +161,14 @@ export async function hidden($: EngineInterface, again = false): Promise<string[
   return hiding ?? []
 }
 
+/** After words that bring a hidden tool back: it comes now, for somebody waits for it. What is hidden goes with the next session. */
+export async function comeBack($: EngineInterface, words: string): Promise<void> {
+  if (/^bill show\b/.test(words)) {
+    await hidden($, true)
+    $.ui.invalidate('tool.list')
+  }
+}
+
 /** Waits for a helper that is on its way; a row does not wait. */
 async function come($: EngineInterface, waitMs: number): Promise<void> {
   for (let waited = 0; helper === undefined && isStarting && waited < waitMs; waited += POLL_MS) {

@@ -11,10 +11,10 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.state import standing
+from hooks.utils.views import bill as views
 from popkit_retention.bill import statement
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.cli import bill_command
-from popkit_retention.views import bill as views
 from tests.bill.standing import DOCS, OTHER, SERVER, at_work, breakdown
 from tests.bill.test_digests import MODELS
 from tests.cli import inside

@@ -1,11 +1,12 @@
-"""Switch clearing by the provider from inside the client: `popkit native` in a process of its own, for what it reads (the newest sessions,
-replayed) would fill the helper's memory and takes up to a minute.
+"""Run `popkit native` and `popkit bill` from inside the client, in processes of their own: what they read (transcripts, of the newest
+sessions or of all) would fill the helper's memory and takes up to a minute.
 
 A change is shown first, with the words that make it: whoever presses those has seen it.
 """
 
 from __future__ import annotations
 
+import json  # noqa: TID253  no hook loads the helper
 import re  # noqa: TID253  no hook loads the helper
 import shlex
 import subprocess  # noqa: TID253
@@ -18,8 +19,10 @@ from ..operations.offers import Offer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 _LONGEST_S = 300.0
+_BILL_S = 60.0
 # A person waits so long for an answer; then it is on its way.
 _PATIENCE_S = 4.0
 _CHANGE = re.compile(r"^Nothing was changed\. To make this change: popkit (native .+)$", re.MULTILINE)
@@ -38,6 +41,7 @@ class Native:
         self.change = ""
         self.is_on: bool | None = None
         self._asking: threading.Thread | None = None
+        self._bill: tuple[float, dict[str, Any]] | None = None  # when it was read
 
     def look(self) -> None:
         """Find out whether it is on, where that is not known."""
@@ -56,11 +60,27 @@ class Native:
 
     def run(self, words: str) -> str:
         """Return what `popkit WORDS` prints, any command; or, where that takes long, that it goes on."""
+        self._bill = None
+        return self._wait(_split(words)) or _READING
+
+    def bill(self, now: float) -> dict[str, Any]:
+        """Return the bill of the project, as `popkit bill --json` prints it, at most a minute old; {"error": why} where there is none."""
+        if self._bill is None or not 0 <= now - self._bill[0] < _BILL_S:
+            printed = self._wait(["bill", "--json"])
+            try:
+                found = json.loads(printed or json.dumps({"error": _READING}))
+            except ValueError:
+                found = {"error": printed}
+            self._bill = (now if printed else -_BILL_S, found)
+        return self._bill[1]
+
+    def _wait(self, words: list[str]) -> str | None:
+        """Return what a command prints; None where that takes longer than a person waits: it goes on."""
         printed: list[str] = []
-        running = threading.Thread(target=lambda: printed.append(self._run(_split(words))), daemon=True)
+        running = threading.Thread(target=lambda: printed.append(self._run(words)), daemon=True)
         running.start()
         running.join(_PATIENCE_S)
-        return printed[0] if printed else _READING
+        return printed[0] if printed else None
 
     def offers(self) -> list[Offer]:
         """Return what can be done now."""

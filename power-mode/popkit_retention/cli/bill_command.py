@@ -13,9 +13,9 @@ from hooks.utils.io import files, home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import standing
+from hooks.utils.views import bill as views
 
 from ..bill import digests, statement
-from ..views import bill as views
 from . import screen
 from .answering import Answer, Refused
 from .misses_command import named

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hooks.utils import text
-
-from .columns import ago
+from .. import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ def _named(row: dict[str, Any]) -> str:
 
 def _used(used: list[float], now: float) -> str:
     times, at = used
-    return f"last used {ago(at, now)}, {text.counted(int(times), 'time')} in all" if times else "never used"
+    return f"last used {text.span(now - at)} ago, {text.counted(int(times), 'time')} in all" if times else "never used"
 
 
 def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
