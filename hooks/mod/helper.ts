@@ -154,11 +154,11 @@ export function without<Tool extends { name: string }>(tools: readonly Tool[], n
  * is asked `again`. */
 export async function hidden($: EngineInterface, again = false): Promise<string[]> {
   if (hiding === undefined || again) {
-    const names = (await ask($, '/hidden', {}, Math.max(TURN_WAIT_MS, Math.min(rowMs, LIST_MS))))?.names
-    hiding = Array.isArray(names) ? names.map(String) : hiding
+    const names = (await ask($, '/hidden', {}, Math.max(START_MS, Math.min(rowMs, LIST_MS))))?.names
+    hiding = Array.isArray(names) ? names.map(String) : (hiding ?? [])
   }
 
-  return hiding ?? []
+  return hiding
 }
 
 /** After words that bring a hidden tool back: it comes now, for somebody waits for it. What is hidden goes with the next session. */

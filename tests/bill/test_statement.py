@@ -140,10 +140,12 @@ def test_what_stands_before_the_first_word_is_the_first_prompt_less_what_was_sai
 
 def test_texts_of_hooks_before_the_first_request_are_counted(tmp_path: Path):
     it = Conversation()
-    it.entries.insert(
-        0, {**it.entries[0], "uuid": "u-h", "type": "attachment", "attachment": {"type": "hook_success", "content": "be brief"}}
-    )
+    added = {"type": "hook_success", "content": "be brief"}
+    it.entries.insert(0, {**it.entries[0], "uuid": "u-h", "type": "attachment", "attachment": added})
     assert it.digest(tmp_path)["hooks"] == estimate_tokens("be brief")
+    added["hookEvent"] = "UserPromptSubmit"
+    found = it.digest(tmp_path)
+    assert (found["hooks"], found["standing"]) == (0, BASE + 2_000 - estimate_tokens("be brief") - estimate_tokens("begin"))
 
 
 def test_a_token_costs_what_requests_of_a_month_read_or_write_of_it(tmp_path: Path):

@@ -60,6 +60,18 @@ def test_a_damaged_file_is_as_if_there_were_none(content: bytes, tmp_path: Path)
     assert standing.hidden(str(tmp_path), "/shop") == {}
 
 
+@pytest.mark.parametrize(
+    ("server", "tool", "key"),
+    [
+        ("linear", "mcp__linear__find", "mcp__linear__"), ("plugin:docs:docs", "mcp__plugin_docs_docs__find", "mcp__plugin_docs_docs__"),
+        ("claude.ai Jira", "mcp__claude_ai_Jira__find", "mcp__claude_ai_Jira__"), ("my__own", "mcp__my__own__find", "mcp__my__own__"),
+        ("linear", "mcp__lin__find", ""),
+    ],
+)  # fmt: skip
+def test_a_server_s_tools_begin_with_its_name_as_the_client_writes_it(server: str, tool: str, key: str):
+    assert standing.server_key(server, tool) == key
+
+
 def test_hidden_are_a_tool_itself_and_all_of_a_server():
     keys = {"mcp__a__": {}, "mcp__b__find": {}}
     hidden = [

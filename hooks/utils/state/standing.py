@@ -140,15 +140,15 @@ def hide(popkit_home: str, project: str, key: str, row: dict[str, Any] | None) -
         files.replace_text(path, dumps({"project": project, "hidden": {**rows, **({key: row} if row else {})}}))
 
 
-def server_key(tool: str) -> str:
-    """Return how the names of all tools of an MCP tool's server begin; "" for another tool."""
-    parts = tool.split(_SERVER_ENDS)
-    return _SERVER_ENDS.join(parts[:2]) + _SERVER_ENDS if parts[0] == "mcp" and len(parts) > 2 else ""
+def server_key(server: str, tool: str) -> str:
+    """Return how the names of all tools of an MCP server begin, by its name and one of them; "" where that cannot be told."""
+    begins = "mcp__" + "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in server) + _SERVER_ENDS
+    return begins if tool.startswith(begins) else ""
 
 
 def is_hidden(tool: str, keys: Mapping[str, Any]) -> bool:
-    """Return whether a tool is hidden, itself or with its server."""
-    return tool in keys or (server_key(tool) or tool) in keys
+    """Return whether a tool is hidden, itself or with its server; the mod goes by the same rule."""
+    return any(tool == key or (key.endswith(_SERVER_ENDS) and tool.startswith(key)) for key in keys)
 
 
 def _path(popkit_home: str, project: str, what: str) -> str:

@@ -83,7 +83,7 @@ def _servers(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[
     rows = []
     for name, parts in servers.items():
         parts.sort(key=lambda row: (-row["tokens"], row["name"]))
-        row = _row("server", name, sum(part["tokens"] for part in parts), _together(parts), parts, key=server_key(parts[0]["name"]))
+        row = _row("server", name, sum(part["tokens"] for part in parts), _together(parts), parts, key=server_key(name, parts[0]["name"]))
         row.update(deferred=all(part["deferred"] for part in parts), on_demand=sum(part["on_demand"] for part in parts))
         rows.append(row)
     return rows
@@ -233,9 +233,9 @@ def proposals(rows: Iterable[Row], sessions: int) -> list[Row]:
     return sorted(found, key=lambda row: (-row["tokens"], row["name"]))
 
 
-def is_of(digest: Digest, project: str) -> bool:
-    """Return whether a session was begun in a project or below it."""
-    return digest["cwd"] == project or digest["cwd"].startswith(project.rstrip(os.sep) + os.sep)
+def is_inside(folder: str, project: str) -> bool:
+    """Return whether a folder is a project's or below it."""
+    return folder == project or folder.startswith(project.rstrip(os.sep) + os.sep)
 
 
 def is_main(digest: Digest) -> bool:

@@ -63,7 +63,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 def _bill(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
     """Return the bill of a project as data."""
     breakdown, hidden = standing.load(popkit_home, project), standing.hidden(popkit_home, project)
-    own = [digest for digest in everything if statement.is_of(digest, project)]
+    inside = {cwd for cwd in {digest["cwd"] for digest in everything} if cwd and statement.is_inside(os.path.realpath(cwd), project)}
+    own = [digest for digest in everything if digest["cwd"] in inside]
     lately = [digest for digest in own if digest["ended"] >= since]
     mains = [digest for digest in lately if statement.is_main(digest)]
     newest = max((digest for digest in own if statement.is_main(digest) and digest["used"]), key=lambda one: one["ended"], default=None)
@@ -115,6 +116,10 @@ def _hide(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any], no
             + (f"Servers: {listed}" if listed else "Claude Code has named none yet")
         )
     row = known[name]
+    if not row["key"]:
+        raise Refused(
+            f"the tools of {text.clean(name)} have names that do not begin with its own. Hide them one by one: popkit bill --details"
+        )
     lines = text.wrap(views.hiding(row, bill["pace"], now) + f" Sessions of {text.clean(project)} do without it {_HIDDEN_FROM}.")
     if not (args.yes or _is_wanted(lines, args)):
         return Answer(

@@ -163,13 +163,14 @@ class _Reading:
             self._user(entry)
 
     def _before_the_first(self, attached: dict[str, Any]) -> None:
-        """Note the size of what hooks add, and of a file that the user names: neither is of the client's own."""
+        """Note the size of what hooks add, and of what comes with the user's words: a file that they name, the text of a hook on them."""
         kind, content = str(attached.get("type")), attached.get("content")
         shown = "\n".join(map(str, content)) if isinstance(content, list) else str(content or "")
-        if kind in _OF_HOOKS:
-            self.session.hooks += estimate_tokens(shown)
-        elif kind == "file":
-            self.session.words += estimate_tokens(shown, "code")
+        tokens = estimate_tokens(shown, "code" if kind == "file" else "dialogue")
+        if kind == "file" or (kind in _OF_HOOKS and attached.get("hookEvent") == "UserPromptSubmit"):
+            self.session.words += tokens
+        elif kind in _OF_HOOKS:
+            self.session.hooks += tokens
 
     def _user(self, entry: Entry) -> None:
         count = len(self.session.requests)
