@@ -3,7 +3,7 @@ import type { Register } from 'claude-code'
 
 import { compacted } from './mod/compaction'
 import { enter, landed, late, remember, stand } from './mod/door'
-import { MOST_AGAIN, end, ready, start } from './mod/helper'
+import { MOST_AGAIN, comeBack, end, hidden, ready, standing, start, without } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 import { again, begin, rest } from './mod/warm'
 
@@ -43,9 +43,17 @@ export const register: Register = on => {
     if (e.agentId === undefined) {
       void refresh($, MOST_AGAIN, true)
       void begin($, e)
+      void standing($)
     }
 
     return next(e)
+  })
+
+  on('tool.list', async ($, e, next) => {
+    const listed = await next(e)
+    const names = await hidden($)
+
+    return listed.value === undefined || names.length === 0 ? listed : { value: without(listed.value, names) }
   })
 
   on('tool.call', ($, e, next) => {
@@ -68,7 +76,11 @@ export const register: Register = on => {
   on('command.run', { command: 'popkit' }, async ($, e) => {
     const words = e.args.trim()
 
+    if (/^bill\b/.test(words)) {
+      await standing($, true)
+    }
     const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
+    await comeBack($, words)
     void again($)
 
     return { text: text ?? SILENT, isTextDisplayOnly: true }

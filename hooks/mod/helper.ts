@@ -6,6 +6,9 @@ import { startOwn } from './own'
 // Milliseconds that a row waits for its answer, where POPKIT_DOOR_MS says nothing else, and that a turn waits for the helper to come.
 const WAIT_MS = 150
 const TURN_WAIT_MS = 1_000
+// The client goes on without a list of tools that takes longer than 10 s.
+const LIST_MS = 9_000
+const STANDING_MS = 5_000
 // However patient who asks is: what was not asked yet can be asked elsewhere.
 const START_MS = 5_000
 const POLL_MS = 50
@@ -23,6 +26,9 @@ type Answer = Record<string, unknown>
 const CALL = 'compact'
 
 let helper: Helper | undefined
+// The session whose standing prompt was handed over, and the tools that are hidden from it.
+let weighed = ''
+let hiding: string[] | undefined
 let isStarting = false
 let isOff = false
 let starts = 0
@@ -60,6 +66,7 @@ export async function ready($: EngineInterface): Promise<void> {
 export async function end($: EngineInterface): Promise<void> {
   const gone = helper
   starts = 0
+  hiding = undefined
 
   if (gone !== undefined) {
     await ask($, '/end', {})
@@ -117,6 +124,48 @@ export async function usage($: EngineInterface): Promise<Answer> {
     return { window: context.window, usd: cost?.usd }
   } catch {
     return {}
+  }
+}
+
+/** Hands over what stands in the window before the first word, once a session unless it is asked `again`. Estimated here: no request is sent. */
+export async function standing($: EngineInterface, again = false): Promise<void> {
+  const session = await $.session.id()
+
+  if (session === weighed && !again) {
+    return
+  }
+  weighed = session
+
+  try {
+    const { context } = await $.session.usage({ breakdown: 'summary' })
+    const { gridRows, ...breakdown } = context.breakdown ?? { gridRows: [] }
+    await ask($, '/standing', { breakdown }, STANDING_MS)
+  } catch (error) {
+    $.ui.log(`helper: no breakdown: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
+}
+
+/** The tools that are left where some are hidden, by their names, or by how these begin where that ends in `__`. */
+export function without<Tool extends { name: string }>(tools: readonly Tool[], names: readonly string[]): Tool[] {
+  return tools.filter(tool => !names.some(name => tool.name === name || (name.endsWith('__') && tool.name.startsWith(name))))
+}
+
+/** What is hidden from this project's sessions. The same all session long, for tools that come and go cost the whole prompt cache, unless it
+ * is asked `again`. */
+export async function hidden($: EngineInterface, again = false): Promise<string[]> {
+  if (hiding === undefined || again) {
+    const names = (await ask($, '/hidden', {}, Math.max(START_MS, Math.min(rowMs, LIST_MS))))?.names
+    hiding = Array.isArray(names) ? names.map(String) : (hiding ?? [])
+  }
+
+  return hiding
+}
+
+/** After words that bring a hidden tool back: it comes now, for somebody waits for it. What is hidden goes with the next session. */
+export async function comeBack($: EngineInterface, words: string): Promise<void> {
+  if (/^bill show\b/.test(words)) {
+    await hidden($, true)
+    $.ui.invalidate('tool.list')
   }
 }
 

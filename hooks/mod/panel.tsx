@@ -2,7 +2,7 @@
 import { atom, read, update } from 'claude-code'
 import type { EngineInterface, RenderInput, Timer } from 'claude-code'
 
-import { AGAIN_MS, MOST_AGAIN, ask, usage } from './helper'
+import { AGAIN_MS, MOST_AGAIN, ask, comeBack, usage } from './helper'
 import { startOwn } from './own'
 import type { PopkitDeed, PopkitView } from './state'
 import { again } from './warm'
@@ -106,6 +106,7 @@ async function turnTo($: EngineInterface, nextPage: string, nextChosen: string):
 /** Does what a deed's button says, and shows what came of it. */
 async function press($: EngineInterface, id: string): Promise<void> {
   const answer = await ask($, '/press', { id, columns }, DEED_MS)
+  await comeBack($, id)
   void again($)
 
   if (answer?.compact === true) {

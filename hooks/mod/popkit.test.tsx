@@ -2,6 +2,8 @@
 import { expect, mock, test, type Engine } from 'claude-code/testing'
 import type { On } from 'claude-code'
 
+import { without } from './helper'
+
 type Asked = { path: string; body: Record<string, unknown> }
 
 const START = { cwd: '/shop', surface: 'terminal', isInteractive: true } as const
@@ -46,6 +48,13 @@ const PANE = {
   props: { title: 'PopKit', isFocused: false, bodyColumns: 80, placement: 'dock', scroll: { offset: 0, bodyRows: 40 }, view: {} },
 } as const
 
+/** What the client says of the window where it is asked for a summary; it is never asked for more. */
+function breakdown(e: object) {
+  const detail = (e as { breakdown?: string }).breakdown
+
+  return detail === 'summary' ? { breakdown: { gridRows: [], model: 'claude-opus-5-5' } } : {}
+}
+
 /** An engine whose helper answers from a table; gives what was asked of it, in order. */
 function engine(on: On, answers: Record<string, unknown>) {
   const asked: Asked[] = []
@@ -63,7 +72,7 @@ function engine(on: On, answers: Record<string, unknown>) {
   on('ui.panes', () => ({ value: [{ id: 'popkit' }] as never }))
   on('ui.log', () => ({ value: undefined }))
   on('tool.call', () => ({ result: {} }) as never)
-  on('session.usage', () => ({ value: { startedAt: 0, context: { window: 1_000_000, tokens: 400 }, cost: { usd: 0.42 }, rateLimits: [{ kind: 'five_hour', percentUsed: 7 }] } }) as never)
+  on('session.usage', (_, e) => ({ value: { startedAt: 0, context: { window: 1_000_000, tokens: 400, ...breakdown(e) }, cost: { usd: 0.42 }, rateLimits: [{ kind: 'five_hour', percentUsed: 7 }] } }) as never)
   on('session.model', () => ({ value: 'claude-opus-5-5' }))
   on('process.spawn', async function* () {
     yield { stream: 'stdout' as const, text: '{"socket": "/run/s", "protocol": 1}\n' }
@@ -216,6 +225,25 @@ test('words after the command are answered as by /popkit:context', PATIENT, asyn
   expect(ran.text).toBe('T1 Read a.py')
   expect(asked.find(one => one.path === '/command')?.body).toEqual({ words: 'timeline', columns: 110 })
   await clock.advance(0)
+})
+
+test('hidden are the tools that are named, and all whose names begin as one that ends in __', PATIENT, () => {
+  const tools = ['Read', 'mcp__a__find', 'mcp__a__read', 'mcp__ab__x', 'mcp__b__find', 'mcp__b__find_all'].map(name => ({ name }))
+
+  expect(without(tools, ['mcp__a__', 'mcp__b__find']).map(tool => tool.name)).toEqual(['Read', 'mcp__ab__x', 'mcp__b__find_all'])
+  expect(without(tools, [])).toEqual(tools)
+})
+
+test('what stands in each prompt is handed over after the first turn, and when the bill is asked for', PATIENT, async ($, on) => {
+  const { asked, clock } = await begun($, on, { '/command': { text: 'The bill' }, '/view': VIEW })
+  const handed = () => asked.filter(one => one.path === '/standing').map(one => one.body)
+  await $.turn.complete(TURN)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  expect(handed()).toEqual([{ breakdown: { model: 'claude-opus-5-5' } }])
+  await $.command.run({ command: 'popkit', args: 'bill', presentation: { columns: 120 } } as never)
+  await clock.advance(0)
+  expect(handed().length).toBe(2)
 })
 
 const TURN = { turnId: 't1', answer: 'done', durationMs: 4_000, isAborted: false, reason: 'answer' } as const

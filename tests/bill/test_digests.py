@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.models import Models
 from popkit_retention.bill import digests
 from popkit_retention.bill.costs import loss_usd, misses, usd_of
@@ -41,9 +42,10 @@ def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_pat
     conversation.result("t1", "text")
     conversation.request(output=70)
     (used,) = conversation.digest(tmp_path)["used"]
+    said = BASE + 2_000 - estimate_tokens("begin")
     assert used == {
         "model": "claude-opus-4-6", "prompt": 0, "requests": 2, "plain": 0, "read": BASE + 2_000, "write_5m": 0,
-        "write_1h": BASE + 4_000, "output": 120,
+        "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, said, 0, said], "pauses": [0, 0], "lost": [0, 0],
     }  # fmt: skip
     paid = usd_of(used, MODELS)
     assert paid is not None

@@ -246,6 +246,7 @@ def test_only_the_called_command_is_imported() -> None:
         "retention",
         "mcp",
         "lab",
+        "bill",
         "misses",
         "try",
         "native",

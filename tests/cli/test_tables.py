@@ -204,5 +204,5 @@ def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> No
     assert parse(id.split(), TABLES["context"], shell=False).operation.offered
 
 
-def test_what_the_pane_takes_are_these_operations_and_two_of_its_own() -> None:
-    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "native"}
+def test_what_the_pane_takes_are_these_operations_and_three_of_its_own() -> None:
+    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "native", "bill"}

@@ -131,6 +131,7 @@ def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Sessio
         terminal.wait("Reclaimable: ")
         terminal.press_until("2", lambda shown: "Tool call timeline" in shown)
         terminal.press_until("4", lambda shown: "[ Let the provider clear ]" in shown)
+        terminal.press_until("5", lambda shown: "System tools" in shown)
         terminal.press_until("1", lambda shown: "Reclaimable: ~" in shown)
         terminal.press_until("c", lambda shown: "[ Undo the last clear ]" in shown)
         terminal.press_until("u", lambda shown: re.search("Put(ting 3 contents)? back in place", shown))

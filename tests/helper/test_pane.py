@@ -29,8 +29,8 @@ def test_the_pane_has_pages_and_an_unknown_one_is_the_first(helper: Helper):
     helper.has_read("app.py", lines(400))
     shown = helper.ask("/view", {"page": "another"})["pane"]
     assert shown["page"] == "now"
-    assert [page["id"] for page in shown["pages"]] == ["now", "results", "saved", "settings"]
-    assert len({page["key"] for page in shown["pages"]}) == 4
+    assert [page["id"] for page in shown["pages"]] == ["now", "results", "saved", "settings", "bill"]
+    assert len({page["key"] for page in shown["pages"]}) == 5
 
 
 def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):

@@ -1,11 +1,12 @@
-"""Switch clearing by the provider from inside the client: `popkit native` in a process of its own, for what it reads (the newest sessions,
-replayed) would fill the helper's memory and takes up to a minute.
+"""Run `popkit native` and `popkit bill` from inside the client, in processes of their own: what they read (transcripts, of the newest
+sessions or of all) would fill the helper's memory and takes up to a minute.
 
 A change is shown first, with the words that make it: whoever presses those has seen it.
 """
 
 from __future__ import annotations
 
+import json  # noqa: TID253  no hook loads the helper
 import re  # noqa: TID253  no hook loads the helper
 import shlex
 import subprocess  # noqa: TID253
@@ -18,11 +19,14 @@ from ..operations.offers import Offer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 _LONGEST_S = 300.0
+_BILL_S = 60.0
 # A person waits so long for an answer; then it is on its way.
 _PATIENCE_S = 4.0
 _CHANGE = re.compile(r"^Nothing was changed\. To make this change: popkit (native .+)$", re.MULTILINE)
+_READING = "PopKit is reading your transcripts, which takes long only the first time. Ask again in a minute."
 _LOOKING = "PopKit is looking at your newest sessions for settings that would have paid. This takes up to a minute; then they stand here."
 
 
@@ -37,11 +41,12 @@ class Native:
         self.change = ""
         self.is_on: bool | None = None
         self._asking: threading.Thread | None = None
+        self._bill: tuple[float, dict[str, Any]] | None = None  # when it was read
 
     def look(self) -> None:
         """Find out whether it is on, where that is not known."""
         if self.is_on is None:
-            printed = self._run(["show"])
+            printed = self._run(["native", "show"])
             self.is_on = "\nOn: " in printed
             self.text = self.text or printed
 
@@ -52,6 +57,30 @@ class Native:
             self._asking.start()
         self._asking.join(_PATIENCE_S)
         return _LOOKING if self._asking.is_alive() else self.text
+
+    def run(self, words: str) -> str:
+        """Return what `popkit WORDS` prints, any command; or, where that takes long, that it goes on."""
+        self._bill = None
+        return self._wait(_split(words)) or _READING
+
+    def bill(self, now: float) -> dict[str, Any]:
+        """Return the bill of the project, as `popkit bill --json` prints it, at most a minute old; {"error": why} where there is none."""
+        if self._bill is None or not 0 <= now - self._bill[0] < _BILL_S:
+            printed = self._wait(["bill", "--json"])
+            try:
+                found = json.loads(printed or json.dumps({"error": _READING}))
+            except ValueError:
+                found = {"error": printed}
+            self._bill = (now if printed else -_BILL_S, found)
+        return self._bill[1]
+
+    def _wait(self, words: list[str]) -> str | None:
+        """Return what a command prints; None where that takes longer than a person waits: it goes on."""
+        printed: list[str] = []
+        running = threading.Thread(target=lambda: printed.append(self._run(words)), daemon=True)
+        running.start()
+        running.join(_PATIENCE_S)
+        return printed[0] if printed else None
 
     def offers(self) -> list[Offer]:
         """Return what can be done now."""
@@ -67,7 +96,7 @@ class Native:
         return [Offer("native on --dry-run", "Let the provider clear", "finds settings that pay on your sessions, shows them", "n")]
 
     def _answer(self, words: str) -> None:
-        printed = self._run(_split(words)[1:])
+        printed = self._run(_split(words))
         change = _CHANGE.search(printed)
         self.change = change[1] if change else ""
         self.text = printed.replace(change[0], "Nothing has been changed yet.") if change else printed
@@ -75,15 +104,15 @@ class Native:
 
     def _run(self, words: list[str]) -> str:
         """Return what the command prints; it is never asked on a terminal."""
-        command = [sys.executable, "-X", "utf8", "-S", "-E", home.plugin_root() + "/hooks/popkit.py", "native", *words]
+        command = [sys.executable, "-X", "utf8", "-S", "-E", home.plugin_root() + "/hooks/popkit.py", *words]
         try:
             done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
                 command, env=self.environ, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 timeout=_LONGEST_S, check=False,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
-            failures.record(self.environ, "native", error)
-            return f"popkit native did not answer: {error}"
+            failures.record(self.environ, words[0], error)
+            return f"popkit {words[0]} did not answer: {error}"
         return done.stdout.decode("utf-8", "replace").strip("\n")
 
 

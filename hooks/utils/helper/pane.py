@@ -10,7 +10,7 @@ from ..policy import figures
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
 from ..state import settling
-from ..views import cache, ledgers, panel, phrases, putback, receipt, report, results, timeline
+from ..views import bill, cache, ledgers, panel, phrases, putback, receipt, report, results, timeline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from .compactions import Compactions
     from .native import Native
 
-NOW, RESULTS, SAVED, SETTINGS = "now", "results", "saved", "settings"
+NOW, RESULTS, SAVED, BILL, SETTINGS = "now", "results", "saved", "bill", "settings"
 # id -> (label, the key that opens it).
-TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4")}
+TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4"), BILL: ("Bill", "5")}
 TABS = 1  # rows above all else
 COMMAND = "/popkit"
 _LABEL = 48
@@ -87,6 +87,11 @@ class Pane:
             shown["head"] = text.laid_out(receipt.pane_head(gone, now), width)
             room = asked.rows - TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
             shown["lines"] = text.laid_out(receipt.pane_lines(gone, now, width, room, COMMAND), width) + saved
+        if shown["page"] == BILL:
+            found = self.native.bill(now)
+            whys = text.wrap(str(found.get("error")))
+            shown["lines"] = text.laid_out(whys if "error" in found else bill.lines_of(found, now, details=True), width)
+            shown["deeds"] = [] if "error" in found else offers.to_json(offers.of_bill(found, now))
         if shown["page"] == SETTINGS:
             self.native.look()
             kept = caches.kept_warm(site, self.transcript_path, now)
@@ -123,6 +128,8 @@ class Pane:
         """Return the answer to `/popkit WORDS`."""
         if words.split()[:1] == ["native"]:
             return self.native.answer(words)
+        if words.split()[:1] == ["bill"]:
+            return self.native.run(words)
         return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns))
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
@@ -174,7 +181,7 @@ def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
 def page(name: str, report: Report, chosen: str, width: int, rows: int, question: str = "") -> dict[str, Any]:
     """Return `pages`, the `page` that is shown, its `head` (lines above the offers) and `lines`, `choices` (None for none) and `deeds`, the
     offers. `chosen`: the id of the selected result; `width`, `rows`: columns and rows of the pane; `question`: about compacting when the
-    cache is cold, "" for none. A report has neither savings nor settings: their pages have no lines here. Pure."""
+    cache is cold, "" for none. A report has neither savings, bill nor settings: their pages have no lines here. Pure."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
     offered: list[Offer] = offers.of_context(report)
@@ -183,7 +190,7 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
     if shown == RESULTS:
         lines, choices = _results(report, row, width)
         offered = offers.of_result(row, not report["doubt"]) if row else []
-    elif shown in (SAVED, SETTINGS):
+    elif shown in (SAVED, BILL, SETTINGS):
         lines, offered = [], [offer for offer in offered if offer.id == "undo" and shown == SAVED]
     else:
         head = text.laid_out(panel.pane_head(report), width)

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler
 
 from ..io import failures
 from ..io.system import now
-from ..state import sockets
+from ..state import sockets, standing
 from ..state.site import Site
 from . import hourly
 from .compactions import Compactions, Outlines
@@ -188,6 +188,17 @@ class Session:
     def warmed(self, asked: dict[str, Any]) -> dict[str, Any]:
         return self.keeper.warmed(asked)
 
+    def standing(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Keep what the client says stands in the window before the first word."""
+        with self.stored:
+            standing.keep(self._site().home, _project(self.door.cwd), self.door.session_id, asked.get("breakdown"), now(self.environ))
+        return {}
+
+    def hidden(self, _asked: dict[str, Any]) -> dict[str, Any]:
+        """Return `names` of the tools that this project's sessions do without; one that ends in `__` means all that begin so."""
+        site = self._site()
+        return {"names": list(standing.hidden(site.home, _project(self.door.cwd))) if site.enabled else []}
+
     def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return {
             "version": self.version, "rows": self.rows, "rewritten": self.door.rewritten, "rss_mb": _rss_mb(),
@@ -205,7 +216,7 @@ _ASKED = {
     "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
     "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
-    "/want": Session.want,
+    "/want": Session.want, "/standing": Session.standing, "/hidden": Session.hidden,
 }  # fmt: skip
 
 
@@ -217,6 +228,10 @@ def _text(asked: dict[str, Any], name: str) -> str:
 def _texts(asked: dict[str, Any], name: str) -> list[str]:
     value = asked.get(name)
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _project(cwd: str) -> str:
+    return os.path.realpath(cwd) if cwd else ""
 
 
 def _columns(asked: dict[str, Any]) -> int:

@@ -5,13 +5,15 @@ A deed's id is the words that do it, as after `/popkit:context`; of these only t
 
 from __future__ import annotations
 
+import shlex
+
 from .. import text
 from ..context_table import CONTEXT
-from ..views import cache, phrases
+from ..views import bill, cache, phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NamedTuple
+    from typing import Any, NamedTuple
 
     from ..views.report_shapes import Report, ResultRow
     from ..views.shapes import KeptWarm
@@ -30,8 +32,9 @@ else:
     Offer = namedtuple("Offer", "id label sum key")
 
 # What the words of a deed begin with.
-WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native")
+WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native", "bill")
 _SAID = "Clear now: "
+_LONGEST_NAME = 24
 
 
 def of_context(report: Report) -> list[Offer]:
@@ -69,6 +72,29 @@ def of_warmth(kept: KeptWarm) -> list[Offer]:
         return []
     words = "warm on --yes" if cache.has_lost(kept) else "warm on"
     return [Offer(words, "Keep the cache warm", f"one request takes {text.short_tokens(kept['one']['tokens'])} of input", "w")]
+
+
+def of_bill(found: dict[str, Any], now: float) -> list[Offer]:
+    """What can be hidden from the prompts of this project, the largest first, and what is back at a press. `found`: a bill."""
+    hide = [
+        Offer(
+            f"bill hide {shlex.quote(row['name'])} --yes",
+            f"Hide {text.cut(text.clean(row['name']), _LONGEST_NAME)}",
+            bill.hiding(row, found["pace"], now),
+            key,
+        )
+        for row, key in zip(found["proposals"], "hij")
+    ]
+    back = [
+        Offer(
+            f"bill show {shlex.quote(row['name'])}",
+            f"Show {text.cut(text.clean(row['name']), _LONGEST_NAME)}",
+            "it is back from the next turn on",
+            key,
+        )
+        for row, key in zip(found["hidden"].values(), "bcd")
+    ]
+    return hide + back
 
 
 def of_cold(question: str) -> list[Offer]:

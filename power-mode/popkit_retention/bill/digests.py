@@ -1,5 +1,5 @@
-"""A digest of each transcript: what its requests used, by model, and what its cache lost. Kept in a SQLite file of our folder, so that a
-transcript is read once and again only when it has changed. A digest of one that Claude Code has deleted stays for a year.
+"""A digest of each transcript: what its requests used, by model, what its cache lost, and what it called. Kept in a SQLite file of our
+folder, so that a transcript is read once and again only when it has changed. A digest of one that Claude Code has deleted stays for a year.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypedDict
 
+    from hooks.utils.policy.conversation import Usage
     from hooks.utils.policy.lost_cache import Sent
 
     # (id of the model, hundreds of thousands of tokens that the prompt has, at most 2: a price may hold up to a size of prompt)
@@ -49,20 +50,31 @@ if TYPE_CHECKING:
         write_5m: int
         write_1h: int
         output: int
+        # Requests that found nothing in the cache: [written for five minutes, for an hour, not written]; all others read what stands.
+        cold: list[int]
+        # Of what stands before the first word, tokens [plain, read, written for five minutes, for an hour]. What was lost counts as read.
+        stands: list[int]
+        # Tokens that were written again, [for five minutes, for an hour]: after a pause, and for any other cause.
+        pauses: list[int]
+        lost: list[int]
 
     class Digest(TypedDict):
-        """`session`: its id, with `/agent` for a subagent · `began`, `ended`: seconds."""
+        """`session`: its id, with `/agent` for a subagent · `began`, `ended`: seconds · `standing`: tokens that stood before the first
+        word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], as `sent.Session` has them."""
 
         session: str
         cwd: str
         began: float
         ended: float
+        standing: int
+        hooks: int
+        calls: dict[str, list[float]]
         used: list[Used]
         losses: list[Loss]
 
 
 FILE = "bills.sqlite"
-FORM = 1  # of a digest
+FORM = 2  # of a digest
 KEPT_S = 365 * 86_400
 _BUCKET = 100_000
 _MOST_BUCKETS = 2
@@ -86,7 +98,10 @@ def digest_of(path: str, size: int) -> Digest:
         "cwd": session.cwd,
         "began": requests[0].usage.at if requests else 0.0,
         "ended": requests[-1].usage.at if requests else 0.0,
-        "used": _used(requests),
+        "standing": session.standing,
+        "hooks": session.hooks,
+        "calls": session.calls,
+        "used": _used(requests, session.standing, {id(loss.usage): loss for loss in losses}),
         "losses": [
             {
                 "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
@@ -103,7 +118,8 @@ def _session_of(path: str) -> str:
     return f"{os.path.basename(folder)}/{own}" if agent == "subagents" else own
 
 
-def _used(requests: list[Sent]) -> list[Used]:
+def _used(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss]) -> list[Used]:
+    """Return the sums of requests; `losses`: id of a Usage -> what its request lost."""
     sums: dict[Priced, Used] = {}
     for request in requests:
         usage = request.usage
@@ -113,13 +129,32 @@ def _used(requests: list[Sent]) -> list[Used]:
             sum = sums[key] = {
                 "model": key[0], "prompt": key[1] * _BUCKET, "requests": 0,
                 "plain": 0, "read": 0, "write_5m": 0, "write_1h": 0, "output": 0,
+                "cold": [0, 0, 0], "stands": [0, 0, 0, 0], "pauses": [0, 0], "lost": [0, 0],
             }  # fmt: skip
         sum["requests"] += 1
         sum["plain"] += max(0, usage.tokens - usage.read - usage.created)
         sum["read"] += usage.read
         sum["write_1h" if usage.cache_ttl_s > 300 else "write_5m"] += usage.created
         sum["output"] += request.output
+        _divide(sum, usage, standing, losses.get(id(usage)))
     return list(sums.values())
+
+
+def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None) -> None:
+    """Add to sums what of a request stood before the first word, and what was written again. A prompt is read from its beginning on, so
+    what stands is read first, and what was lost begins where reading ends: the two share tokens, which count once."""
+    hour = usage.cache_ttl_s > 300
+    if not usage.read:
+        sum["cold"][2 if not usage.created else hour] += 1
+    read = min(standing, usage.read)
+    written = min(standing - read, usage.created)
+    lost = min(loss.tokens, usage.created) if loss else 0
+    both = min(lost, written)
+    sum["stands"][0] += max(0, min(standing, usage.tokens) - read - written)
+    sum["stands"][1] += read + both
+    sum["stands"][3 if hour else 2] += written - both
+    if loss:
+        sum["pauses" if loss.cause == lost_cache.PAUSE else "lost"][hour] += lost
 
 
 # --- many ------------------------------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     bar = Bar(environ)
     try:
         if args.arguments:
-            found = list(digests.of_paths([path for _, path in survey.find(args.arguments, partial(_skip, args.arguments))], bar.show))
+            found = list(digests.of_paths(named(args.arguments), bar.show))
             period = "the sessions that you named"
         else:
             since = args.since.ago(now) if args.since else now - _PERIOD_S
@@ -45,6 +45,11 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     sums = costs.misses(found, models)
     data = {**sums, "prices_of": models.dated}
     return Answer(views.lines_of(sums, period, models.dated), data)
+
+
+def named(paths: list[str]) -> list[str]:
+    """Return the transcripts in these files and folders; Refused for one that the user named and that is none."""
+    return [path for _, path in survey.find(paths, partial(_skip, paths))]
 
 
 def _skip(named: list[str], path: str, reason: str) -> None:

@@ -23,6 +23,7 @@ STORES = (
     "hooks.utils.state.breaks",
     "hooks.utils.state.consents",
     "hooks.utils.state.sockets",
+    "hooks.utils.state.standing",
     "hooks.utils.state.sweeping",
     "popkit_retention.extras",
     "popkit_retention.memory.folder",

@@ -162,6 +162,35 @@ MISSES = Table(
         " the transcript shows between the two. " + _PATH_NOTE,
     ),
 )
+BILL = Table(
+    "popkit bill",
+    "what stands in each prompt before your first word, what it costs, and what could go",
+    Operation(
+        "[PATH…]",
+        "what stands in each prompt of this project, and what its bill was made of",
+        Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        Flag("--details", "also each tool, skill, agent, and section of a file"),
+        type=FILE,
+        more="With PATH, a transcript or a folder of them, what the bill of these was made of.",
+    ),
+    Operation(
+        "hide NAME",
+        "hide an MCP server or tool from this project's sessions",
+        _YES,
+        effect=CHANGES,
+        more="It costs no token then, and Claude cannot call it. NAME is as the bill names it.",
+    ),
+    Operation("show NAME", "have a hidden server or tool back", effect=CHANGES),
+    Operation(
+        "draft-skill FILE#SECTION",
+        "write a section of CLAUDE.md as a draft of a skill",
+        Flag("--out FILE", "the new file to write", FILE, needed=True),
+        effect=CHANGES,
+        more="The file itself is not changed.",
+    ),
+    common=(_JSON,),
+    examples={"NAME": "linear", "FILE#SECTION": "CLAUDE.md#Deploying"},
+)
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
     "popkit config",
@@ -290,7 +319,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, MISSES, NATIVE, BUDGET, CONFIG, DOCTOR, DASHBOARD,
-        SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
+        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, NATIVE, BUDGET, CONFIG, DOCTOR,
+        DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip

@@ -6,9 +6,11 @@ conversation is read from its bytes.
 
 from __future__ import annotations
 
+from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
 from ...policy.lost_cache import Between, Sent
 from . import entries
 from .moments import is_answer
+from .stamps import seconds_of
 from .usage import usage_of
 
 TYPE_CHECKING = False
@@ -22,16 +24,40 @@ _HEAD = 400  # bytes in which the client says what a line is
 _COMMAND, _COMMAND_ENDS = "<command-name>", "</command-name>"
 _INTERRUPTED = "[Request interrupted by user"
 _CHANGES_TOOLS = ("deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "skill_listing")
+_OF_HOOKS = ("hook_additional_context", "hook_success")
 _MOST_NAMES = 3
 _LONGEST_NAME = 60
+_LONGEST_CALL = 200
+
+
+# What of a call tells which skill or which kind of agent was asked for: tool -> (keys of its input, the word before the name).
+_NAMED = {"Skill": (("skill", "command"), "skill"), "Agent": (("subagent_type",), "agent"), "Task": (("subagent_type",), "agent")}
 
 
 class Session:
-    """What a transcript tells of its requests: `requests` (Sent, in order), and the folder (`cwd`), "" where it does not say."""
+    """What a transcript tells of its requests: `requests` (Sent, in order), and the folder (`cwd`), "" where it does not say.
+
+    `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
+    said before the first request · `hooks`: of what hooks had added by then.
+    """
 
     def __init__(self) -> None:
         self.requests: list[Sent] = []
         self.cwd = ""
+        self.calls: dict[str, list[float]] = {}
+        self.words = 0
+        self.hooks = 0
+
+    @property
+    def standing(self) -> int:
+        """Tokens of the first request that stood there before the user's first word; 0 where there is no request."""
+        return max(0, self.requests[0].usage.tokens - self.words) if self.requests else 0
+
+    def called(self, name: str, at: float) -> None:
+        """Count a use."""
+        row = self.calls.setdefault(name[:_LONGEST_CALL], [0, 0.0])
+        row[0] += 1
+        row[1] = max(row[1], at)
 
 
 def read(path: str, size: int) -> Session:
@@ -48,6 +74,7 @@ class _Reading:
         self.session = Session()
         self.between = Between()
         self.known: set[str] = set()  # ids of messages
+        self.calls: set[str] = set()  # ids of calls
         self.ends: dict[str, int] = {}  # uuid of an entry -> how many requests had been answered
         self.side: bool | None = None  # a subagent's own file holds nothing but a side chain
         self.thinks = False  # whether the turn under way has thought
@@ -104,6 +131,19 @@ class _Reading:
             last.output = max(last.output, _output(message))
         for block in blocks:
             self._grow(str(block.get("type")))
+            if block.get("type") == "tool_use":
+                self._call(block, seconds_of(entry.get("timestamp")))
+
+    def _call(self, block: dict[str, Any], at: float) -> None:
+        id, tool, given = block.get("id"), block.get("name"), block.get("input")
+        if not isinstance(id, str) or not isinstance(tool, str) or id in self.calls:
+            return
+        self.calls.add(id)
+        self.session.called(tool, at)
+        keys, word = _NAMED.get(tool, ((), ""))
+        named = next((given[key] for key in keys if isinstance(given.get(key), str)), "") if isinstance(given, dict) else ""
+        if named:
+            self.session.called(f"{word} {named.lstrip('/')}", at)
 
     def _between(self, entry: Entry) -> None:
         kind, attached = entry.get("type"), entry.get("attachment")
@@ -113,12 +153,24 @@ class _Reading:
             self.between.error = True
         elif isinstance(attached, dict):
             self._grow("text")
+            if not self.session.requests:
+                self._before_the_first(attached)
             if attached.get("type") in _CHANGES_TOOLS and not self.between.tools:
                 self.between.tools = _names(attached)
         elif any(block.get("type") == "tool_result" for block in entries.blocks_of(entry)):
             self._grow("tool_result")
         elif kind == "user":
             self._user(entry)
+
+    def _before_the_first(self, attached: dict[str, Any]) -> None:
+        """Note the size of what hooks add, and of what comes with the user's words: a file that they name, the text of a hook on them."""
+        kind, content = str(attached.get("type")), attached.get("content")
+        shown = "\n".join(map(str, content)) if isinstance(content, list) else str(content or "")
+        tokens = estimate_tokens(shown, "code" if kind == "file" else "dialogue")
+        if kind == "file" or (kind in _OF_HOOKS and attached.get("hookEvent") == "UserPromptSubmit"):
+            self.session.words += tokens
+        elif kind in _OF_HOOKS:
+            self.session.hooks += tokens
 
     def _user(self, entry: Entry) -> None:
         count = len(self.session.requests)
@@ -127,10 +179,14 @@ class _Reading:
         self.between.spoke = True
         content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else ""
         said = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in entries.blocks_of(entry))
+        if not self.session.requests:
+            images = sum(block.get("type") == "image" for block in entries.blocks_of(entry))
+            self.session.words += estimate_tokens(str(said)) + images * IMAGE_TOKENS
         self.between.interruption |= said.startswith(_INTERRUPTED)
         if _COMMAND in said:
             name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
             self.between.command = "/" + name[:_LONGEST_NAME].strip().lstrip("/")
+            self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
         self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
 
 
