@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..policy.limits import Window
 
-NAMES = {FIVE_HOUR: "5 h", SEVEN_DAY: "7 d", SPEND_LIMIT: "spend limit"}
+NAMES = {FIVE_HOUR: "5 h", SEVEN_DAY: "7 d", SPEND_LIMIT: "spend"}
 SHOWN_S = 3_600.0  # an older reading says little about now
 _DAY_S = 86_400
 
@@ -26,8 +26,8 @@ def _short(window: Window, now: float) -> str:
     newest = window.newest
     used = f"{NAMES[newest.kind]} {percent(newest.percent)}"
     if newest.percent >= 100:
-        return used + (f", resets at {clock(newest.resets_at, now)}" if newest.resets_at else "")
-    return used + (f", full at {clock(window.full_at, now)}" if window.full_at is not None else "")
+        return used + (f", resets {when(newest.resets_at, now)}" if newest.resets_at else "")
+    return used + (f", full {when(window.full_at, now)}" if window.full_at is not None else "")
 
 
 def percent(used: float) -> str:
@@ -41,3 +41,9 @@ def clock(at: float, now: float) -> str:
     if then[:3] == time.localtime(now)[:3]:
         return time.strftime("%H:%M", then)
     return time.strftime("%a %H:%M" if abs(at - now) < 6 * _DAY_S else "%Y-%m-%d", then)
+
+
+def when(at: float, now: float) -> str:
+    """Return the same as a sentence says it: at 16:40, Thu 16:40, 2026-12-01."""
+    said = clock(at, now)
+    return "at " + said if len(said) == len("16:40") else said

@@ -59,11 +59,14 @@ if TYPE_CHECKING:
         ended: float
         used: list[Used]
         losses: list[Loss]
+        # [[when its slot begins (seconds), tokens that are plain, read, written, output]] of each slot that had a request.
+        by_time: list[list[int]]
 
 
 FILE = "bills.sqlite"
-FORM = 1  # of a digest
+FORM = 3  # of a digest
 KEPT_S = 365 * 86_400
+SLOT_S = 600  # of `by_time`
 _BUCKET = 100_000
 _MOST_BUCKETS = 2
 # Fewer bytes are read by one process before others would have started.
@@ -94,6 +97,7 @@ def digest_of(path: str, size: int) -> Digest:
             }
             for loss in losses
         ],
+        "by_time": _by_time(requests),
     }  # fmt: skip
 
 
@@ -120,6 +124,17 @@ def _used(requests: list[Sent]) -> list[Used]:
         sum["write_1h" if usage.cache_ttl_s > 300 else "write_5m"] += usage.created
         sum["output"] += request.output
     return list(sums.values())
+
+
+def _by_time(requests: list[Sent]) -> list[list[int]]:
+    slots: dict[int, list[int]] = {}
+    for request in requests:
+        usage = request.usage
+        at = int(usage.at) // SLOT_S * SLOT_S
+        sums = slots.setdefault(at, [at, 0, 0, 0, 0])
+        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output)
+        sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
+    return list(slots.values())
 
 
 # --- many ------------------------------------------------------------------------------------------------------------------------------

@@ -162,6 +162,17 @@ MISSES = Table(
         " the transcript shows between the two. " + _PATH_NOTE,
     ),
 )
+LIMITS = Table(
+    "popkit limits",
+    "how full your plan's limits are, when they will be full, and what used them",
+    Operation(
+        "",
+        "each window with what is used of it, its pace, when it will be full and when it resets; then the tokens that used it",
+        _JSON,
+        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
+        " readings; when it will be full is shown only where that comes before the reset.",
+    ),
+)
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
     "popkit config",
@@ -290,7 +301,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, MISSES, NATIVE, BUDGET, CONFIG, DOCTOR, DASHBOARD,
-        SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
+        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, MISSES, LIMITS, NATIVE, BUDGET, CONFIG, DOCTOR,
+        DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip
