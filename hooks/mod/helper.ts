@@ -116,12 +116,12 @@ export async function ask($: EngineInterface, path: string, asked: Answer, patie
   return undefined
 }
 
-/** How large the window is and what the session has cost, as the client says; empty where it says nothing. */
+/** How large the window is, what the session has cost, and how full the plan's limits are, as the client says; empty where it says nothing. */
 export async function usage($: EngineInterface): Promise<Answer> {
   try {
-    const { context, cost } = await $.session.usage()
+    const { context, cost, rateLimits } = await $.session.usage()
 
-    return { window: context.window, usd: cost?.usd }
+    return { window: context.window, usd: cost?.usd, limits: rateLimits }
   } catch {
     return {}
   }

@@ -159,7 +159,7 @@ test('a page of the pane, and a result on it, are asked for and shown', PATIENT,
   expect(asked.findLast(one => one.path === '/view')?.body.page).toBe('results')
   await ui.select({ key: 'result', value: 'toolu_7' })
   await clock.advance(0)
-  const usage = { window: 1_000_000, usd: 0.42 }
+  const usage = { window: 1_000_000, usd: 0.42, limits: [{ kind: 'five_hour', percentUsed: 7 }] }
   expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, usage })
   await ui.unmount()
 })

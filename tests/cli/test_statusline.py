@@ -50,6 +50,8 @@ LINES = [
     ({"ratio": 0.5, "cache_seconds_left": 241.7}, "context 50% · cache warm 4 min"),
     ({"ratio": 0.5, "cache_seconds_left": 50}, "context 50% · cache warm 1 min"),
     ({"ratio": 0.5, "cache_seconds_left": 3}, "context 50% · cache warm <1 min"),
+    ({"ratio": 0.5, "limits": "5 h 62 % · 7 d 31 %"}, "context 50% · 5 h 62 % · 7 d 31 %"),
+    ({"ratio": 0.5, "cache_seconds_left": 0, "limits": ""}, "context 50% · cache cold"),
 ]
 
 
@@ -73,6 +75,14 @@ def test_until_a_clear_is_planned_it_tells_what_has_expired_and_the_time_the_cac
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout.startswith("context 50% · 1 expired, ~")
     assert answer.stdout.endswith(" · cache warm 3 min\n")
+
+
+def test_it_ends_with_the_plan_s_limits_while_they_were_read_within_the_hour(worked: Played) -> None:
+    resets_at = worked.now + 9_000
+    (worked.home / "limits.json").write_text(json.dumps([["five_hour", worked.now - 1_800, 62, resets_at]]))
+    assert worked.popkit("statusline", stdin=worked.status()).stdout.endswith(" · 5 h 62 %\n")
+    worked.now += 1_801
+    assert "5 h" not in worked.popkit("statusline", stdin=worked.status()).stdout
 
 
 def test_it_agrees_with_the_panel(worked: Played) -> None:

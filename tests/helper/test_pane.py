@@ -175,3 +175,27 @@ def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(h
     assert re.fullmatch(r"kept \d+k tokens out of this session", said)
     figures = json.loads(helper.run("context", "--json", "--transcript", str(helper.transcript)))["figures"]
     assert figures["kept_out_tokens"] >= 10_000
+
+
+def test_the_plan_s_limits_are_kept_and_shown_in_one_line_and_nothing_where_there_are_none(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    assert not any(line.startswith("Limits") for line in helper.ask("/view", {"columns": 70})["pane"]["lines"])
+    limits = [{"kind": "five_hour", "percentUsed": 62, "resetsAt": "2099-01-01T00:00:00Z"}, {"kind": "seven_day", "percentUsed": 31.2}]
+    usage = {"window": 1_000_000, "usd": 0.4, "limits": limits}
+    shown = helper.ask("/view", {"columns": 70, "usage": usage, "turn_ended": True})["pane"]
+    assert [line for line in shown["lines"] if line.startswith("Limits")] == ["Limits    5 h 62 % · 7 d 31 %"]
+    assert [row[2] for row in json.loads((helper.home / "limits.json").read_text())] == [62, 31.2]
+
+
+def test_two_helpers_keep_one_history(tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.mktemp("h")
+    both = [Helper(folder), Helper(folder)]
+    try:
+        for percent in range(40):
+            usage = {"limits": [{"kind": "five_hour", "percentUsed": percent, "resetsAt": "2099-01-01T00:00:00Z"}]}
+            both[percent % 2].ask("/rows", {"usage": usage})
+        assert [row[2] for row in json.loads((both[0].home / "limits.json").read_text())] == list(range(40))
+        assert both[0].failures() == ""
+    finally:
+        for each in both:
+            each.stop()

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.io import failures
-from hooks.utils.state import breaks, consents, sockets
+from hooks.utils.state import breaks, consents, limits, sockets
+from popkit_retention.bill import digests
 from popkit_retention.dashboard.instance import Instance
 from popkit_retention.operations import holdings
 from tests.cli.governed import Governed
@@ -62,6 +63,8 @@ def busy(house: Governed) -> None:
     archive.open_archive(str(house.home / "archive.sqlite")).close()
     consents.say(str(house.home), "compact", consents.YES)
     breaks.learn(env, str(house.home), house.now)
+    limits.note(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
+    digests.of_user(env, 0.0, house.now, lambda *_: None)
     Instance(env).record("http://127.0.0.1:1/")
     Instance(env).browser_file("http://127.0.0.1:1/")
     with socket.socket(socket.AF_UNIX) as listening:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from .. import archive, text
 from .. import efficiency_tracker as tracker
 from ..operations import arguments, context, offers, receipts
 from ..operations import cache as caches
 from ..policy import figures
+from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
-from ..state import settling
+from ..state import limits, settling
 from ..views import bill, cache, ledgers, panel, phrases, putback, receipt, report, results, timeline
+from ..views.limits import line as limits_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +66,9 @@ class Pane:
         self.left_at = -1  # calls of the conversation when results last left it by themselves
         self.usd: float | None = None  # what the session has cost so far, as the client counts
 
-    def note_usage(self, site: Site, usage: object) -> None:
-        """Note what the client reports of the session: {`window`: tokens, `usd`}. Anything else is ignored."""
+    def note_usage(self, site: Site, usage: object, now: float, fresh: bool) -> None:
+        """Note what the client reports of the session: {`window`: tokens, `usd`, `limits`}. Anything else is ignored. `fresh`: an answer
+        has just come."""
         if not isinstance(usage, dict):
             return
         window, usd = usage.get("window"), usage.get("usd")
@@ -71,6 +76,9 @@ class Pane:
             site.remember(window_tokens=window)
         if isinstance(usd, (int, float)) and not isinstance(usd, bool) and 0 <= usd < _MOST_TOKENS:
             self.usd = usd
+        if site.enabled:
+            with suppress(OSError):  # the next one is kept
+                limits.note(site.home, usage.get("limits"), now, fresh)
 
     def view(self, site: Site, asked: PaneRequest, now: float) -> dict[str, Any]:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
@@ -80,7 +88,8 @@ class Pane:
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
         cold_now = caches.compacts_cold(site, view)
-        shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now))
+        full = limits_line(windows(limits.readings(site.home), now), now)
+        shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
             gone = receipts.look(site, current)
@@ -178,10 +187,11 @@ def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
     return [*lines, "", *text.wrap(f"By session, project and cause: {COMMAND} stats --details")]
 
 
-def page(name: str, report: Report, chosen: str, width: int, rows: int, question: str = "") -> dict[str, Any]:
+def page(name: str, report: Report, chosen: str, width: int, rows: int, question: str = "", full: str = "") -> dict[str, Any]:
     """Return `pages`, the `page` that is shown, its `head` (lines above the offers) and `lines`, `choices` (None for none) and `deeds`, the
     offers. `chosen`: the id of the selected result; `width`, `rows`: columns and rows of the pane; `question`: about compacting when the
-    cache is cold, "" for none. A report has neither savings, bill nor settings: their pages have no lines here. Pure."""
+    cache is cold, "" for none; `full`: how full the plan's limits are, "" where nobody knows. A report has neither savings, bill nor
+    settings: their pages have no lines here. Pure."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
     offered: list[Offer] = offers.of_context(report)
@@ -195,7 +205,7 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
     else:
         head = text.laid_out(panel.pane_head(report), width)
         offered = [offer._replace(sum=_CLEARED) if offer.id == "clear" else offer for offer in offered] + offers.of_cold(question)
-        lines = text.laid_out(panel.pane_lines(report, width, rows - TABS - len(head) - len(offered)), width)
+        lines = text.laid_out(panel.pane_lines(report, width, rows - TABS - len(head) - len(offered), full), width)
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
         "page": shown,

@@ -106,7 +106,7 @@ class Session:
     def begin_turn(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Begin a turn; with `ids` of the results that stand, where some were taken back, and the client's `usage`."""
         site = self._site()
-        self.pane.note_usage(site, asked.get("usage"))
+        self.pane.note_usage(site, asked.get("usage"), now(self.environ), fresh=False)
         with self.lock:
             self.door.turn()
             if "ids" in asked:
@@ -165,7 +165,7 @@ class Session:
         return {}
 
     def view(self, asked: dict[str, Any]) -> dict[str, Any]:
-        self.pane.note_usage(self._site(), asked.get("usage"))
+        self.pane.note_usage(self._site(), asked.get("usage"), now(self.environ), asked.get("turn_ended") is True)
         shown = PaneRequest(_text(asked, "page"), _text(asked, "chosen"), _columns(asked), _rows(asked), asked.get("turn_ended") is True)
         with self._settled():
             return self.pane.view(self._site(), shown, now(self.environ))

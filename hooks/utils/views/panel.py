@@ -255,9 +255,10 @@ def pane_head(report: Report) -> list[text.Line]:
     return text.wrap(phrases.verdict(report))
 
 
-def pane_lines(report: Report, columns: int, rows: int) -> list[text.Line]:
-    """Return all below that; what matters is in the first `rows` of them."""
-    above = text.laid_out([*context(report), *came_to(report)], columns)
+def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[text.Line]:
+    """Return all below that; what matters is in the first `rows` of them. `full`: how full the plan's limits are, "" where nobody knows."""
+    limits = text.folded("Limits    " + full, _ASIDE) if full else []
+    above = text.laid_out([*context(report), *limits, *came_to(report)], columns)
     shown = [*above, *_leaving(report, columns, rows - len(above))]
     return [*shown, "", *table(report), *expired(report), *rest(report, columns >= TABS), *notes(report)]
 

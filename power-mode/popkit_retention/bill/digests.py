@@ -71,11 +71,14 @@ if TYPE_CHECKING:
         calls: dict[str, list[float]]
         used: list[Used]
         losses: list[Loss]
+        # [[when its slot begins (seconds), tokens that are plain, read, written, output]] of each slot that had a request.
+        by_time: list[list[int]]
 
 
 FILE = "bills.sqlite"
-FORM = 2  # of a digest
+FORM = 4  # of a digest
 KEPT_S = 365 * 86_400
+SLOT_S = 600  # of `by_time`
 _BUCKET = 100_000
 _MOST_BUCKETS = 2
 # Fewer bytes are read by one process before others would have started.
@@ -109,6 +112,7 @@ def digest_of(path: str, size: int) -> Digest:
             }
             for loss in losses
         ],
+        "by_time": _by_time(requests),
     }  # fmt: skip
 
 
@@ -155,6 +159,17 @@ def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None
     sum["stands"][3 if hour else 2] += written - both
     if loss:
         sum["pauses" if loss.cause == lost_cache.PAUSE else "lost"][hour] += lost
+
+
+def _by_time(requests: list[Sent]) -> list[list[int]]:
+    slots: dict[int, list[int]] = {}
+    for request in requests:
+        usage = request.usage
+        at = int(usage.at) // SLOT_S * SLOT_S
+        sums = slots.setdefault(at, [at, 0, 0, 0, 0])
+        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output)
+        sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
+    return list(slots.values())
 
 
 # --- many ------------------------------------------------------------------------------------------------------------------------------

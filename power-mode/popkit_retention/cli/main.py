@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # Each has its table in `tables`, and a module NAME_command with run(parsed, environ) -> Answer | exit code, and MISTAKES: errors that are
 # told in a line, beside Refused. One that does more with its words has run_words(words, environ) -> exit code.
 COMMANDS = (
-    "context", "restore", "archive", "memory", "retention", "try", "lab", "bill", "misses", "native", "budget", "config", "doctor",
+    "context", "restore", "archive", "memory", "retention", "try", "lab", "bill", "misses", "limits", "native", "budget", "config",
+    "doctor",
     "dashboard", "setup", "statusline", "mcp", "serve", "completion", "uninstall",
 )  # fmt: skip
 _COLUMN = 14  # of the left column of the overview

@@ -13,8 +13,10 @@ from hooks.utils.hosts.claude_code import usage
 from hooks.utils.io import failures, home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
+from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import live, peek
+from hooks.utils.state import limits, live, peek
+from hooks.utils.views.limits import line as limits_line
 
 from . import statusline_install
 
@@ -94,7 +96,7 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
         facts = _reclaimable(site, warm)
     if newest is not None:
         facts["cache_seconds_left"] = newest.seconds_left(now)
-    return facts
+    return {**facts, "limits": limits_line(windows(limits.readings(site.home), now), now)}
 
 
 def _reclaimable(site: live.Site, warm: bool) -> dict:
@@ -132,11 +134,14 @@ def _number(value: object) -> int:
 
 def line(facts: dict, thresholds: dict, coloured: bool) -> str:
     """Return one line of the known facts: `ratio` of the window that is full; what a clear takes as it was last planned, `now` and once the
-    cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0 when cold)."""
+    cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0 when cold); `limits`
+    of the plan, in words."""
     parts = [_context(facts.get("ratio"), thresholds, coloured), *_amounts(facts)]
     left = facts.get("cache_seconds_left")
     if left is not None:
         parts.append("cache warm " + _minutes(left) if left > 0 else "cache cold")
+    if facts.get("limits"):
+        parts.append(facts["limits"])
     return SEPARATOR.join(parts)
 
 

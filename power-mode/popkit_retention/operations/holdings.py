@@ -22,6 +22,7 @@ STORES = (
     "hooks.utils.io.failures",
     "hooks.utils.state.breaks",
     "hooks.utils.state.consents",
+    "hooks.utils.state.limits",
     "hooks.utils.state.sockets",
     "hooks.utils.state.standing",
     "hooks.utils.state.sweeping",

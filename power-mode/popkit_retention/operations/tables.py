@@ -191,6 +191,17 @@ BILL = Table(
     common=(_JSON,),
     examples={"NAME": "linear", "FILE#SECTION": "CLAUDE.md#Deploying"},
 )
+LIMITS = Table(
+    "popkit limits",
+    "how full your plan's limits are, when they will be full, and what used them",
+    Operation(
+        "",
+        "each window with what is used of it, its pace, when it will be full and when it resets; then the tokens that used it",
+        _JSON,
+        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
+        " readings; when it will be full is shown only where that comes before the reset.",
+    ),
+)
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
     "popkit config",
@@ -319,7 +330,8 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, NATIVE, BUDGET, CONFIG, DOCTOR,
+        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, LIMITS, NATIVE, BUDGET, CONFIG,
+        DOCTOR,
         DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip

@@ -1,0 +1,61 @@
+"""`popkit limits`: how full the windows of your plan's limits are, when they will be full, and what used them."""
+
+from __future__ import annotations
+
+from hooks.utils.io import home
+from hooks.utils.io.sqlite_file import StoreError
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.policy.limits import LENGTHS_S, windows
+from hooks.utils.state import limits
+
+from ..bill import digests
+from ..bill.windows import took
+from ..views import limits as views
+from .answering import Answer
+from .screen import Bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from hooks.utils.flag_parser import Parsed
+    from hooks.utils.policy.limits import Window
+
+MISTAKES = (OSError, StoreError)
+
+
+def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Read what the helper has kept, and of the transcripts what has changed since the last time."""
+    now = time_of_day(environ)
+    kept = limits.readings(home.popkit_home(environ))
+    running = windows(kept, now)
+    begins = [began for window in running for began in [_began(window)] if began is not None]
+    used = _digests(environ, min(begins), now) if begins else []
+    found = {
+        "last_reading_at": max((reading.at for reading in kept), default=None),
+        "windows": [_as_data(window, used) for window in running],
+    }
+    return Answer(views.lines_of(found, now), found)
+
+
+def _digests(environ: Mapping[str, str], since: float, now: float) -> list[digests.Digest]:
+    bar = Bar(environ)
+    try:
+        return digests.of_user(environ, since, now, bar.show)
+    finally:
+        bar.end()
+
+
+def _began(window: Window) -> float | None:
+    newest = window.newest
+    length = LENGTHS_S.get(newest.kind)
+    return newest.resets_at - length if length and newest.resets_at else None
+
+
+def _as_data(window: Window, used: list[digests.Digest]) -> dict[str, Any]:
+    newest, began = window.newest, _began(window)
+    return {
+        "kind": newest.kind, "percent": newest.percent, "at": newest.at, "percent_per_hour": window.pace, "full_at": window.full_at,
+        "resets_at": newest.resets_at or None, "began": began, "took": None if began is None else took(used, began),
+    }  # fmt: skip

@@ -1,0 +1,101 @@
+"""What people read of their plan's limits: how full each window is, when it will be full, and what used it. Data in, lines out. Pure but
+for the time zone."""
+
+from __future__ import annotations
+
+import os
+
+from hooks.utils import text
+from hooks.utils.views import limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..bill.windows import Part, Took
+
+USED = {"read": "read from the cache", "written": "written to the cache", "output": "output", "plain": "input, not cached"}
+_MOST_PARTS = 8
+_ASIDE = 16  # columns before the words of a row
+_ID = 8  # characters of a session's id
+NONE = (
+    "No reading of a limit is kept. Claude Code 2.1.287 or later reports them with a subscription, and PopKit keeps them while a session"
+    " runs there."
+)
+_UNKNOWN = (
+    "These are tokens of this machine's sessions. How the provider counts each kind of token toward a window is not known, so no share is a"
+    " share of the limit, and no fit is shown."
+)
+
+
+def lines_of(found: dict[str, Any], now: float) -> list[text.Line]:
+    """Return the windows, then for each of known length what used it."""
+    lines = text.title("Limits of your plan")
+    if not found["windows"]:
+        was = found["last_reading_at"]
+        ended = "" if was is None else f" The last one, of {limits.clock(was, now)}, is of a window that has been reset since."
+        return [*lines, *(text.wrap(NONE) if was is None else text.wrap("No window runs now." + ended))]
+    for window in found["windows"]:
+        lines += text.pair(limits.NAMES[window["kind"]], _window(window, now))
+    took = [window for window in found["windows"] if window["took"] is not None]
+    for window in took:
+        since = limits.clock(window["began"], now)
+        lines += ["", *text.wrap(f"{limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
+        lines += _rows(window["took"])
+    return [*lines, "", *text.wrap(_UNKNOWN)] if took else lines
+
+
+def _window(window: dict[str, Any], now: float) -> str:
+    pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
+    said = [limits.percent(window["percent"]) + " used"]
+    said.append("too few readings for a pace" if pace is None else f"{pace:.1f} % an hour")
+    if full is not None and window["percent"] < 100:
+        said.append(f"full {limits.when(full, now)}")
+    said.append(f"resets {limits.when(resets, now)}" if resets else "nobody says when it resets")
+    if now - window["at"] >= 60:
+        said.append(f"read {text.span(now - window['at'])} ago")
+    return ", ".join(said)
+
+
+def _whole(took: Took) -> str:
+    return "no request on this machine" if not took["tokens"] else f"{_short(took['tokens'])} tokens"
+
+
+def _rows(took: Took) -> list[text.Line]:
+    whole = took["tokens"]
+    if not whole:
+        return []
+    by_kind = sorted(((took["used"][kind], words) for kind, words in USED.items()), key=lambda row: -row[0])  # type: ignore[literal-required]
+    lines = [_row(tokens, tokens / whole, words) for tokens, words in by_kind if tokens]
+    lines.append("")
+    shown = took["parts"][:_MOST_PARTS]
+    lines += [_row(part["tokens"], part["share"], _named(part)) for part in shown]
+    rest = took["parts"][_MOST_PARTS:]
+    if rest:
+        tokens = sum(part["tokens"] for part in rest)
+        lines.append(_row(tokens, tokens / whole, f"in {len(rest):,} more"))
+    return lines
+
+
+def _named(part: Part) -> str:
+    folder = os.path.basename(part["cwd"].rstrip("/")) or "no folder"
+    used = part["used"]
+    return (
+        f"{text.clean(folder)} {text.clean(part['session'][:_ID])}{', subagents' if part['subagents'] else ''}"
+        f" (output {_short(used['output'])}, written {_short(used['written'])})"
+    )
+
+
+def _row(tokens: int, share: float, words: str) -> text.Line:
+    shown = f"{share:.0%}" if share >= 0.005 else "<1%"
+    head = f"{_short(tokens):>8}{shown:>6}  "
+
+    def lines(columns: int) -> list[str]:
+        first, *rest = text.wrapped(words, max(10, columns - _ASIDE))
+        return [head + first, *(" " * _ASIDE + line for line in rest)]
+
+    return lines
+
+
+def _short(tokens: int) -> str:
+    return text.tokens(tokens).lstrip("~")
