@@ -48,6 +48,9 @@ def texts(helper: Helper) -> list[str]:
 def test_what_a_session_teaches_is_learnt_and_the_job_runs_while_it_goes_on(helped):
     helper = helped(POPKIT_HOURLY_S="0.5")
     assert "on" in helper.run("memory", "on")
+    for name in ("cart_total.ts", "later_on.ts"):
+        (helper.project / "src").mkdir(exist_ok=True)
+        (helper.project / "src" / name).write_text("x\n")
     said: Transcript = helper.has_read("src/cart_total.ts", ["x"])
     until(lambda: "src/cart_total.ts" in texts(helper), "the session is learnt")
     until(lambda: asked_of_store(helper, last_run), "the job has run")
