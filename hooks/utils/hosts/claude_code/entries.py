@@ -23,10 +23,11 @@ _SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
-def lines(path: str, size: int) -> Iterator[tuple[int, bytes]]:
-    """(where it begins, the bytes) of each line in the first `size` bytes of a transcript; OSError when it cannot be read."""
-    begin = 0
+def lines(path: str, size: int, begin: int = 0) -> Iterator[tuple[int, bytes]]:
+    """(where it begins, the bytes) of each line in the first `size` bytes of a transcript, from the one that begins at `begin`; OSError
+    when it cannot be read."""
     with files.open_regular(path) as file:
+        file.seek(begin)
         for line in file:
             if begin + len(line) > size:
                 return

@@ -6,6 +6,8 @@ conversation is read from its bytes.
 
 from __future__ import annotations
 
+import os
+
 from ...policy.lost_cache import Between, Sent
 from . import entries
 from .moments import is_answer
@@ -41,6 +43,30 @@ def read(path: str, size: int) -> Session:
     for _, line in entries.lines(path, size):
         reading.take(line)
     return reading.session
+
+
+class Following:
+    """A transcript that grows: what was read stays read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = self._end = 0  # the file's number, and the end of the last whole line
+        self._reading = _Reading()
+
+    def new(self) -> tuple[list[Sent], bool]:
+        """Return the requests since the last time, and whether the file is another since then, which is read from its beginning; OSError
+        when it cannot be read."""
+        status = os.stat(self._path)
+        is_other = status.st_ino != self._file or status.st_size < self._end
+        if is_other:
+            self._file, self._end, self._reading = status.st_ino, 0, _Reading()
+        requests = self._reading.session.requests
+        count = len(requests)
+        for begin, line in entries.lines(self._path, status.st_size, self._end):
+            if line.endswith(b"\n"):  # else it is being written
+                self._reading.take(line)
+                self._end = begin + len(line)
+        return requests[count:], is_other
 
 
 class _Reading:
