@@ -39,13 +39,14 @@ _DROP_THINKING = (
 
 class Between:
     """What happened between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
-    the slash `command` and the names of `tools` or servers that came or went, "" for none; `positions` that the conversation grew by."""
+    the slash `command`, the names of `tools` or servers that came or went, the change of `effort`, "" for none; `positions` that the
+    conversation grew by."""
 
-    __slots__ = ("command", "compaction", "error", "interruption", "positions", "rewind", "spoke", "tools")
+    __slots__ = ("command", "compaction", "effort", "error", "interruption", "positions", "rewind", "spoke", "tools")
 
     def __init__(self) -> None:
         self.compaction = self.rewind = self.error = self.interruption = self.spoke = False
-        self.command = self.tools = ""
+        self.command = self.tools = self.effort = ""
         self.positions = 0
 
 
@@ -131,7 +132,7 @@ def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[flo
         (REWIND, between.rewind, ""),
         (CLEARED, new.left_out[1] > old.left_out[1] or new.tokens < _SHRUNK * old.tokens, ""),
         (MODEL, bool(old.model and new.model and old.model != new.model), f"{old.model} to {new.model}"),
-        (EFFORT, between.command == "/effort", ""),
+        (EFFORT, bool(between.effort) or between.command == "/effort", between.effort),
         (PAUSE, pause > lifetime_s, ""),
         (TOOLS, bool(between.tools), between.tools),
         (ERROR, between.error, ""),

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 FILE = "bills.sqlite"
-FORM = 1  # of a digest
+FORM = 2  # of a digest
 KEPT_S = 365 * 86_400
 _BUCKET = 100_000
 _MOST_BUCKETS = 2
