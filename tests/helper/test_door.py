@@ -56,6 +56,29 @@ def test_switched_off_everything_enters_as_it_came(tmp_path: Path):
     helper.stop()
 
 
+@pytest.mark.parametrize(
+    ("tool", "asked", "said"),
+    [
+        (
+            "Bash",
+            {"command": "make"},
+            "<persisted-output>\nOutput too large (55.3KB). Full output saved to: /tmp/x.txt\n\n" + "\n".join(lines(60)),
+        ),
+        (
+            "Read",
+            {"file_path": "/shop/app.py"},
+            "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead.",
+        ),
+    ],
+)
+def test_what_the_client_has_shortened_itself_is_left_alone(tmp_path: Path, tool: str, asked: dict, said: str):
+    helper = Helper(tmp_path, config={"shape": "strong"})
+    helper.read("app.py", lines(60))
+    assert [helper.result(tool, asked, said)[1] for _ in range(3)] == [{}, {}, {}]
+    assert helper.journal() == []
+    helper.stop()
+
+
 def test_noise_stays_outside(helper: Helper):
     progress = "".join(f"built {percent}%\r" for percent in range(100)) + "built 100%"
     answer = helper.result("Bash", {"command": "make"}, progress)[1]
