@@ -56,6 +56,15 @@ def test_switched_off_everything_enters_as_it_came(tmp_path: Path):
     helper.stop()
 
 
+def test_what_a_script_got_from_a_call_is_left_alone_and_not_referred_to(helper: Helper):
+    """The declared shape of Code Mode: a row that no request carries has no role."""
+    block = {"type": "tool_result", "tool_use_id": "toolu_s_0", "content": numbered(lines(60))}
+    called = {"tool": "Read", "input": {"file_path": str(helper.project / "app.py")}}
+    row = {"uuid": "row-s", "agent_id": "", "message": {"type": "user", "content": [block]}, "calls": {"toolu_s_0": called}}
+    assert [helper.ask("/row", row) for _ in range(2)] == [{}, {}]
+    assert helper.read("app.py", lines(60))[1] == numbered(lines(60)), "the context shows none of it yet"
+
+
 @pytest.mark.parametrize(
     ("tool", "asked", "said"),
     [
@@ -123,7 +132,7 @@ def test_what_a_compaction_leaves_standing_comes_in_once_more_as_it_is_and_is_re
     helper.ask("/compacted", {})
     for id in ("toolu_77", "toolu_78"):  # nothing tells what the second one has read: nothing can name it
         block = {"type": "tool_result", "tool_use_id": id, "content": file}
-        assert helper.ask("/row", {"uuid": id, "message": {"type": "user", "content": [block]}, "calls": {}}) == {}
+        assert helper.ask("/row", {"uuid": id, "message": {"type": "user", "role": "user", "content": [block]}, "calls": {}}) == {}
     assert "as in your Read of app.py above" in helper.read("app.py", [*lines(40), "more"])[1]
     assert [entry["leans_on"] for entry in helper.journal()] == [["toolu_77"]]
 

@@ -133,8 +133,9 @@ class Door:
     def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
         """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool,
         input}."""
-        if not self.site.enabled:
-            return None
+        message = row.get("message")
+        if not self.site.enabled or (isinstance(message, dict) and "type" in message and not message.get("role")):
+            return None  # no request carries a row without a role: a call that a script made (Code Mode)
         began = time.monotonic()
         context = self.context(agent_id)
         was_cut = context.is_cut

@@ -81,11 +81,14 @@ def _value(text: str) -> object:
 
 
 def _tidy(entry: Entry) -> Entry:
-    """The entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything."""
+    """The entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything. What never
+    entered the context, such as a call that a script made (Code Mode), keeps its place in the chain and holds nothing."""
     for name in ("type", "uuid", "parentUuid", "logicalParentUuid"):
         if not isinstance(entry.get(name, ""), str):
             entry[name] = None
     message = entry.get("message")
+    if entry.get("isVirtual") is True:
+        entry["message"] = message = {"content": []}
     if isinstance(message, dict):
         if not isinstance(message.get("id"), (str, type(None))):
             message["id"] = None

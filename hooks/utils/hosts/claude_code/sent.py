@@ -101,7 +101,8 @@ class _Reading:
         at = line.find(_UUID)
         if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in line[:_HEAD]:
             if not self._is_other(b'"isSidechain":true' in line[:_HEAD]):
-                self._grow("tool_result")
+                if b'"isVirtual":true' not in line:
+                    self._grow("tool_result")
                 self._place(line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace"))
             return
         entry = entries.entry_of(line)
