@@ -45,6 +45,15 @@ class Conversation(Transcript):
     def attach(self, **fields) -> None:
         self.add("attachment", attachment=fields)
 
+    def sent(self, tools: tuple[str, ...] = ("Bash",), effort: str = "high", digest: str = "", source: str = "sdk") -> None:
+        """What newer clients note of a request that they send."""
+        hash = "/".join(tools)
+        self.entries.append(
+            {"type": "api-request-shape", "shapeHash": hash, "shape": {"system": [], "tools": [{"name": t} for t in tools]}}
+        )
+        noted = {"params": {"output_config": {"effort": effort}}, "requestDigest": digest or str(len(self.entries))}
+        self.entries.append({"type": "api-request", "querySource": source, "shapeHash": hash, **noted})
+
     def command(self, name: str) -> None:
         self.prompt(f"<command-name>{name}</command-name>")
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.policy import lost_cache
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.models import Models
 from popkit_retention.bill import digests
-from popkit_retention.bill.costs import loss_usd, misses, usd_of
+from popkit_retention.bill.costs import misses, usd_of
 from tests.bill.conversations import BASE, Conversation
 
 MODELS = Models({"claude-opus-4-6": {"read": 0.1, "write_5m": 1.25, "write_1h": 2.0, "input": 5, "output": 25}})
@@ -127,8 +128,7 @@ def test_losses_are_summed_by_cause_and_one_without_a_price_says_so(tmp_path: Pa
         conversation.wait(4_000)
         conversation.request(reads=0)
     found = misses([priced.digest(tmp_path), unpriced.digest(tmp_path)], MODELS)
-    (loss,) = priced.digest(tmp_path)["losses"]
-    assert loss_usd(loss, MODELS) == pytest.approx(22_000 * 1.9 * 5e-6)
+    assert lost_cache.usd(MODELS, "claude-opus-4-6", 24_000, 22_000, 3_600) == pytest.approx(22_000 * 1.9 * 5e-6)
     (row,) = found["causes"]
     assert (row["cause"], row["times"], row["tokens"], row["unpriced"]) == ("pause", 2, 44_000, 1)
     assert row["usd"] == found["lost"]["usd"] == pytest.approx(22_000 * 1.9 * 5e-6)

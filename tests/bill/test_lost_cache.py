@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hooks.utils.policy import lost_cache
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.lost_cache import Between, Sent
+from popkit_retention.bill.digests import digest_of
 from tests.bill.conversations import BASE, Conversation
 
 
@@ -148,6 +149,54 @@ def test_servers_are_named_once_however_many_tools_they_bring(tmp_path: Path):
     _tools(conversation)
     conversation.request(reads=BASE - 5_000)
     assert [loss["detail"] for loss in conversation.digest(tmp_path)["losses"]] == ["linear"]
+
+
+def _requested(folder: Path, before: dict, *after: dict) -> list[tuple[str, str]]:
+    """(cause, detail) of what is lost between a request and the next, of which the client notes these; a server is named in between."""
+    conversation = Conversation()
+    conversation.sent(**before)
+    conversation.request()
+    _tools(conversation)
+    for noted in after:
+        conversation.sent(**noted)
+    conversation.request(reads=BASE - 5_000)
+    path = Path(conversation.write(folder / "noted.jsonl"))
+    path.write_text(path.read_text().replace('{"type": "api-request', '{"type":"api-request'))
+    return [(loss["cause"], loss["detail"]) for loss in digest_of(str(path), path.stat().st_size)["losses"]]
+
+
+def test_tools_are_the_cause_where_the_request_has_others(tmp_path: Path):
+    other = {"tools": ("Bash", "mcp__jira__get", "mcp__jira__list")}
+    assert _requested(tmp_path, {}, other) == _requested(tmp_path, other, {}) == [(lost_cache.TOOLS, "jira")]
+
+
+def test_tools_that_are_only_named_in_the_conversation_are_not_the_cause(tmp_path: Path):
+    assert _requested(tmp_path, {}, {}) == [(lost_cache.UNKNOWN, "")]
+
+
+def test_a_request_that_is_sent_twice_has_failed(tmp_path: Path):
+    assert _requested(tmp_path, {"digest": "a"}, {"digest": "b"}, {"digest": "b"}) == [(lost_cache.ERROR, "")]
+    assert _requested(tmp_path, {"digest": "a"}, {"digest": "a"}) == [(lost_cache.UNKNOWN, "")]
+
+
+def test_an_effort_that_is_another_is_told_with_both(tmp_path: Path):
+    assert _requested(tmp_path, {}, {"effort": "low"}) == [(lost_cache.EFFORT, "high to low")]
+
+
+def test_what_other_requests_of_the_client_have_does_not_matter(tmp_path: Path):
+    title = {"source": "generate_session_title", "tools": (), "effort": "low"}
+    assert _requested(tmp_path, {}, {}, title) == [(lost_cache.UNKNOWN, "")]
+
+
+@pytest.mark.parametrize(
+    "line", ['{"type":"api-request",', '{"type":"api-request","params":{},"shapeHash":[]}', '{"type":"api-request-shape",7}']
+)
+def test_a_note_that_is_not_understood_says_nothing(line: str, tmp_path: Path):
+    conversation = Conversation()
+    conversation.request()
+    path = Path(conversation.write(tmp_path / "odd.jsonl"))
+    path.write_text(path.read_text() + line + "\n")
+    assert digest_of(str(path), path.stat().st_size)["losses"] == []
 
 
 usages = st.builds(

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from hooks.utils.policy import lost_cache
 from popkit_retention.bill.costs import misses
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.views import misses as views
@@ -73,7 +72,3 @@ def test_the_user_s_own_sessions_are_read_where_no_file_is_named(tmp_path: Path)
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):
     done = inside.run(["misses", str(tmp_path / "none.jsonl")], {"POPKIT_HOME": str(tmp_path / "home")}, tmp_path)
     assert (done.returncode, "none.jsonl" in done.stderr.replace("\n  ", "")) == (1, True)  # a long path goes on in the next line
-
-
-def test_every_cause_has_words():
-    assert set(views.CAUSES) == set(lost_cache.CAUSES)

@@ -142,6 +142,8 @@ class ScriptedApi(Listening):
         # A marker in here names the script to go on with after a compaction in mid-turn.
         self.summary = SUMMARY
         self.requests: list[Recorded] = []
+        # Statuses with which the next requests of a conversation fail, before anything is answered.
+        self.failing: list[int] = []
         self._ids = itertools.count(1)
         super().__init__(_handler_for(self))
 
@@ -267,6 +269,10 @@ def _handler_for(api: ScriptedApi) -> type[BaseHTTPRequestHandler]:
             api.requests.append(Recorded(self.path, dict(self.headers.items()), body, kind))
             if kind == "count_tokens":
                 self._send(json.dumps({"input_tokens": len(raw) // CHARS_PER_TOKEN}).encode(), "application/json")
+                return
+            if kind == "turn" and api.failing:
+                error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+                self._send(json.dumps(error).encode(), "application/json", status=api.failing.pop(0))
                 return
             message = api.answer(body, kind)
             if body.get("stream"):

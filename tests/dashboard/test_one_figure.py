@@ -9,6 +9,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.helper.compactions import Compactions
+from hooks.utils.helper.misses import Misses
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.pane import Pane, PaneRequest
 from hooks.utils.operations import context
@@ -36,7 +37,7 @@ class Drawn:
         return context.answer(words, self.shop.site(), self.path, self.shop.at)
 
     def view(self, page: str) -> dict:
-        pane = Pane(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions())
+        pane = Pane(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions(), Misses(self.path, 0))
         return pane.view(self.shop.site(), PaneRequest(page, "", 110, 40, False), self.shop.at)
 
     def pane(self, page: str) -> list[str]:

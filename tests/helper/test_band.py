@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.helper.compactions import Compactions
+from hooks.utils.helper.misses import Misses
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.pane import Pane, PaneRequest
 from hooks.utils.reclaim import outlook
@@ -25,7 +26,7 @@ def _band(asking: Asking, window: int) -> tuple[str, str]:
     written = asking.written
     site = written.site(asking.home)
     site.remember(window_tokens=window)
-    pane = Pane(str(written.path), Native({"POPKIT_HOME": str(asking.home)}, str(asking.home)), Compactions())
+    pane = Pane(str(written.path), Native({"POPKIT_HOME": str(asking.home)}, str(asking.home)), Compactions(), Misses(str(written.path), 0))
     band = pane.view(site, PaneRequest("now", "", 110, 40, False), written.now)["band"]
     return outlook.look(site, str(written.path), written.now).verdict["kind"], band["text"] if band else ""
 

@@ -56,6 +56,38 @@ def test_switched_off_everything_enters_as_it_came(tmp_path: Path):
     helper.stop()
 
 
+def test_what_a_script_got_from_a_call_is_left_alone_and_not_referred_to(helper: Helper):
+    """The declared shape of Code Mode: a row that no request carries has no role."""
+    block = {"type": "tool_result", "tool_use_id": "toolu_s_0", "content": numbered(lines(60))}
+    called = {"tool": "Read", "input": {"file_path": str(helper.project / "app.py")}}
+    row = {"uuid": "row-s", "agent_id": "", "message": {"type": "user", "content": [block]}, "calls": {"toolu_s_0": called}}
+    assert [helper.ask("/row", row) for _ in range(2)] == [{}, {}]
+    assert helper.read("app.py", lines(60))[1] == numbered(lines(60)), "the context shows none of it yet"
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "said"),
+    [
+        (
+            "Bash",
+            {"command": "make"},
+            "<persisted-output>\nOutput too large (55.3KB). Full output saved to: /tmp/x.txt\n\n" + "\n".join(lines(60)),
+        ),
+        (
+            "Read",
+            {"file_path": "/shop/app.py"},
+            "Wasted call — file unchanged since your last Read. Refer to that earlier tool_result instead.",
+        ),
+    ],
+)
+def test_what_the_client_has_shortened_itself_is_left_alone(tmp_path: Path, tool: str, asked: dict, said: str):
+    helper = Helper(tmp_path, config={"shape": "strong"})
+    helper.read("app.py", lines(60))
+    assert [helper.result(tool, asked, said)[1] for _ in range(3)] == [{}, {}, {}]
+    assert helper.journal() == []
+    helper.stop()
+
+
 def test_noise_stays_outside(helper: Helper):
     progress = "".join(f"built {percent}%\r" for percent in range(100)) + "built 100%"
     answer = helper.result("Bash", {"command": "make"}, progress)[1]
@@ -100,7 +132,7 @@ def test_what_a_compaction_leaves_standing_comes_in_once_more_as_it_is_and_is_re
     helper.ask("/compacted", {})
     for id in ("toolu_77", "toolu_78"):  # nothing tells what the second one has read: nothing can name it
         block = {"type": "tool_result", "tool_use_id": id, "content": file}
-        assert helper.ask("/row", {"uuid": id, "message": {"type": "user", "content": [block]}, "calls": {}}) == {}
+        assert helper.ask("/row", {"uuid": id, "message": {"type": "user", "role": "user", "content": [block]}, "calls": {}}) == {}
     assert "as in your Read of app.py above" in helper.read("app.py", [*lines(40), "more"])[1]
     assert [entry["leans_on"] for entry in helper.journal()] == [["toolu_77"]]
 

@@ -433,3 +433,19 @@ def test_memory_follows_the_longest_line_and_not_the_file(lines, tmp_path):
         tracemalloc.stop()
     assert size > 40 * longest
     assert peak < 6 * longest + 2_000_000
+
+
+def test_calls_inside_a_script_have_no_place_in_the_context_and_what_the_script_returns_has(lines, tmp_path):
+    """The declared shape of Code Mode: rows that no request carries are virtual."""
+    lines.prompt()
+    lines.use("s1", "REPL", {"code": "await read('a.py')"})
+    for id in ("s1_0", "s1_1"):
+        lines.use(id, "Read", {"file_path": f"/shop/{id}.py"}, isVirtual=True)
+        lines.result(id, "1\tx = 1\n" * 900, {"type": "text"}, isVirtual=True)
+    lines.result("s1", "both define x", {"result": "both define x"})
+    lines.say("so")
+    assert ids(lines, tmp_path) == ["s1"]
+    state = rebuilt(lines, tmp_path)
+    assert (state.index, list(state.live)) == (1, ["s1"])
+    assert state.live["s1"].tokens < 50
+    assert transcript.index(str(tmp_path / "t.jsonl")).doubts == []

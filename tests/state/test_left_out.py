@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from hooks.utils import text
 from hooks.utils.policy.context import OUTSIDE
-from hooks.utils.state import live, store
+from hooks.utils.reclaim import outlook
+from hooks.utils.state import journal, live, store
 from hooks.utils.state.provider_cleared import editing_of
+from hooks.utils.views import panel, report
 from tests.hosts.lines import Lines
 
 TEXT = "a line of what was printed, like no other\n" * 120
@@ -61,8 +64,8 @@ class Told:
         return [(entry["ids"], entry["tokens"]) for entry in entries if entry["event"] == "outside"]
 
 
-def test_what_an_answer_says_is_noted_once_however_often_it_is_said(tmp_path: Path):
-    told = Told(tmp_path)
+def _says_what_it_left_out(told: Told):
+    """A session whose answers say that three results were left out, one by one; what was rebuilt of it."""
     for _ in range(3):
         told.result()
     told.answer()
@@ -78,9 +81,66 @@ def test_what_an_answer_says_is_noted_once_however_often_it_is_said(tmp_path: Pa
     told.answer(TOKENS, managed(3, 8_800))
     made = told.look()
     assert [ids for ids, _ in told.noted()] == [["t1", "t2"], ["t3"]]
-    ledger = made.state.counts.ledger
+    return made
+
+
+def test_what_an_answer_says_is_noted_once_however_often_it_is_said_and_counts_where_the_user_has_asked_for_it(tmp_path: Path):
+    ledger = _says_what_it_left_out(Told(tmp_path, EDIT)).state.counts.ledger
     assert (ledger["clears"], ledger["confirmed"], ledger["results"]) == (2, 2, 3)
     assert ledger["reclaimed_tokens"] == pytest.approx(3 * TOKENS, rel=0.3)
+
+
+def test_what_the_host_clears_by_itself_is_noted_and_no_gain_of_ours(tmp_path: Path):
+    told = Told(tmp_path)
+    ledger = _says_what_it_left_out(told).state.counts.ledger
+    assert not any(ledger.values())
+    told.result()
+    told.lines.use("again", "Bash", {"command": "print 1"})
+    told.lines.result("again", TEXT + "1", {"stdout": TEXT, "stderr": "", "interrupted": False})
+    told.answer()
+    assert not any(told.look().state.counts.ledger.values()), "nor is it our loss that it is fetched again"
+
+
+def test_what_did_not_enter_saves_nothing_more_once_the_host_leaves_its_result_out(tmp_path: Path):
+    def kept_out(left_out: int) -> float:
+        told = Told(tmp_path / str(left_out))
+        told.result()
+        store.journal(told.site.paths(), journal.entered("t1", [], "abcd2345", 9_000, 5_000, TOKENS, ["said above"], 0.0))
+        told.answer()
+        for _ in range(5):
+            told.answer(TOKENS if left_out else 0, managed(left_out, TOKENS) if left_out else None)
+        return told.look().state.counts.ledger["saved_kept_out"]
+
+    assert 0 < kept_out(1) < kept_out(0)
+
+
+def test_the_panel_names_what_the_host_has_cleared_and_offers_no_undo_of_it(tmp_path: Path):
+    told = Told(tmp_path)
+    _says_what_it_left_out(told)
+    found = report.build(outlook.look(told.site, told.write(), 0.0))
+    assert (found["by_host"]["cleared"], found["cleared"]["items"]) == (3, 0)
+    shown = text.laid_out(panel.panel(found))
+    assert "Claude Code: 3 results cleared" in shown
+    assert not [line for line in shown if "Archived" in line or "Undo" in line or "Reclaimed" in line]
+
+
+def test_the_panel_names_what_the_host_wrote_to_files_and_answered_unchanged(tmp_path: Path):
+    told = Told(tmp_path)
+    notice = "<persisted-output>\nOutput too large (55.3KB). Full output saved to: /tmp/x.txt\n\nPreview (first 2KB):\n" + TEXT[:2_000]
+    told.lines.use("big", "Bash", {"command": "make"})
+    told.lines.result("big", notice, {"stdout": TEXT, "stderr": "", "persistedOutputPath": "/x.txt", "persistedOutputSize": 55_300})
+    told.lines.use("mcp", "mcp__shop__all", {})
+    told.lines.result("mcp", "Error: result (170,041 characters) exceeds maximum allowed tokens. Output has been saved to /tmp/y.txt.")
+    for id in ("one", "two"):
+        told.lines.use(id, "Read", {"file_path": "/shop/a.py"})
+        told.lines.result(
+            id, "File unchanged since last read. The content from the earlier Read is still current.", {"type": "file_unchanged"}
+        )
+    told.answer()
+    found = report.build(outlook.look(told.site, told.write(), 0.0))
+    assert found["by_host"] == {"cleared": 0, "in_files": 2, "unchanged": 2}
+    assert "Claude Code: 2 long outputs in files, 2 re-reads answered unchanged" in text.laid_out(panel.panel(found))
+    assert found["figures"] == {}, "nothing of it is ours"
 
 
 def test_the_hosts_own_cut_is_noted_too(tmp_path: Path):

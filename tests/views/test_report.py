@@ -25,7 +25,7 @@ from tests.views.seen import planned, seen
 
 KEYS = {
     "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context",
-    "calibration", "tiers", "expired", "reclaimable", "cleared", "figures", "compactions", "compacted", "abandoned", "pins",
+    "calibration", "tiers", "expired", "reclaimable", "cleared", "by_host", "figures", "compactions", "compacted", "abandoned", "pins",
     "configured_pins",
     "agents", "partial_reads", "results", "doubt", "verdict",
 }  # fmt: skip

@@ -133,8 +133,9 @@ class Door:
     def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
         """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool,
         input}."""
-        if not self.site.enabled:
-            return None
+        message = row.get("message")
+        if not self.site.enabled or (isinstance(message, dict) and "type" in message and not message.get("role")):
+            return None  # no request carries a row without a role: a call that a script made (Code Mode)
         began = time.monotonic()
         context = self.context(agent_id)
         was_cut = context.is_cut
@@ -184,7 +185,7 @@ class Door:
             arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,
             asked == context.before, handle,
         )  # fmt: skip
-        entry = door.enter(arrival, context.shown, self.settings) if arrived.whole else door.Entry(arrived.text, (), ())
+        entry = door.enter(arrival, context.shown, self.settings) if arrived.is_ours_to_shorten else door.Entry(arrived.text, (), ())
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, classified, content)):
             entry = door.Entry(arrived.text, (), ())
         self.entered(entry.text, classified.kind)
@@ -243,9 +244,9 @@ class Door:
 
 class Arrived:
     """A result block of a row: `at` its place among the blocks, `id` of its tool use, its `content`, the `text` that it shows, whether
-    that is all in one piece (`whole`: another text can take its place), and whether it is an `error`."""
+    another text can take its place (it is in one piece, and the host has not shortened it already), and whether it is an `error`."""
 
-    __slots__ = ("at", "content", "error", "id", "text", "whole")
+    __slots__ = ("at", "content", "error", "id", "is_ours_to_shorten", "text")
 
     def __init__(self, at: int, id: str, content: Any, error: bool) -> None:
         self.at = at
@@ -253,7 +254,8 @@ class Arrived:
         self.content = content
         self.error = error
         self.text = calls.text_of_blocks(content)[0]
-        self.whole = isinstance(content, str) or len(_texts(content)) == 1
+        is_one = isinstance(content, str) or len(_texts(content)) == 1
+        self.is_ours_to_shorten = is_one and not calls.is_hosts_own(self.text)
 
     def with_text(self, text: str) -> Any:
         """Return the content with another text; images beside it stay."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..views.report_shapes import Report, ResultRow
     from ..views.shapes import CompactsCold
     from .compactions import Compactions
+    from .misses import Misses
     from .native import Native
 
 NOW, RESULTS, SAVED, BILL, SETTINGS = "now", "results", "saved", "bill", "settings"
@@ -57,12 +58,13 @@ class PaneRequest:
 
 class Pane:
     """The band and the pane of one session. `native`: clearing by the provider, which runs in a process of its own; `compactions`: where
-    requests wait until the host compacts."""
+    requests wait until the host compacts; `misses`: what its prompt cache loses."""
 
-    def __init__(self, transcript_path: str, native: Native, compactions: Compactions) -> None:
+    def __init__(self, transcript_path: str, native: Native, compactions: Compactions, misses: Misses) -> None:
         self.transcript_path = transcript_path
         self.native = native
         self.compactions = compactions
+        self.misses = misses
         self.left_at = -1  # calls of the conversation when results last left it by themselves
         self.usd: float | None = None  # what the session has cost so far, as the client counts
 
@@ -82,8 +84,8 @@ class Pane:
 
     def view(self, site: Site, asked: PaneRequest, now: float) -> dict[str, Any]:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
-        (milliseconds), None when it is · `toast`: a notice at the end of a turn, "" for none. There is no line for the prompt's foot: the
-        client draws what stands there as a warning."""
+        (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none. There is no line for
+        the prompt's foot: the client draws what stands there as a warning."""
         width = text.width_of(asked.columns, text.NARROWEST_PANE)
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
@@ -118,7 +120,7 @@ class Pane:
             "band": band and {**band, "deeds": offered},
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
-            "toast": _toast(site, current, now) if asked.turn_ended else "",
+            "toast": self.misses.notice(view.rules.models) or (_toast(site, current, now) if asked.turn_ended else ""),
             **({"compact": True} if self._leaves_by_itself(cold_now, view.state.index) else {}),
         }
 

@@ -24,6 +24,7 @@ from ..state.site import Site
 from . import hourly
 from .compactions import Compactions, Outlines
 from .door import Door
+from .misses import Misses
 from .native import Native
 from .pane import Pane, PaneRequest
 from .warming import Keeper, seconds
@@ -58,7 +59,8 @@ class Session:
         outlines = Outlines(lambda error: failures.record(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         self.compactions = Compactions(outlines.findings)
-        self.pane = Pane(transcript_path, Native(environ, cwd), self.compactions)
+        self.misses = Misses(transcript_path, now(environ))
+        self.pane = Pane(transcript_path, Native(environ, cwd), self.compactions, self.misses)
         self.keeper = Keeper(environ, self._site, transcript_path)
         self.times: list[float] = []
         self.rows = 0
@@ -68,9 +70,10 @@ class Session:
         threading.Thread(target=hourly.run_forever, args=(self._site, transcript_path, every_s), daemon=True).start()
 
     def _learn(self) -> None:
-        """Learn what a resumed session has shown, before the first request."""
+        """Learn what a resumed session has shown, before the first request, and what it has sent."""
         with self.lock:
             self.door.context("")
+        self.misses.look()
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""

@@ -86,7 +86,8 @@ class _OfResults(Booking):
 
 
 class Cleared(_OfResults):
-    """Results left the transcript; `tokens` is what the context loses by it, placeholders subtracted."""
+    """Results left the transcript; `tokens` is what the context loses by it, placeholders subtracted. Without `results` it is no clear of
+    ours."""
 
     __slots__ = ("results",)
     rank = 1

@@ -198,7 +198,7 @@ class _Context:
             ledger.keep_out(booking)
             self.fresh_out[booking.id] = booking.tokens
         elif isinstance(booking, Cleared):
-            ledger.clears += 1
+            ledger.clears += bool(booking.results)
             if booking.tokens:
                 self.pending.append(_Change(booking.tokens, booking.results))
             self._take_away(booking.ids)

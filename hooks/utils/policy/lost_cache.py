@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from .conversation import Usage
+    from .models import Models
 
 COMPACTION, REWIND, CLEARED, MODEL, EFFORT, PAUSE, TOOLS, ERROR, DATE, THINKING, COMMAND, INTERRUPTION, LOOK_BACK, EARLY, UNKNOWN = (
     "compaction", "rewind", "cleared", "model", "effort", "pause", "tools", "error", "date", "thinking", "command", "interruption",
@@ -38,13 +39,14 @@ _DROP_THINKING = (
 
 class Between:
     """What happened between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
-    the slash `command` and the names of `tools` or servers that came or went, "" for none; `positions` that the conversation grew by."""
+    the slash `command`, the names of `tools` or servers that came or went, the change of `effort`, "" for none; `positions` that the
+    conversation grew by."""
 
-    __slots__ = ("command", "compaction", "error", "interruption", "positions", "rewind", "spoke", "tools")
+    __slots__ = ("command", "compaction", "effort", "error", "interruption", "positions", "rewind", "spoke", "tools")
 
     def __init__(self) -> None:
         self.compaction = self.rewind = self.error = self.interruption = self.spoke = False
-        self.command = self.tools = ""
+        self.command = self.tools = self.effort = ""
         self.positions = 0
 
 
@@ -63,33 +65,55 @@ class Sent:
 
 class Loss:
     """Tokens that a request wrote again although the one before had left them in the cache: `cause` of CAUSES, `detail` in the client's
-    words (a command, names of servers, models), `pause_s` between the requests, the Usage of the request."""
+    words (a command, names of servers, models), `pause_s` between the requests, the Usage of the request, whether the user `spoke` before
+    it."""
 
-    __slots__ = ("cause", "detail", "pause_s", "tokens", "usage")
+    __slots__ = ("cause", "detail", "pause_s", "spoke", "tokens", "usage")
 
-    def __init__(self, cause: str, tokens: int, usage: Usage, pause_s: float, detail: str = "") -> None:
+    def __init__(self, cause: str, tokens: int, usage: Usage, pause_s: float, detail: str = "", spoke: bool = False) -> None:
         self.cause = cause
         self.tokens = tokens
         self.usage = usage
         self.pause_s = pause_s
         self.detail = detail
+        self.spoke = spoke
+
+
+class Losses:
+    """The losses of one conversation, request by request. `day_of`: the user's calendar day at a time in seconds."""
+
+    __slots__ = ("_before", "_day_of", "_lifetime_s")
+
+    def __init__(self, day_of: Callable[[float], object]) -> None:
+        self._day_of = day_of
+        self._before: Sent | None = None
+        self._lifetime_s = 300  # of what was written last: a request that only reads does not say
+
+    def of(self, sent: Sent) -> Loss | None:
+        """Return the loss of the next request; None where it found its cache."""
+        before, self._before = self._before, sent
+        lifetime = self._lifetime_s
+        if sent.usage.created:
+            self._lifetime_s = sent.usage.cache_ttl_s
+        tokens = lost_tokens(before.usage, sent.usage) if before is not None else 0
+        if before is None or not tokens:
+            return None
+        cause, detail = cause_of(before, sent, lifetime, self._day_of)
+        return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke)
 
 
 def losses(requests: Iterable[Sent], day_of: Callable[[float], object]) -> list[Loss]:
-    """Return the losses of one conversation, in order. `day_of`: the user's calendar day at a time in seconds."""
-    found: list[Loss] = []
-    before: Sent | None = None
-    lifetime = 300  # of what was written last: a request that only reads does not say
-    for sent in requests:
-        if before is not None:
-            tokens = lost_tokens(before.usage, sent.usage)
-            if tokens:
-                cause, detail = cause_of(before, sent, lifetime, day_of)
-                found.append(Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail))
-        if sent.usage.created:
-            lifetime = sent.usage.cache_ttl_s
-        before = sent
-    return found
+    """Return the losses of one conversation, in order."""
+    found = Losses(day_of)
+    return [loss for loss in map(found.of, requests) if loss is not None]
+
+
+def usd(models: Models, model: str, prompt: int, tokens: int, ttl_s: float) -> float | None:
+    """Return the dollars that a loss cost beyond a read, in a request with a `prompt` of so many tokens; None where the price of the model
+    is not known."""
+    known = models.model(model)
+    price, _ = known.usd(prompt)
+    return None if price is None else tokens * (known.write_price(ttl_s) - known.read) * price / 1e6
 
 
 def lost_tokens(before: Usage, after: Usage) -> int:
@@ -108,7 +132,7 @@ def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[flo
         (REWIND, between.rewind, ""),
         (CLEARED, new.left_out[1] > old.left_out[1] or new.tokens < _SHRUNK * old.tokens, ""),
         (MODEL, bool(old.model and new.model and old.model != new.model), f"{old.model} to {new.model}"),
-        (EFFORT, between.command == "/effort", ""),
+        (EFFORT, bool(between.effort) or between.command == "/effort", between.effort),
         (PAUSE, pause > lifetime_s, ""),
         (TOOLS, bool(between.tools), between.tools),
         (ERROR, between.error, ""),

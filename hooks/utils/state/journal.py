@@ -104,9 +104,11 @@ def put_back(handles: Sequence[str], at: float) -> Entry:
     return {"event": "back", "at": at, "handles": list(handles)}
 
 
-def cleared_outside(ids: list[str], tokens: int, how: str, at: float) -> Entry:
-    """Results left the context while the transcript still holds them: the provider, or the host, took them out; `how` in a few words."""
-    return {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}
+def cleared_outside(ids: list[str], tokens: int, how: str, at: float, asked: bool = True) -> Entry:
+    """Results left the context while the transcript still holds them: the provider, or the host, took them out; `how` in a few words.
+    `asked`: the user has had the provider do it. Else it is no gain of ours."""
+    entry: Entry = {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}
+    return entry if asked else {**entry, "unasked": True}
 
 
 def undone(ids: list[str], tokens: int, at: float) -> Entry:
@@ -216,6 +218,8 @@ def booking_of(entry: object) -> Booking | None:
         event = _entered(entry, at)
         return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
     if kind in ("clear", "outside"):
+        if entry.get("unasked") is True:
+            return Cleared(at, 0, 0, ids)  # what had not entered of these is not saved any more
         return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
     if kind == "undo":
         return Undone(at, tokens, ids)
@@ -318,11 +322,12 @@ def given(journal: list[Any]) -> list[tuple[float, str]]:
     return sorted((_time(entry), entry["said"]) for entry in found if isinstance(entry.get("said"), str))
 
 
-def ids_outside(journal: list[Any]) -> set[str]:
-    """Ids of the results that left the context while the transcript still holds them."""
+def ids_outside(journal: list[Any], asked: bool = False) -> set[str]:
+    """Ids of the results that left the context while the transcript still holds them; with `asked`, of those that the user has had the
+    provider clear."""
     found: set[str] = set()
     for entry in journal:
-        if booking_of(entry) is not None and entry.get("event") == "outside":
+        if booking_of(entry) is not None and entry.get("event") == "outside" and not (asked and entry.get("unasked") is True):
             found.update(_ids(entry) or ())
     return found
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # What the client puts over the body of each request, as JSON.
 VARIABLE = "CLAUDE_CODE_EXTRA_BODY"
 HOW = "left out of the request by the provider"
+HOW_UNASKED = "left out of the request by Claude Code"
 # What the provider does where the settings leave it open.
 _TRIGGER, _KEEP = 100_000, 3
 
@@ -56,7 +57,8 @@ def note(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> b
             fresh = [(step, ids) for step, ids in fresh if ids]
             for step, ids in fresh:
                 tokens = round(step.tokens * len(ids) / len(step.ids))
-                store.journal(paths, journal.cleared_outside(ids, tokens, HOW, step.at))
+                is_asked = editing is not None
+                store.journal(paths, journal.cleared_outside(ids, tokens, HOW if is_asked else HOW_UNASKED, step.at, is_asked))
     except OSError:
         return False  # somebody is at work, or nothing can be written: the next look notes them
     return bool(fresh)

@@ -36,13 +36,15 @@ _CHANGED = ("edited", "changed_on_disk")
 
 
 class Rebuilt:
-    """A rebuilt Conversation with its `state` (the ledger is in its counts), and the `index` of the transcript."""
+    """A rebuilt Conversation with its `state` (the ledger is in its counts), the `index` of the transcript, and the ids of results that the
+    host has written to files (`in_files`)."""
 
-    __slots__ = ("conversation", "index")
+    __slots__ = ("conversation", "in_files", "index")
 
-    def __init__(self, conversation: Conversation, index: Index) -> None:
+    def __init__(self, conversation: Conversation, index: Index, in_files: Collection[str] = ()) -> None:
         self.conversation = conversation
         self.index = index
+        self.in_files = in_files
 
     @property
     def state(self) -> ContextState:
@@ -68,7 +70,7 @@ def rebuild(
         if watch is not None:
             watch(entry, replay.conversation)
     replay.end(journal)
-    return Rebuilt(replay.conversation, index)
+    return Rebuilt(replay.conversation, index, replay.reader.in_files)
 
 
 class _Replay:
@@ -159,7 +161,7 @@ class _Replay:
         counts.settled = self.index.size
         booked = journals.bookings(journal, cleared.keys(), self.index.calls, calibration)
         if booked:
-            gone = {*cleared, *journals.ids_outside(journal)}
+            gone = {*cleared, *journals.ids_outside(journal, asked=True)}
             booked += self.refetches.bookings(gone, self.clear_times, calibration)
             booked += [ledger.Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
             booked += self.listener.bookings(calibration) if self.listener else []

@@ -196,7 +196,16 @@ def came_to(report: Report) -> list[text.Line]:
         lines += text.wrap(f"Archived: {text.counted(have['items'], 'cleared result')}")
     if figures:
         lines += text.wrap(ledgers.in_words(figures), indent="  ")
-    return lines
+    return lines + by_host(report)
+
+
+def by_host(report: Report) -> list[text.Line]:
+    """What Claude Code itself did to results."""
+    have = report["by_host"]
+    said = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
+    said += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
+    said += [f"{text.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
+    return text.wrap("Claude Code: " + ", ".join(said), indent="  ") if said else []
 
 
 def notes(report: Report) -> list[text.Line]:

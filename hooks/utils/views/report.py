@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..policy import figures, globs, kinds, lifecycle, parts, planning, verdict
 from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
+from ..policy.tools import READ
 from .phrases import run_name
 
 TYPE_CHECKING = False
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Sums
     from ..reclaim.outlook import Outlook
-    from .report_shapes import Entered, Expires, PartialReads, Planned, Report, ResultRow, ShownFile, Soonest, Tier
+    from .report_shapes import ByHost, Entered, Expires, PartialReads, Planned, Report, ResultRow, ShownFile, Soonest, Tier
 
 SCHEMA = 3
 
@@ -41,7 +42,8 @@ def build(found: Outlook) -> Report:
         "tiers": {tier: _tier(tier, rows) for tier in TIERS},
         "expired": _sums([row for row in rows if row["state"] == "expired"]),
         "reclaimable": {"now": verdict.takes(found.now), "cold": verdict.takes(found.cold)},
-        "cleared": _sums([row for row in rows if row["state"] == "cleared"]),
+        "cleared": _sums([row for row in rows if row["state"] == "cleared" and row["handle"]]),
+        "by_host": _by_host(rows, found),
         "figures": figures.of_ledger(found.ledger),
         "compactions": state.epoch,
         "compacted": state.counts.compacted,
@@ -101,6 +103,17 @@ def _rows(of: list[Result], found: Outlook, now: float) -> list[ResultRow]:
             row["expires"] = expiry(result, state, rules, now)
         rows.append(row)
     return rows
+
+
+def _by_host(rows: list[ResultRow], found: Outlook) -> ByHost:
+    """Return how many results of the context the host has shortened itself, by how."""
+    in_files = found.made.in_files if found.made else ()
+    return {
+        "cleared": sum(row["state"] == "cleared" and not row["handle"] for row in rows),
+        "in_files": sum(row["id"] in in_files for row in rows),
+        # Of a read nothing but that is an acknowledgment.
+        "unchanged": sum(row["kind"] == kinds.ACK and found.rules.tools.of(row["tool"]).operation == READ for row in rows),
+    }
 
 
 def _plans(found: Outlook) -> dict[str, Planned]:

@@ -124,11 +124,20 @@ class Reclaimable(TypedDict):
     cold: Sums
 
 
+class ByHost(TypedDict):
+    """Results of the context that the host has shortened itself: left out of requests, written to files, reads that it answered with
+    "unchanged". None of them is a saving of ours."""
+
+    cleared: int
+    in_files: int
+    unchanged: int
+
+
 class Report(TypedDict):
     """One context. `profile_source`: session or configuration · `context`: None before the first request · `expired`: still in the context
-    · `figures`: what PopKit did in this session, its subagents included; {} where nothing was ever booked · `compacted`: results that
-    `compactions` took · `abandoned`: results on a branch that was rewound · `results` by number · `doubt`: what of the transcript is not
-    understood, so that PopKit does not change it."""
+    · `cleared`: archived, with a placeholder in its place · `figures`: what PopKit did in this session, its subagents included; {} where
+    nothing was ever booked · `compacted`: results that `compactions` took · `abandoned`: results on a branch that was rewound · `results`
+    by number · `doubt`: what of the transcript is not understood, so that PopKit does not change it."""
 
     schema: int
     session: str
@@ -146,6 +155,7 @@ class Report(TypedDict):
     expired: Sums
     reclaimable: Reclaimable
     cleared: Sums
+    by_host: ByHost
     figures: LedgerFigures
     compactions: int
     compacted: int

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.economics import HOUR_S
-from hooks.utils.policy.lost_cache import CAUSES
+from hooks.utils.policy import lost_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.models import Models
 
-    from .digests import Digest, Loss, Used
+    from .digests import Digest, Used
 
 _MOST_DETAILS = 3
 
@@ -33,16 +32,6 @@ def usd_of(used: Used, models: Models) -> dict[str, float] | None:
     }
 
 
-def loss_usd(loss: Loss, models: Models) -> float | None:
-    """Return the dollars that a loss cost beyond a read; None where the price of the model is not known."""
-    model = models.model(loss["model"])
-    price, _ = model.usd(loss["prompt"])
-    if price is None:
-        return None
-    write = model.write_1h if loss["ttl_s"] >= HOUR_S else model.write_5m
-    return loss["tokens"] * (write - model.read) * price / 1e6
-
-
 def misses(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
     """Return what the caches of sessions lost: `sessions`, `requests`, `usd` of all requests, `unpriced`: how many of them have a model
     without a price; `lost`: {times, tokens, usd, unpriced} of all losses, and `causes`: the same of each cause, the dearest first, with
@@ -59,14 +48,14 @@ def misses(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
             usd += sum(paid.values()) if paid else 0.0
         for loss in digest["losses"]:
             row = by_cause.setdefault(loss["cause"], {**_none(), "cause": loss["cause"], "details": {}})
-            cost = loss_usd(loss, models)
+            cost = lost_cache.usd(models, loss["model"], loss["prompt"], loss["tokens"], loss["ttl_s"])
             row["times"] += 1
             row["tokens"] += loss["tokens"]
             row["usd"] += cost or 0.0
             row["unpriced"] += cost is None
             if loss["detail"]:
                 row["details"][loss["detail"]] = row["details"].get(loss["detail"], 0) + 1
-    causes = sorted(by_cause.values(), key=lambda row: (-row["usd"], -row["tokens"], CAUSES.index(row["cause"])))
+    causes = sorted(by_cause.values(), key=lambda row: (-row["usd"], -row["tokens"], lost_cache.CAUSES.index(row["cause"])))
     for row in causes:
         row["details"] = sorted(row["details"].items(), key=lambda item: (-item[1], item[0]))[:_MOST_DETAILS]
     lost = {name: sum(row[name] for row in causes) for name in _none()}

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 
 FILE = "bills.sqlite"
-FORM = 4  # of a digest
+FORM = 5  # of a digest
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
 _BUCKET = 100_000

@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.policy import lost_cache
+from hooks.utils.views.lost_cache import CAUSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# cause -> (what happened, what would prevent it; "" for nothing that a person could do)
-CAUSES = {
-    lost_cache.PAUSE: (
-        "A pause longer than the cache lives",
-        "/popkit warm on bridges short pauses; /popkit cold on makes what is written again smaller.",
-    ),
-    lost_cache.EARLY: ("Gone within its hour, after a pause", "The cache had time left. Nobody but the provider knows why it was gone."),
-    lost_cache.COMPACTION: ("A compaction", "What stands after it is written once. That is the point of it."),
-    lost_cache.REWIND: ("You went back to an earlier message", ""),
-    lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them: popkit native show."),
-    lost_cache.MODEL: ("The model changed", "Each model has a cache of its own: change it at a conversation's beginning."),
-    lost_cache.EFFORT: ("The effort changed", "Change it at a conversation's beginning."),
-    lost_cache.TOOLS: ("Tools or servers came or went", "A server that comes and goes costs the whole prompt each time."),
-    lost_cache.ERROR: ("A request failed and was sent again", ""),
-    lost_cache.DATE: ("The day changed", "The prompt holds the date."),
-    lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older ones do so at each prompt."),
-    lost_cache.COMMAND: ("A slash command", ""),
-    lost_cache.INTERRUPTION: ("You interrupted Claude", ""),
-    lost_cache.LOOK_BACK: ("More was added than the cache looks back", "20 positions: many small results at once."),
-    lost_cache.UNKNOWN: ("No cause is on record", ""),
-}  # fmt: skip
 _ASIDE = 26  # columns before the words of a row
 
 

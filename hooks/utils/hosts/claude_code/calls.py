@@ -31,6 +31,8 @@ _PERSISTED_CHARS = 2_300
 _READ_LINES = 2_000
 _NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
+_IN_FILE, _SAVED = "<persisted-output>", "exceeds maximum allowed tokens. Output has been saved to "
+_HEAD = 200  # characters in which a notice says so
 
 
 def text(payload: dict[str, Any], name: str) -> str:
@@ -139,6 +141,16 @@ def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcom
     if tool.operation in (SEARCH, FIND) and text.startswith("Found "):
         text = text.partition("\n")[2]
     return _outcome(text, 0)
+
+
+def is_in_file(text: str) -> bool:
+    """Whether the host has written an output to a file, and shows a notice and its beginning."""
+    return text.startswith(_IN_FILE) or _SAVED in text[:_HEAD]
+
+
+def is_hosts_own(text: str) -> bool:
+    """Whether the host has shortened a result itself: to a file, or to the word that nothing has changed."""
+    return is_in_file(text) or text.startswith(_UNCHANGED)
 
 
 def _outcome(text: str, images: int) -> Outcome:

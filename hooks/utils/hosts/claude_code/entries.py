@@ -23,10 +23,11 @@ _SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
-def lines(path: str, size: int) -> Iterator[tuple[int, bytes]]:
-    """(where it begins, the bytes) of each line in the first `size` bytes of a transcript; OSError when it cannot be read."""
-    begin = 0
+def lines(path: str, size: int, begin: int = 0) -> Iterator[tuple[int, bytes]]:
+    """(where it begins, the bytes) of each line in the first `size` bytes of a transcript, from the one that begins at `begin`; OSError
+    when it cannot be read."""
     with files.open_regular(path) as file:
+        file.seek(begin)
         for line in file:
             if begin + len(line) > size:
                 return
@@ -80,11 +81,14 @@ def _value(text: str) -> object:
 
 
 def _tidy(entry: Entry) -> Entry:
-    """The entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything."""
+    """The entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything. What never
+    entered the context, such as a call that a script made (Code Mode), keeps its place in the chain and holds nothing."""
     for name in ("type", "uuid", "parentUuid", "logicalParentUuid"):
         if not isinstance(entry.get(name, ""), str):
             entry[name] = None
     message = entry.get("message")
+    if entry.get("isVirtual") is True:
+        entry["message"] = message = {"content": []}
     if isinstance(message, dict):
         if not isinstance(message.get("id"), (str, type(None))):
             message["id"] = None

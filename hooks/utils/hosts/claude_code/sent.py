@@ -2,10 +2,17 @@
 
 A large transcript is mostly results. What they hold does not matter here, so a line of a result is not parsed: its place in the
 conversation is read from its bytes.
+
+Newer clients also note each request that they send: its tools and system text as a hash, its effort, a digest of it. Where they do,
+these decide whether tools or effort have changed, and whether a request was sent again: names of tools that came or went may stand in the
+conversation and leave the tools of the request as they were.
 """
 
 from __future__ import annotations
 
+import os
+
+from ...io.codec import loads
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
 from ...policy.lost_cache import Between, Sent
 from . import entries
@@ -25,6 +32,9 @@ _COMMAND, _COMMAND_ENDS = "<command-name>", "</command-name>"
 _INTERRUPTED = "[Request interrupted by user"
 _CHANGES_TOOLS = ("deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "skill_listing")
 _OF_HOOKS = ("hook_additional_context", "hook_success")
+_REQUEST, _SHAPE = b'{"type":"api-request",', b'{"type":"api-request-shape",'
+_OF_MAIN_THREAD = ("repl_main_thread", "sdk")  # how the sources of requests begin
+_SYSTEM_TEXT = "system text"
 _MOST_NAMES = 3
 _LONGEST_NAME = 60
 _LONGEST_CALL = 200
@@ -69,6 +79,30 @@ def read(path: str, size: int) -> Session:
     return reading.session
 
 
+class Following:
+    """A transcript that grows: what was read stays read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._file = self._end = 0  # the file's number, and the end of the last whole line
+        self._reading = _Reading()
+
+    def new(self) -> tuple[list[Sent], bool]:
+        """Return the requests since the last time, and whether the file is another since then, which is read from its beginning; OSError
+        when it cannot be read."""
+        status = os.stat(self._path)
+        is_other = status.st_ino != self._file or status.st_size < self._end
+        if is_other:
+            self._file, self._end, self._reading = status.st_ino, 0, _Reading()
+        requests = self._reading.session.requests
+        count = len(requests)
+        for begin, line in entries.lines(self._path, status.st_size, self._end):
+            if line.endswith(b"\n"):  # else it is being written
+                self._reading.take(line)
+                self._end = begin + len(line)
+        return requests[count:], is_other
+
+
 class _Reading:
     def __init__(self) -> None:
         self.session = Session()
@@ -80,14 +114,22 @@ class _Reading:
         self.thinks = False  # whether the turn under way has thought
         self.thought = False  # whether the one before had
         self.last = ""  # the kind of the newest block
+        self.shapes: dict[object, list[str]] = {}  # hash of tools and system text -> names of the tools
+        self.digests: set[object] = set()  # of the requests since the last answer
+        self.asked: tuple[object, object] = (None, None)  # (hash, effort) of the newest request
+        self.answered: tuple[object, object] = (None, None)  # of the last one that was answered
 
     def take(self, line: bytes) -> None:
+        if line.startswith((_REQUEST, _SHAPE)):
+            self._note(line)
+            return
         if entries.says_nothing(line):
             return
         at = line.find(_UUID)
         if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in line[:_HEAD]:
             if not self._is_other(b'"isSidechain":true' in line[:_HEAD]):
-                self._grow("tool_result")
+                if b'"isVirtual":true' not in line:
+                    self._grow("tool_result")
                 self._place(line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace"))
             return
         entry = entries.entry_of(line)
@@ -100,6 +142,36 @@ class _Reading:
         else:
             self._between(entry)
         self._place(entry["uuid"])
+
+    def _note(self, line: bytes) -> None:
+        try:
+            entry = loads(line.decode("utf-8", "replace"))
+        except ValueError:
+            return
+        if not isinstance(entry, dict):
+            return
+        hash, shape, params = entry.get("shapeHash"), entry.get("shape"), entry.get("params")
+        if isinstance(shape, dict) and isinstance(hash, str):
+            tools = shape.get("tools")
+            tools = tools if isinstance(tools, list) else []
+            self.shapes[hash] = [tool["name"] for tool in tools if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
+        elif isinstance(params, dict) and str(entry.get("querySource")).startswith(_OF_MAIN_THREAD):
+            digest, output = str(entry.get("requestDigest")), params.get("output_config")
+            self.between.error |= digest in self.digests
+            self.digests.add(digest)
+            self.asked = hash if isinstance(hash, str) else None, output.get("effort") if isinstance(output, dict) else None
+
+    def _compare(self) -> None:
+        """Note what the request that is answered now has otherwise than the one before, as far as the client says."""
+        (old, old_effort), (new, new_effort) = self.answered, self.asked
+        if old and new:
+            before, after = self.shapes.get(old, []), self.shapes.get(new, [])
+            names = sorted({*before} ^ {*after})
+            self.between.tools = "" if old == new else _listed(names) or _SYSTEM_TEXT
+        if old_effort and new_effort and old_effort != new_effort:
+            self.between.effort = f"{old_effort} to {new_effort}"[:_LONGEST_NAME]
+        self.answered, self.asked = self.asked, (None, None)
+        self.digests.clear()
 
     def _is_other(self, is_side: bool) -> bool:
         self.side = is_side if self.side is None else self.side
@@ -124,6 +196,7 @@ class _Reading:
         usage = usage_of({**entry, "isSidechain": False})
         if usage is not None and id not in self.known:
             self.known.add(id)
+            self._compare()
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
             self.between = Between()
         elif usage is not None:
@@ -161,6 +234,8 @@ class _Reading:
             self._grow("tool_result")
         elif kind == "user":
             self._user(entry)
+        elif isinstance(entry.get("content"), str):
+            self._command(entry["content"], entry)
 
     def _before_the_first(self, attached: dict[str, Any]) -> None:
         """Note the size of what hooks add, and of what comes with the user's words: a file that they name, the text of a hook on them."""
@@ -183,24 +258,27 @@ class _Reading:
             images = sum(block.get("type") == "image" for block in entries.blocks_of(entry))
             self.session.words += estimate_tokens(str(said)) + images * IMAGE_TOKENS
         self.between.interruption |= said.startswith(_INTERRUPTED)
+        self._command(said, entry)
+        self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
+
+    def _command(self, said: str, entry: Entry) -> None:
         if _COMMAND in said:
             name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
             self.between.command = "/" + name[:_LONGEST_NAME].strip().lstrip("/")
             self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
-        self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
 
 
 def _names(attached: dict[str, Any]) -> str:
     """Return what came or went, in few words: servers by their names."""
-    names: dict[str, None] = {}
-    for key in ("addedNames", "removedNames", "names"):
-        some = attached.get(key)
-        for name in some if isinstance(some, list) else ():
-            if isinstance(name, str):
-                names[name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else name] = None
-    listed = [name[:_LONGEST_NAME] for name in names]
+    some = (attached.get(key) for key in ("addedNames", "removedNames", "names"))
+    return _listed([name for names in some if isinstance(names, list) for name in names if isinstance(name, str)]) or str(attached["type"])
+
+
+def _listed(names: list[str]) -> str:
+    """Return the names of tools in few words, a server's once; "" for none."""
+    listed = list(dict.fromkeys(name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else name for name in names))
     more = f" and {len(listed) - _MOST_NAMES} more" if len(listed) > _MOST_NAMES else ""
-    return ", ".join(listed[:_MOST_NAMES]) + more or str(attached["type"])
+    return ", ".join(name[:_LONGEST_NAME] for name in listed[:_MOST_NAMES]) + more
 
 
 def _output(message: dict[str, Any]) -> int:

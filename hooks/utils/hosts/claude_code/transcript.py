@@ -189,10 +189,10 @@ class Reader:
     """Turns entries into what happened on the active branch. Feed it every entry of `entries.read`, in order.
 
     `original(handle)` gives the content that a placeholder stands for, as JSON text, or None where it is not known; `cleared` fills
-    with id -> handle of the results that placeholders stand for.
+    with id -> handle of the results that placeholders stand for, `in_files` with ids of those that the host has written to files.
     """
 
-    __slots__ = ("cleared", "commits", "index", "original", "pending", "seen")
+    __slots__ = ("cleared", "commits", "in_files", "index", "original", "pending", "seen")
 
     def __init__(self, index: Index, original: Callable[[str], str | None] | None = None) -> None:
         self.commits = Commits()
@@ -201,6 +201,7 @@ class Reader:
         self.pending: dict = {}  # tool_use id -> (name of the tool, input) of calls whose result has not come yet
         self.seen: set = set()  # ids of calls whose result has come: a repeated one counts once
         self.cleared: dict = {}
+        self.in_files: set[str] = set()
 
     def events(self, entry: Entry) -> list[Call | Prompted | Compacted]:
         """What an entry tells of: calls, a prompt, a compaction."""
@@ -244,6 +245,8 @@ class Reader:
         tool, tool_input = TOOLS.of(call[0]), call[1]
         structure = entry.get("toolUseResult")
         text, images = calls.text_of_blocks(self._content(block))
+        if calls.is_in_file(text):
+            self.in_files.add(block["tool_use_id"])
         if block.get("is_error") is True:
             outcome = calls.outcome_of_error(structure if isinstance(structure, str) and structure.startswith("Error: ") else text)
         elif isinstance(structure, (dict, list)):

@@ -1,0 +1,53 @@
+"""What people read of the causes of lost caches, and the line that says one when it happens. Data in, text out. Pure."""
+
+from __future__ import annotations
+
+from .. import text
+from ..policy import lost_cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..policy.lost_cache import Loss
+
+# cause -> (what happened, what would prevent it; "" for nothing that a person could do)
+CAUSES = {
+    lost_cache.PAUSE: (
+        "A pause longer than the cache lives",
+        "/popkit warm on bridges short pauses; /popkit cold on makes what is written again smaller.",
+    ),
+    lost_cache.EARLY: ("Gone within its hour, after a pause", "The cache had time left. Nobody but the provider knows why it was gone."),
+    lost_cache.COMPACTION: ("A compaction", "What stands after it is written once. That is the point of it."),
+    lost_cache.REWIND: ("You went back to an earlier message", ""),
+    lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them: popkit native show."),
+    lost_cache.MODEL: ("The model changed", "Each model has a cache of its own: change it at a conversation's beginning."),
+    lost_cache.EFFORT: ("The effort changed", "Change it at a conversation's beginning."),
+    lost_cache.TOOLS: ("Tools or servers came or went", "A server that comes and goes costs the whole prompt each time."),
+    lost_cache.ERROR: ("A request failed and was sent again", ""),
+    lost_cache.DATE: ("The day changed", "The prompt holds the date."),
+    lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older ones do so at each prompt."),
+    lost_cache.COMMAND: ("A slash command", ""),
+    lost_cache.INTERRUPTION: ("You interrupted Claude", ""),
+    lost_cache.LOOK_BACK: ("More was added than the cache looks back", "20 positions: many small results at once."),
+    lost_cache.UNKNOWN: ("No cause is on record", ""),
+}  # fmt: skip
+
+
+def notice(priced: Sequence[tuple[Loss, float]]) -> str:
+    """Return one line for losses and what each cost in dollars; "" for none."""
+    if not priced:
+        return ""
+    head = "Cache miss" if len(priced) == 1 else text.counted(len(priced), "cache miss")
+    tokens, usd = sum(loss.tokens for loss, _ in priced), sum(usd for _, usd in priced)
+    causes = dict.fromkeys(_cause(loss) for loss, _ in priced)
+    return f"{head}: {text.short_tokens(tokens)} written again, ${usd:,.2f} ({'; '.join(causes)})"
+
+
+def _cause(loss: Loss) -> str:
+    """Return what happened, as part of a sentence."""
+    if loss.cause == lost_cache.PAUSE:
+        return f"you were away {text.span(loss.pause_s)}" if loss.spoke else f"{text.span(loss.pause_s)} went by"
+    what = CAUSES[loss.cause][0]
+    said = what[0].lower() + what[1:]
+    return f"{said}: {text.clean(loss.detail)}" if loss.detail else said
