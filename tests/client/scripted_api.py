@@ -139,6 +139,7 @@ class ScriptedApi(Listening):
     def __init__(self, scripts: dict[str, list[Step]] | None = None) -> None:
         self.scripts = dict(scripts or {})
         self.places: dict[str, str] = {}
+        self.headers: dict[str, str] = {}  # sent with every answer
         # A marker in here names the script to go on with after a compaction in mid-turn.
         self.summary = SUMMARY
         self.requests: list[Recorded] = []
@@ -286,6 +287,8 @@ def _handler_for(api: ScriptedApi) -> type[BaseHTTPRequestHandler]:
             self.send_header("content-type", media_type)
             self.send_header("content-length", str(len(payload)))
             self.send_header("request-id", "req_scripted")
+            for name, value in api.headers.items():
+                self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(payload)

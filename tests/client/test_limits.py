@@ -1,0 +1,54 @@
+"""The limits of a plan, as the real client reports them: with a subscription's token, and not with a key of the API."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from . import installs
+from .client import ClientHome
+from .scripted_api import ScriptedApi
+from .test_mod import ROOT, Session
+
+# What no server but the scripted one is ever shown.
+SUBSCRIBED = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-scripted-" + "a" * 80}
+RESETS_IN = {"5h": 9_000, "7d": 300_000}
+UTILIZATION = {"5h": 0.62, "7d": 0.31}
+
+
+def kept(home: Path, client: installs.Installed, env: dict[str, str]) -> tuple[list[list[object]], str, int]:
+    """(what is kept after two turns whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
+    began = int(time.time())
+    with ScriptedApi() as api:
+        made = Session(ClientHome(home, client, api.url), api)
+        for name, seconds in RESETS_IN.items():
+            prefix = f"anthropic-ratelimit-unified-{name}"
+            api.headers.update(
+                {f"{prefix}-status": "allowed", f"{prefix}-reset": str(began + seconds), f"{prefix}-utilization": str(UTILIZATION[name])}
+            )
+        api.headers.update({
+            "anthropic-ratelimit-unified-status": "allowed",
+            "anthropic-ratelimit-unified-reset": str(began + RESETS_IN["5h"]),
+            "anthropic-ratelimit-unified-representative-claim": "five_hour",
+        })  # fmt: skip
+        made.home.extra_env.update(env)
+        made.runs.append(made.home.run_headless(["one", "two"], plugin_dir=ROOT))
+        assert made.log() == ""
+        path = made.popkit / "limits.json"
+        return json.loads(path.read_text()) if path.exists() else [], made.popkit_says("limits"), began
+
+
+def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Installed], tmp_path: Path):
+    rows, says, began = kept(tmp_path, clients["newest"], SUBSCRIBED)
+    assert [(kind, percent, resets_at) for kind, _, percent, resets_at in rows[:2]] == [
+        ("five_hour", 62, began + 9_000),
+        ("seven_day", 31, began + 300_000),
+    ]
+    assert "5 h       62 % used" in says
+
+
+def test_a_key_of_the_api_has_none(clients: dict[str, installs.Installed], tmp_path: Path):
+    rows, says, _ = kept(tmp_path, clients["newest"], {})
+    assert rows == []
+    assert "No reading of a limit is kept." in says
