@@ -248,6 +248,7 @@ def test_only_the_called_command_is_imported() -> None:
         "lab",
         "bill",
         "misses",
+        "limits",
         "try",
         "native",
         "budget",

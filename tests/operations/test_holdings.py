@@ -9,10 +9,11 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.io import failures
-from hooks.utils.state import breaks, consents, limits, sockets
+from hooks.utils.state import breaks, consents, limits, sockets, standing
 from popkit_retention.bill import digests
 from popkit_retention.dashboard.instance import Instance
 from popkit_retention.operations import holdings
+from tests.bill.standing import breakdown
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
 from tests.paths import ROOT
@@ -46,7 +47,6 @@ def busy(house: Governed) -> None:
     house.popkit("statusline", "install", "--yes")
     house.popkit("budget", "set", "month_usd=50", "--yes")
     house.popkit("budget")
-    house.popkit("misses")
     failures.record(env, "post-tool-use", ValueError("a failure"))
     house.popkit("doctor")
     house.memory("on")
@@ -64,6 +64,7 @@ def busy(house: Governed) -> None:
     consents.say(str(house.home), "compact", consents.YES)
     breaks.learn(env, str(house.home), house.now)
     limits.note(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
+    standing.keep(str(house.home), "shop", "5e55", breakdown(), house.now)
     digests.of_user(env, 0.0, house.now, lambda *_: None)
     Instance(env).record("http://127.0.0.1:1/")
     Instance(env).browser_file("http://127.0.0.1:1/")
