@@ -27,10 +27,10 @@ def _drawn(shown: dict[str, Any]) -> list[str]:
     return [*shown["head"], *deeds, *shown["lines"]]
 
 
-def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "") -> dict[str, Any]:
+def _page(name: str, asking: Asking, columns: int, rows: int, chosen: str = "", full: str = "") -> dict[str, Any]:
     site = asking.written.site(asking.home)
     found = report.build(outlook.look(site, str(asking.written.path), asking.written.now))
-    return pane.page(name, found, chosen, text.width_of(columns, text.NARROWEST_PANE), rows)
+    return pane.page(name, found, chosen, text.width_of(columns, text.NARROWEST_PANE), rows, full=full)
 
 
 @pytest.fixture
@@ -49,6 +49,12 @@ def asking(tmp_path: Path) -> Asking:
 def test_the_first_page(asking: Asking, columns: int, rows: int, golden) -> None:
     drawn = _drawn(_page("now", asking, columns, rows))
     golden(GOLDENS / f"pane-{columns}x{rows}.txt", "\n".join(drawn) + "\n")
+
+
+@pytest.mark.parametrize("columns", [40, 72])
+def test_the_first_page_has_the_plan_s_limits_below_the_context(asking: Asking, columns: int, golden) -> None:
+    drawn = _drawn(_page("now", asking, columns, 40, full="5 h 62 %, full at 16:40 · 7 d 31 %"))
+    golden(GOLDENS / f"pane-limits-{columns}.txt", "\n".join(drawn) + "\n")
 
 
 @pytest.mark.parametrize("columns", [49, 76])

@@ -266,7 +266,8 @@ def pane_head(report: Report) -> list[text.Line]:
 
 def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[text.Line]:
     """Return all below that; what matters is in the first `rows` of them. `full`: how full the plan's limits are, "" where nobody knows."""
-    limits = text.folded("Limits    " + full, _ASIDE) if full else []
+    each = full.split(" · ") if text.width(_ASIDE + full) > columns else [full]  # a window is not broken where it fits
+    limits = [part for head, said in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + said, _ASIDE) if full]
     above = text.laid_out([*context(report), *limits, *came_to(report)], columns)
     shown = [*above, *_leaving(report, columns, rows - len(above))]
     return [*shown, "", *table(report), *expired(report), *rest(report, columns >= TABS), *notes(report)]
