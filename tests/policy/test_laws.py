@@ -138,12 +138,18 @@ def test_more_time_never_keeps_a_result_alive_longer(history, seconds):
 
 @given(histories(profiles=False))
 def test_shorter_lifetimes_never_let_a_result_live_longer(history):
-    walks = [Walk("aggressive"), Walk("spec"), Walk("conservative")]
+    walks = [Walk("aggressive"), Walk("auto"), Walk("conservative")]
     for event in history:
         for walk in walks:
             walk.observe(event)
-        aggressive, spec, conservative = (set(walk.state.live) for walk in walks)
-        assert aggressive <= spec <= conservative
+        aggressive, auto, conservative = (set(walk.state.live) for walk in walks)
+        assert aggressive <= auto <= conservative
+
+
+@given(histories(profiles=False))
+def test_the_specification_s_profile_ends_nothing_sooner_than_the_default(history):
+    default, spec = Walk("auto").all(history), Walk("spec").all(history)
+    assert set(default.state.live) <= set(spec.state.live)
 
 
 @given(histories())

@@ -23,7 +23,7 @@ from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.usage.records import used
 
-from .callers import KINDS, QUESTION, Desk, Kind, Ledger, id_of
+from .callers import KINDS, MODEL, QUESTION, Desk, Kind, Ledger, id_of
 from .providers import CACHE_READ, INPUT, OUTPUT, Fails, Providers
 
 EVERY = pytest.mark.parametrize("kind", KINDS, ids=id_of)
@@ -121,7 +121,7 @@ sys.stdin.readline()
 sent = 0
 while True:
     try:
-        client.messages.create(model="claude-opus-4-5", max_tokens=64, messages=[{"role": "user", "content": "go on"}])
+        client.messages.create(model="scripted-large", max_tokens=64, messages=[{"role": "user", "content": "go on"}])
     except BudgetExceeded:
         break
     sent += 1
@@ -166,6 +166,6 @@ def test_an_async_client_is_refused_in_its_own_task(api: Providers):
         service = ContextService(build_context, log=Limited(True))
         async with with_context(anthropic.AsyncAnthropic(base_url=api.url, api_key="none"), user_id="dana", service=service) as client:
             with pytest.raises(BudgetExceeded):
-                await client.messages.create(model="claude-opus-4-5", max_tokens=64, messages=QUESTION)
+                await client.messages.create(model=MODEL, max_tokens=64, messages=QUESTION)
 
     asyncio.run(ask())

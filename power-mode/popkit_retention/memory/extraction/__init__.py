@@ -78,13 +78,19 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     observed += provenance.known(commands.observed() + files.observed() + names.observed(), root)
     made = {(each.kind, each.text) for each in observed}
     written = [(NAME, name) for name in names.written() if (NAME, name) not in made]
-    unaided = {each.text for each in observed if each.text.rpartition("/")[2] in names.unaided}
+    unaided = {each.text for each in observed if any(name in names.unaided for name in _names_in(each))}
     unaided |= {name for _, name in written if name in names.unaided}
     gone = tuple(sorted([(PATH, path) for path in files.gone] + [(COMMAND, text) for text in commands.gone]))
     return Lesson(
         session or Path(path).stem, repository.key, began, ended, tuple(observed), tuple(sorted(unaided)), lookups, tokens, root,
         showings.all(), tuple(written), gone,
     )  # fmt: skip
+
+
+def _names_in(observed: Observed) -> list[str]:
+    """Return the names by which an item is known to be written: of a command those of its words, else the last part of a path."""
+    words = observed.text.split() if observed.kind == COMMAND else [observed.text]
+    return [word.rpartition("/")[2] for word in words]
 
 
 LONGEST = 300  # characters of a directive; who says more pastes
