@@ -80,16 +80,20 @@ class Imports:
                 yield result, name in self.words.get(result.id, ())
 
 
+def importers(policy: Tracked, block: Block) -> list[Result]:
+    """Return the live Reads that import the file which a block has edited; the policy keeps what its Reads import."""
+    imports = vars(policy).setdefault("imports", Imports(policy))
+    path = imports.edited(block) if block.id else ""
+    return [result for result, does_import in imports.others(path) if does_import] if path else []
+
+
 class Importing(AutoPolicy):
     """`auto`, where an edit of a file counts as a use of the live Reads that import it."""
 
     def add(self, block: Block) -> None:
         super().add(block)
-        self.imports = getattr(self, "imports", None) or Imports(self)
-        path = self.imports.edited(block) if block.id else ""
-        for result, does_import in self.imports.others(path) if path else ():
-            if does_import:
-                result.touch(self.state.index)
+        for result in importers(self, block):
+            result.touch(self.state.index)
 
 
 class ImportersHeld(Tiers):
@@ -97,11 +101,8 @@ class ImportersHeld(Tiers):
 
     def add(self, block: Block) -> None:
         super().add(block)
-        self.imports = getattr(self, "imports", None) or Imports(self)
-        path = self.imports.edited(block) if block.id else ""
-        for result, does_import in self.imports.others(path) if path else ():
-            if does_import:
-                result.pinned = True
+        for result in importers(self, block):
+            result.pinned = True
 
 
 def followed(session: Session, tracked: Tracked) -> Iterator[Block | Request | None]:
