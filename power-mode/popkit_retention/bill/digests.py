@@ -71,12 +71,13 @@ if TYPE_CHECKING:
         calls: dict[str, list[float]]
         used: list[Used]
         losses: list[Loss]
-        # [[when its slot begins (seconds), tokens that are plain, read, written, output]] of each slot that had a request.
+        # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that stood before the first
+        # word and were not lost]] of each slot that had a request.
         by_time: list[list[int]]
 
 
 FILE = "bills.sqlite"
-FORM = 5  # of a digest
+FORM = 6  # of a digest
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
 _BUCKET = 100_000
@@ -96,6 +97,7 @@ def digest_of(path: str, size: int) -> Digest:
     session = sent.read(path, size)
     requests = session.requests
     losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3])
+    of_request = {id(loss.usage): loss for loss in losses}
     return {
         "session": _session_of(path),
         "cwd": session.cwd,
@@ -104,7 +106,7 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
-        "used": _used(requests, session.standing, {id(loss.usage): loss for loss in losses}),
+        "used": _used(requests, session.standing, of_request),
         "losses": [
             {
                 "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
@@ -112,7 +114,7 @@ def digest_of(path: str, size: int) -> Digest:
             }
             for loss in losses
         ],
-        "by_time": _by_time(requests),
+        "by_time": _by_time(requests, session.standing, of_request),
     }  # fmt: skip
 
 
@@ -161,13 +163,16 @@ def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None
         sum["pauses" if loss.cause == lost_cache.PAUSE else "lost"][hour] += lost
 
 
-def _by_time(requests: list[Sent]) -> list[list[int]]:
+def _by_time(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss]) -> list[list[int]]:
     slots: dict[int, list[int]] = {}
     for request in requests:
         usage = request.usage
         at = int(usage.at) // SLOT_S * SLOT_S
-        sums = slots.setdefault(at, [at, 0, 0, 0, 0])
-        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output)
+        sums = slots.setdefault(at, [at, 0, 0, 0, 0, 0])
+        loss = losses.get(id(usage))
+        # What was lost begins where reading ends, so what stands is lost with it as far as it was not read.
+        stands = min(standing, usage.tokens, usage.read) if loss else min(standing, usage.tokens)
+        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output, stands)
         sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
     return list(slots.values())
 

@@ -193,13 +193,14 @@ BILL = Table(
 )
 LIMITS = Table(
     "popkit limits",
-    "how full your plan's limits are, when they will be full, and what used them",
+    "how full your plan's limits are, when they will be full, what used them, and what tokens are worth in them",
     Operation(
         "",
-        "each window with what is used of it, its pace, when it will be full and when it resets; then the tokens that used it",
+        "each window with its use, its pace, when it will be full and when it resets; then the tokens that used it, and what these are worth",
         _JSON,
         more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
-        " readings; when it will be full is shown only where that comes before the reset.",
+        " readings; when it will be full is shown only where that comes before the reset. What tokens are worth in a window is fitted to"
+        " your own readings, from eight windows (of the week: days) on, and shown only where its error is at most a third of it.",
     ),
 )
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
