@@ -56,7 +56,7 @@ def _rule(make: Callable[..., Policy], *values: object) -> Factory:
 
 
 _HEADROOM = "[Read content stale: {path} was modified after this read ({lines} lines). Retrieve original: hash=000000000000]"
-_COZEMPIC = "[cozempic: Read {path} — {lines} lines, {kb:.1f} KB]"
+_COZEMPIC = "[stale read - file was later edited, trimmed by cozempic]"
 
 # name -> (factory, description).
 POLICIES: dict[str, tuple[Factory, str]] = {
