@@ -16,11 +16,11 @@ from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files
 
 from .. import extras
-from ..lab import outcomes, survey
-from ..lab.policies import POLICIES
+from ..lab import card, loading, outcomes, survey
 from . import lab_decisions, screen
 from .answering import Refused
 from .lab_decisions import TTLS
+from .main import version
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _SAID = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
+_REASONS = 5  # at most, of each policy that failed
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -45,9 +46,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
-    unknown = [name for name in args.policy or () if name not in POLICIES]
-    if unknown:
-        raise Refused(f"unknown policy {text.cut(text.clean(unknown[0]), 40)}. Known: {', '.join(POLICIES)}")
+    lab_decisions.check(args.policy or ())
     if args.html:
         check_writable(args.html)
         maker = _page_maker(environ)
@@ -55,6 +54,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     bar = Bar(environ)
     result = survey.survey(paths_of(args.arguments, environ), args.policy, ttls, args.jobs, bar.show, args.model)
     bar.end()
+    result["card"] = card.card_of(result, version())
     if args.json:
         print(json.dumps(result))
     else:
@@ -79,8 +79,9 @@ def lines_of(result: dict) -> list[text.Line]:
         lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
         for name, one in sorted(policies.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
             mark = "►" if name == "auto" else " "
+            shown = text.pad(text.clean(loading.shown(name)), _NAME)
             lines.append(
-                f"{mark} {text.pad(name, _NAME)}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
+                f"{mark} {shown}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
                 f"{one['dearer']:>8.1%}{one['cleared_share']:>9.1%}"
             )
     if result["ttls"]:
@@ -88,13 +89,37 @@ def lines_of(result: dict) -> list[text.Line]:
         lines += text.wrap(
             "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
         )
+    lines += _failed(result)
     if result["skipped"]:
         lines += ["", "Left out:"]
         for reason, count in sorted(result["skipped"].items(), key=lambda pair: (-pair[1], pair[0])):
             lines += text.wrap(f"  {count:>6,}  {reason}", indent=" " * 10)
     elif not result["sessions"]:
         lines += ["", "No transcripts there: name files or folders of *.jsonl."]
+    return lines + (_card(result["card"]) if result["sessions"] else [])
+
+
+def _failed(result: dict) -> list[text.Line]:
+    """Return where policies of somebody's own failed."""
+    lines: list[text.Line] = []
+    for name, reasons in result["failed"].items():
+        sessions = text.counted(sum(reasons.values()), "session")
+        said = f"{text.clean(loading.shown(name))} failed in {sessions}. There it counts as if it had cleared nothing:"
+        lines += ["", *text.wrap(said)]
+        for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:_REASONS]:
+            lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
+        if len(reasons) > _REASONS:
+            lines.append(f"          and {text.counted(len(reasons) - _REASONS, 'other reason')}; --json has all")
     return lines
+
+
+def _card(card_: dict) -> list[text.Line]:
+    """Return what another run has to have in common with this one to give the same figures."""
+    parts = [f"popkit {card_['popkit']}"]
+    parts += [f"{name} {card_[name][: card.SHOWN]}" for name in ("engine", "corpus", "results")]
+    parts += [f"{text.clean(name)} {digest[: card.SHOWN]}" for name, digest in card_["policies"].items()]
+    said = "Whoever has the same engine, prices and corpus gets the same results; --json has this in full."
+    return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(said, indent="  ")]
 
 
 def _priced(result: dict) -> str:

@@ -16,8 +16,9 @@ from .baselines import ContextEditing
 from .blocks import Request, Session
 from .door_policy import Door
 from .engine_policies import AutoPolicy
-from .measure import DEARER, OnRequest, Policy, Score, score
+from .measure import DEARER, OnRequest, Score, score
 from .policies import prices_for
+from .policy import Policy
 from .survey import LEAST_REQUESTS
 
 Progress = Callable[[int, int], object]  # done, of all

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from . import sessions
-from .measure import DEARER, score
-from .policies import POLICIES, models, prices_for
+from . import card, sessions
+from .checked import Failed
+from .loading import Unusable
+from .measure import DEARER
+from .policies import POLICIES, described, models, prices_for, score
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
@@ -80,7 +82,8 @@ def repository_of(path: str) -> str:
 
 def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> dict[str, Any]:
     """Return the numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies,
-    `curves` the prompt tokens of each request under two of them, for the first lifetime. Skipped when there is nothing to count."""
+    `curves` the prompt tokens of each request under two of them, for the first lifetime, `failed` {policy of somebody's own: why it failed
+    here}, whose numbers are then those of clearing nothing. Skipped when there is nothing to count."""
     try:
         session = sessions.read(path)
     except OSError as error:
@@ -91,16 +94,21 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> d
         raise Skipped(f"under {LEAST_REQUESTS} requests")
     scores: dict[float, dict[str, dict[str, float]]] = {}
     curves: dict[str, list[int]] = {}
+    failed: dict[str, str] = {}
     for ttl_s in ttls:
         scores[ttl_s] = {}
         prices = prices_for(session, ttl_s, model)
         for name in names:
-            total = score(session, POLICIES[name][0](session, prices), prices)
+            try:
+                total = score(name, session, prices)
+            except (Failed, Unusable) as why:
+                total, failed[name] = score("nothing", session, prices), str(why)
             scores[ttl_s][name] = {"cost": total.cost, "carried": total.carried, **{key: getattr(total, key) for key in _COUNTS}}
             if ttl_s == ttls[0] and name in ("nothing", drawn(names)):
                 curves[name] = total.curve
     counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
-    return {"path": path, "repository": repository_of(path), **counts, "scores": scores, "curves": curves}
+    named = {"path": path, "repository": repository_of(path), "digest": card.digest_of(path)}
+    return {**named, **counts, "scores": scores, "curves": curves, "failed": failed}
 
 
 def drawn(names: list[str]) -> str:
@@ -119,12 +127,13 @@ def survey(
     progress: Callable[[int, int], object] | None = None,
     model: str = "",
 ) -> dict[str, Any]:
-    """Score the sessions below some paths under policies (names; all by default; "nothing" is always there).
+    """Score the sessions below some paths under policies (names; all that ship by default; "nothing" is always there); loading.Unusable.
 
     `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is called after each file · `model`: at whose
     prices, "" for the one that answered each session.
     """
     names = ["nothing", *[name for name in (POLICIES if policies is None else policies) if name != "nothing"]]
+    descriptions = {name: described(name) for name in names}
     total = _Total(names, list(ttls))
     sizes = {path: size for size, path in find(paths, total.skip)}
     whole, done = sum(sizes.values()), 0
@@ -144,7 +153,7 @@ def survey(
         "known": models().model(model).known,
         "dated": models().dated,
         "models": total.models,
-        "descriptions": {name: POLICIES[name][1] for name in names},
+        "descriptions": descriptions,
         "seconds": round(time.monotonic() - begun, 1),
     }
 
@@ -203,6 +212,7 @@ class _Total:
         self.pooled = {(ttl_s, name): dict.fromkeys((*_COUNTS, "dearer"), 0) for ttl_s in ttls for name in names}
         self.longest: dict[str, Any] | None = None
         self.models: dict[str, int] = {}  # id -> sessions that it answered
+        self.failed: dict[str, dict[str, int]] = {}  # policy -> why it failed -> sessions
 
     def skip(self, path: str, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
@@ -214,6 +224,9 @@ class _Total:
         self.requests += row["requests"]
         self.bytes += row["bytes"]
         self.models[row["model"]] = self.models.get(row["model"], 0) + 1
+        for name, why in row["failed"].items():
+            reasons = self.failed.setdefault(name, {})
+            reasons[why] = reasons.get(why, 0) + 1
         lifetimes = {}
         for ttl_s, scores in row["scores"].items():
             base = scores["nothing"]
@@ -229,7 +242,7 @@ class _Total:
                 ratio = [round(one["cost"] / base["cost"], 4), round(one["carried"] / base["carried"], 4)]
                 ratios[name] = [*ratio, one["cleared"], one["cleared_tokens"], one["missed"]]
             lifetimes[str(ttl_s)] = {"base_cost": round(base["cost"]), "results": base["results"], "policies": ratios}
-        named = {key: row[key] for key in ("path", "repository", "requests")}
+        named = {key: row[key] for key in ("path", "repository", "digest", "requests", "failed")}
         self.rows.append({**named, "ttls": lifetimes})
         if self.longest is None or (row["requests"], row["path"]) > (self.longest["requests"], self.longest["path"]):
             self.longest = {"path": row["path"], "requests": row["requests"], "curves": row["curves"]}
@@ -243,6 +256,7 @@ class _Total:
             **counts,
             "skipped": self.skipped,
             "skipped_files": self.skipped_files,
+            "failed": self.failed,
             "ttls": lifetimes if self.rows else {},
             "rows": sorted(self.rows, key=lambda row: row["path"]),
             "curve": self._curve(),
