@@ -10,7 +10,7 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts import recorded_tools
 from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
@@ -64,7 +64,7 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> tuple[Repor
         report = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            return report, outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config, TOOLS)).to_json()
+            return report, outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config, recorded_tools())).to_json()
         except answering.Refused:
             return report, None
     finally:
@@ -85,7 +85,7 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     popkit_home = _home(environ) or ""
     config = layers.load(home.plugin_root(), popkit_home or None, project)
     journal = _journal(popkit_home, path)
-    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, TOOLS, profile), sessions.session_id_of(path))
+    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, recorded_tools(), profile), sessions.session_id_of(path))
     site = Unwritten(popkit_home, project, sessions.session_id_of(path))
     view = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
     if view.context:

@@ -3,10 +3,9 @@ where there is none. Reads only."""
 
 from __future__ import annotations
 
-from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.io.codec import loads
-from hooks.utils.io.files import open_regular
 from hooks.utils.text import clean
 
 TYPE_CHECKING = False
@@ -52,8 +51,7 @@ def newest_with_results(environ: Mapping[str, str]) -> str | None:
 
 def _has_results(path: str) -> bool:
     try:
-        with open_regular(path) as file:
-            return any(b'"tool_result"' in line for line in file)
+        return any(b'"tool_result"' in line for _, line in entries.lines(path))
     except OSError:
         return False
 
@@ -62,13 +60,12 @@ def check(path: str) -> str:
     """The folder in which the session of a transcript began ("" when it does not say); NoSession for a file that is none."""
     lines = 0
     try:
-        with open_regular(path) as file:
-            for line in file:
-                lines += bool(line.strip())
-                entry = _conversation_entry(line)
-                if entry is not None:
-                    cwd = entry.get("cwd")
-                    return cwd if isinstance(cwd, str) else ""
+        for _, line in entries.lines(path):
+            lines += bool(line.strip())
+            entry = _conversation_entry(line)
+            if entry is not None:
+                cwd = entry.get("cwd")
+                return cwd if isinstance(cwd, str) else ""
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise NoSession(f"{clean(path)}: cannot be read: {clean(why)}") from None
