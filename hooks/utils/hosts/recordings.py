@@ -13,6 +13,8 @@ from ..io import files
 from ..io.codec import dumps
 from ..policy.tools import Tools
 from .claude_code import host as claude_code
+from .codex import tools as codex_tools
+from .codex import translation as codex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
 
 
 # The translations, in the order in which they are asked, and the tools of each.
-TRANSLATIONS: tuple[Translation, ...] = ()
-TOOLS: tuple[Tools, ...] = ()
+TRANSLATIONS: tuple[Translation, ...] = (codex,)
+TOOLS = (codex_tools.TOOLS,)
 _UNREADABLE = b"?\n"
 
 

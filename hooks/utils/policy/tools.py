@@ -29,13 +29,14 @@ READS, LOOKUPS = frozenset((READ, READ_NOTEBOOK)), frozenset((SEARCH, FIND, LIST
 class Tool:
     """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
     or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
-    they stand in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place."""
+    they stand in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
+    `others`, of an edit of several files, a list of all but the first."""
 
-    __slots__ = ("line", "name", "on_disk", "operation", "paths", "written")
+    __slots__ = ("line", "name", "on_disk", "operation", "others", "paths", "written")
 
     def __init__(
         self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
-        on_disk: tuple[str, ...] = (),
+        on_disk: tuple[str, ...] = (), others: str = "",
     ) -> None:  # fmt: skip
         self.name = name
         self.operation = operation
@@ -43,6 +44,7 @@ class Tool:
         self.line = line
         self.written = written
         self.on_disk = on_disk
+        self.others = others
 
 
 class Tools:
