@@ -20,6 +20,7 @@ from hooks.utils.hosts import recorded_tools
 from hooks.utils.hosts.claude_code import calls, entries, transcript
 from hooks.utils.hosts.claude_code.moments import is_answer
 from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
@@ -82,7 +83,7 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     unaided |= {name for _, name in written if name in names.unaided}
     gone = tuple(sorted([(PATH, path) for path in files.gone] + [(COMMAND, text) for text in commands.gone]))
     return Lesson(
-        session or Path(path).stem, repository.key, began, ended, tuple(observed), tuple(sorted(unaided)), lookups, tokens, root,
+        session or session_id_of(path), repository.key, began, ended, tuple(observed), tuple(sorted(unaided)), lookups, tokens, root,
         showings.all(), tuple(written), gone,
     )  # fmt: skip
 
