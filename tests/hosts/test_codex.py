@@ -20,8 +20,9 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import access
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
-from popkit_retention.lab import sessions
+from popkit_retention.lab import sessions, survey
 from popkit_retention.memory.extraction import Asked, conversation
+from popkit_retention.operations.sessions import NoSession, check
 from tests.hosts.rollouts import PROJECT, SESSION, Rollout, patch_of, worked
 from tests.lab.test_robust import spoilt
 
@@ -328,6 +329,17 @@ def test_lone_surrogates_and_bytes_that_are_no_text_stay_where_they_are(tmp_path
     path = rollout.write(tmp_path)
     path.write_bytes(path.read_bytes().replace(b"half", b"ha\xff\xfelf"))
     assert len(made_calls(path)) == 1
+
+
+def test_a_rollout_in_which_nothing_was_said_is_told_from_no_rollout(tmp_path) -> None:
+    path = Rollout().write(tmp_path)
+    assert check(str(path)) == PROJECT
+    path.write_text(
+        '{"timestamp":"2026-01-01T10:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[]}}\n'
+    )
+    with pytest.raises(NoSession, match="is a recording of Codex that holds no conversation"):
+        check(str(path))
+    assert survey.survey([str(tmp_path)], ["spec"], [300], 1)["skipped"] == {"no conversation": 1}
 
 
 def test_no_other_file_is_taken_for_a_rollout(tmp_path) -> None:

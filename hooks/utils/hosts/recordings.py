@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # The translations, in the order in which they are asked, and the tools of each.
 TRANSLATIONS: tuple[Translation, ...] = (codex,)
 TOOLS = (codex_tools.TOOLS,)
+CLAUDE_CODE = claude_code.NAME
 _UNREADABLE = b"?\n"
 
 
@@ -50,7 +51,7 @@ def host_of(path: str) -> str:
     """Return the name of the host whose recording a file is; Claude Code for what nobody else knows. OSError when it cannot be read."""
     with files.open_regular(path) as file:
         translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
-    return translation.NAME if translation is not None else claude_code.NAME
+    return translation.NAME if translation is not None else CLAUDE_CODE
 
 
 def session_id_of(path: str) -> str:

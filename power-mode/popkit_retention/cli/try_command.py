@@ -11,7 +11,6 @@ import time
 from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.hosts import recorded_tools, recordings
-from hooks.utils.hosts.claude_code.host import NAME as CLAUDE_CODE
 from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
@@ -52,7 +51,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     if args.json:
         print(as_json({**report, "host": host, "installed": got}))
         return 0
-    ends = _install(home.plugin_root()) if host == CLAUDE_CODE else _elsewhere(host)
+    ends = _install(home.plugin_root()) if host == recordings.CLAUDE_CODE else _elsewhere(host)
     screen.show([*_whose(report, path == _SAMPLE, host), *_shown(report, got), *ends], sys.stdout, environ)
     return 0
 
@@ -116,7 +115,7 @@ def _journal(popkit_home: str, path: str) -> list:
 
 
 def _whose(report: Report, is_sample: bool, host: str) -> list[text.Line]:
-    own = "PopKit on your session" if host == CLAUDE_CODE else f"PopKit on a session of {host}"
+    own = "PopKit on your session" if host == recordings.CLAUDE_CODE else f"PopKit on a session of {host}"
     lines = text.title("PopKit on a recorded sample session" if is_sample else own)
     if not is_sample:
         lines.append(text.fitted("Session   " + text.clean(report["session"])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.hosts import entire
+from hooks.utils.hosts import entire, recordings
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.hosts.codex import rollouts
@@ -90,6 +90,9 @@ def check(path: str) -> str:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise NoSession(f"{clean(path)}: cannot be read: {clean(why)}") from None
+    host = recordings.host_of(path)
+    if host != recordings.CLAUDE_CODE:
+        raise NoSession(f"{clean(path)}: is a recording of {host} that holds no conversation")
     if not lines:
         raise NoSession(f"{clean(path)}: is empty")
     if condensed:
