@@ -70,7 +70,7 @@ class Imports:
         result = self.tracked.result(block)
         if result is not None and result.kind == kinds.READ:
             self.words[block.id] = imported_by(block.text)
-        return classify(block.call, self.tracked.state.cwd, self.tracked.rules).edits
+        return next(iter(classify(block.call, self.tracked.state.cwd, self.tracked.rules).edits), "")
 
     def others(self, path: str) -> Iterator[tuple[Result, bool]]:
         """Yield the live Reads of other files, and whether each imports the file."""

@@ -237,8 +237,8 @@ def detect_events(ctx: HookContext) -> list[str]:
     call.outcome.error = ctx.error
     found = classify(call, ctx.cwd, Ruleset.from_config({}, TOOLS))
     told = []
-    if found.edits and not ctx.error:
-        told.append("edit:" + found.edits)
+    if not ctx.error:
+        told += ["edit:" + path for path in found.edits]
     if found.commits and not ctx.error:
         told.append("commit")
     if found.kind in (kinds.RUN, kinds.SEARCH):

@@ -202,7 +202,7 @@ MUTANTS = [
     Mutant(
         "an edit that fails ends nothing",
         "classify.py",
-        'found.edits = ""',
+        "found.edits = ()",
         "found.edits = found.edits",
         "test_edits.py",
     ),

@@ -70,7 +70,7 @@ def test_a_model_is_known_however_its_provider_writes_it(id):
         "claude-haiku-5-5-mini",
         "claude-opus-5-fast",
         "opus",
-        "gpt-5",
+        "gemini-5",
         "",
         "<synthetic>",
     ],

@@ -16,6 +16,14 @@ def tools_of(environ: Mapping[str, str]) -> Tools:
     return TOOLS
 
 
+def recorded_tools() -> Tools:
+    """Return the tools of all hosts whose recordings are read, in one table (see recordings.py)."""
+    from .recordings import tools
+
+    return tools()
+
+
 def tool(name: str) -> Tool:
     """Return a tool by its name alone, of whichever host: labels do not say which."""
-    return tools_of({}).of(name)
+    own = tools_of({})
+    return (own if name in own or name.startswith("mcp__") else recorded_tools()).of(name)

@@ -14,7 +14,7 @@ from .tiers import DEFAULT_TIER, tier_of_operation, tier_of_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from types import ModuleType
 
     from .calls import Call, Outcome
@@ -26,6 +26,7 @@ LABEL_CHARS = 100
 _BASH: list[ModuleType] = []
 # A command line of more than this is classified by its beginning: nobody types that, and a hook must not spend its time on it.
 COMMAND_CHARS = 20_000
+_MOST_FILES = 64  # of one edit
 
 _DECISIONS = (tools.ASK, tools.PLAN)
 # What these return is prose; of other tools it is taken for data.
@@ -59,7 +60,7 @@ class Classification:
         shown: Iterable[Part] = (),
         subjects: Iterable[str] = (),
         content: str = "dialogue",
-        edits: str = "",
+        edits: Sequence[str] = (),
         commits: bool = False,
         family: str = "",
         action: str = "",
@@ -71,7 +72,7 @@ class Classification:
         self.parts = list(shown)
         self.subjects = list(subjects)
         self.content = content
-        self.edits = edits  # the path that a success has changed
+        self.edits = edits  # the paths that a success has changed
         self.commits = commits
         self.changes: list[Changes] = []  # what a success has changed in working trees, as commandline/worktree.py tells it
         self.family = family
@@ -115,10 +116,13 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _edit(call: Call, cwd: str, rules: Ruleset) -> Classification:
-    path = mask(parts.normal_path(call.path, cwd), tell_apart=True)
-    label = call.tool + " " + shown_path(path, cwd)
+    others = call.tool_input.get(call.traits.others) if call.traits.others else None
+    named = [call.path, *(path for path in others[:_MOST_FILES] if isinstance(path, str))] if isinstance(others, list) else [call.path]
+    paths = [mask(parts.normal_path(path, cwd), tell_apart=True) for path in named]
+    label = call.tool + " " + shown_path(paths[0], cwd) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    shown: list[Part] = [("edit:" + path, []) for path in paths]
     return Classification(
-        kinds.ACK, tier_of_tool(call.tool, rules), label, [("edit:" + path, [])], [path], edits=path, action="edit:" + path
+        kinds.ACK, tier_of_tool(call.tool, rules), label, shown, paths, edits=paths, action="|".join([part[0] for part in shown])
     )
 
 
@@ -267,7 +271,7 @@ def _found_nothing(found: Classification, outcome: Outcome) -> bool:
 
 def _keep_error(found: Classification, operation: str, rules: Ruleset) -> None:
     """An error is preserved until its action succeeds; a failing command that its next run supersedes waits for that."""
-    found.edits = ""
+    found.edits = ()
     found.commits = False
     found.changes = []
     if operation in tools.SHELLS and "supersede" in rules.tier_rule(found.tier).events:

@@ -48,9 +48,9 @@ def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[De
     _turn_of(state, call)
     found = classify(call, state.cwd or call.cwd, rules)  # the host reports the folder that a call left behind
     state.cwd = call.cwd or state.cwd
-    if found.edits:
-        lifecycle.expire_file(state, rules, found.edits, "edited", found.label, call.id, decisions)
-        lifecycle.expire_tree(state, rules, found.edits, lifecycle.FILES, "edited", found.label, call.id, decisions)
+    for path in found.edits:
+        lifecycle.expire_file(state, rules, path, "edited", found.label, call.id, decisions)
+        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "edited", found.label, call.id, decisions)
         state.edits[str(state.turn)] = state.index
     if found.commits:
         lifecycle.expire_committed(state, rules, call.committed, found.label, call.id, decisions)

@@ -11,6 +11,7 @@ import time
 from contextlib import closing, suppress
 
 from hooks.utils.hosts.claude_code import projects, sent
+from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, open_store
 from hooks.utils.io.storage import Storage
@@ -120,7 +121,7 @@ def digest_of(path: str, size: int) -> Digest:
 
 def _session_of(path: str) -> str:
     folder, agent = os.path.split(os.path.dirname(path))
-    own = projects.session_id_of(path)
+    own = session_id_of(path)
     return f"{os.path.basename(folder)}/{own}" if agent == "subagents" else own
 
 

@@ -16,6 +16,7 @@ from hooks.utils.state import standing
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement
+from ..operations import sessions
 from . import screen
 from .answering import Answer, Refused
 from .misses_command import named
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from ..bill.digests import Digest
 
-MISTAKES = (OSError, StoreError)
+MISTAKES = (OSError, StoreError, sessions.NoSession)
 _FILE_BYTES = 1_000_000
 _HIDDEN_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.287 or later)"
 
@@ -44,8 +45,9 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     models = models_of(layers.load(home.plugin_root(), popkit_home, None))
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
-    if args.arguments and not args.word:
-        return _of_paths(args, environ, models)
+    others = not args.word and args.host != sessions.CLAUDE_CODE
+    if others or (args.arguments and not args.word):
+        return _of_paths(args.arguments or [sessions.folder_of_host(environ, args.host)], environ, models)
     since = args.since.ago(now) if not args.word and args.since else now - statement.MONTH_S
     bar = Bar(environ)
     try:
@@ -79,11 +81,11 @@ def _bill(popkit_home: str, project: str, everything: list[Digest], since: float
     }  # fmt: skip
 
 
-def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models) -> Answer:
+def _of_paths(paths: list[str], environ: Mapping[str, str], models: Models) -> Answer:
     """Return the bill of transcripts: what stood in them is known as a whole alone."""
     bar = Bar(environ)
     try:
-        found = list(digests.of_paths(named(args.arguments), bar.show))
+        found = list(digests.of_paths(named(paths), bar.show))
     finally:
         bar.end()
     whole = statement.whole(found, models)

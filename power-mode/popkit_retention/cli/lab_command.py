@@ -12,11 +12,11 @@ import subprocess
 import sys
 
 from hooks.utils import text
-from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files
 
 from .. import extras
 from ..lab import card, loading, outcomes, survey
+from ..operations import sessions
 from . import lab_decisions, screen
 from .answering import Refused
 from .lab_decisions import TTLS
@@ -52,7 +52,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
         maker = _page_maker(environ)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
     bar = Bar(environ)
-    result = survey.survey(paths_of(args.arguments, environ), args.policy, ttls, args.jobs, bar.show, args.model)
+    result = survey.survey(paths_of(args, environ), args.policy, ttls, args.jobs, bar.show, args.model)
     bar.end()
     result["card"] = card.card_of(result, version())
     if args.json:
@@ -145,7 +145,7 @@ def _plural(count: int, one: str, many: str) -> str:
 
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     skipped: list[str] = []
-    paths = [path for _, path in survey.find(paths_of(args.arguments, environ), lambda path, _: skipped.append(path))]
+    paths = [path for _, path in survey.find(paths_of(args, environ), lambda path, _: skipped.append(path))]
     paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "subagents"]
     result = {}
     for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
@@ -202,12 +202,12 @@ def _write_html(result: dict, path: str, maker: list) -> None:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
 
 
-def paths_of(paths: list[str], environ: Mapping[str, str]) -> list[str]:
-    """Return what the user named, else the client's own folder of sessions. Refused where there is none."""
-    folder = projects.folder_of(environ)
-    if not paths and not os.path.isdir(folder):
-        raise Refused(f"there are no sessions of Claude Code here: {text.clean(folder)} does not exist. Name a folder or a file")
-    return paths or [folder]
+def paths_of(args: Parsed, environ: Mapping[str, str]) -> list[str]:
+    """Return what the user named, else the folder in which the host keeps its sessions. Refused where there is none."""
+    try:
+        return list(args.arguments) or [sessions.folder_of_host(environ, args.host)]
+    except sessions.NoSession as error:
+        raise Refused(str(error)) from None
 
 
 def check_writable(path: str) -> None:

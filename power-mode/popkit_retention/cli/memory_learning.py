@@ -7,11 +7,10 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 
 from hooks.utils import text
-from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.io import repository
 from hooks.utils.io.codec import loads
-from hooks.utils.io.files import open_regular
 from hooks.utils.state import memory as kept
 from hooks.utils.state.live import Site
 from hooks.utils.text import quote as shown
@@ -155,13 +154,12 @@ def _why(error: Exception) -> str:
 def _began(path: str) -> float:
     """Return when the session of a transcript began (seconds); when its file was written where it does not say."""
     try:
-        with open_regular(path) as file:
-            for _, line in zip(range(_LOOKED_INTO), file):
-                if _STAMP in line:
-                    entry = loads(line.decode("utf-8", "replace"))
-                    at = seconds_of(entry.get("timestamp")) if isinstance(entry, dict) else 0.0
-                    if at:
-                        return at
+        for _, (_, line) in zip(range(_LOOKED_INTO), entries.lines(path)):
+            if _STAMP in line:
+                entry = loads(line.decode("utf-8", "replace"))
+                at = seconds_of(entry.get("timestamp")) if isinstance(entry, dict) else 0.0
+                if at:
+                    return at
     except (OSError, ValueError):
         pass  # what is wrong with it is said when it is learnt
     return projects.changed(path)

@@ -13,6 +13,7 @@ from hooks.utils.policy.models import models_of
 
 from ..bill import costs, digests
 from ..lab import survey
+from ..operations import sessions
 from ..views import misses as views
 from .answering import Answer, Refused
 from .screen import Bar
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
-MISTAKES = (OSError, StoreError)
+MISTAKES = (OSError, StoreError, sessions.NoSession)
 _PERIOD_S = 30 * 86_400
 
 
@@ -32,9 +33,10 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time.time()
     bar = Bar(environ)
     try:
-        if args.arguments:
-            found = list(digests.of_paths(named(args.arguments), bar.show))
-            period = "the sessions that you named"
+        paths = args.arguments or ([sessions.folder_of_host(environ, args.host)] if args.host != sessions.CLAUDE_CODE else [])
+        if paths:
+            found = list(digests.of_paths(named(paths), bar.show))
+            period = "the sessions that you named" if args.arguments else "all sessions there"
         else:
             since = args.since.ago(now) if args.since else now - _PERIOD_S
             found = digests.of_user(environ, since, now, bar.show)

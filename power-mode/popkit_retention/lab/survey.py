@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from hooks.utils.hosts import entire
+
 from . import card, sessions
 from .checked import Failed
 from .loading import Unusable
@@ -46,7 +48,7 @@ def find(paths: list[str], skip: Callable[[str, str], object]) -> list[tuple[int
                         _take(os.path.join(folder, name), files, skip)
         else:
             _take(path, files, skip)
-    return sorted(files.values(), key=lambda pair: (-pair[0], pair[1]))
+    return sorted(entire.last_of_each(files.values(), skip), key=lambda pair: (-pair[0], pair[1]))
 
 
 def _take(path: str, files: dict[str, tuple[int, str]], skip: Callable[[str, str], object]) -> None:
@@ -107,7 +109,8 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> d
             if ttl_s == ttls[0] and name in ("nothing", drawn(names)):
                 curves[name] = total.curve
     counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
-    named = {"path": path, "repository": repository_of(path), "digest": card.digest_of(path)}
+    repository = session.cwd if session.is_translated and session.cwd else repository_of(path)  # other hosts sort by day, or not at all
+    named = {"path": path, "repository": repository, "digest": card.digest_of(path)}
     return {**named, **counts, "scores": scores, "curves": curves, "failed": failed}
 
 

@@ -18,6 +18,7 @@ _MODEL = Flag(
 _TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
+_HOST = Flag("--host claude-code|codex", "whose sessions, where no path is given", default="claude-code")
 _PATH_NOTE = "PATH is a transcript or a folder of them; without any, it is all sessions of this user."
 ARCHIVE_SEARCH = Operation(
     "search WORDS",
@@ -62,7 +63,13 @@ ARCHIVE = Table(
 TRY = Table(
     "popkit try",
     "show what PopKit would say about your newest session, or about a sample; writes nothing",
-    Operation("[TRANSCRIPT]", type=FILE),
+    Operation(
+        "[TRANSCRIPT]",
+        "",
+        _HOST,
+        type=FILE,
+        more="TRANSCRIPT may also be a rollout of Codex, or the full.jsonl of a checkpoint of Entire.",
+    ),
     common=(_JSON,),
 )
 LAB = Table(
@@ -77,6 +84,7 @@ LAB = Table(
         _JSON,
         Flag("--html FILE", "also write a page with plots", FILE),
         Flag("--jobs N", "processes (default: one for each processor)", whole()),
+        _HOST,
         type=FILE,
         more=f"{_PATH_NOTE} docs/policies.md shows how to write a policy of your own.",
     ),
@@ -98,6 +106,7 @@ LAB = Table(
         _TTLS,
         _MODEL,
         _JSON,
+        _HOST,
         type=FILE,
         more=_PATH_NOTE,
     ),
@@ -157,6 +166,7 @@ MISSES = Table(
         "",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         _JSON,
+        _HOST,
         type=FILE,
         more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
         " the transcript shows between the two. " + _PATH_NOTE,
@@ -170,6 +180,7 @@ BILL = Table(
         "what stands in each prompt of this project, and what its bill was made of",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         Flag("--details", "also each tool, skill, agent, and section of a file"),
+        _HOST,
         type=FILE,
         more="With PATH, a transcript or a folder of them, what the bill of these was made of.",
     ),

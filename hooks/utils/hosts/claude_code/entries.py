@@ -14,25 +14,57 @@ from .calls import dumps_or_nothing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
+    from typing import Any, BinaryIO
+
+    from ..recordings import Translation
 
     Entry = dict[str, Any]  # a line of the host, whose shape is the host's
 
 # Lines of these types say nothing of the conversation, and some are very long.
 _SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-operation', b'{"type":"tools-used', b'{"type":"cost-state')
+# What the first line of a transcript of the host's has: whose any other file is, `recordings` knows.
+_OWN, _FOREIGN = (b'"sessionId":', b'"uuid":', b'"leafUuid":'), b'"payload":'
+_HEAD = 400  # bytes in which a line of another host says what it is
+_ALL = 1 << 62  # bytes
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
-def lines(path: str, size: int, begin: int = 0) -> Iterator[tuple[int, bytes]]:
+def translation_of(file: BinaryIO) -> Translation | None:
+    """What translates a recording of another host, of a file that was opened and not read; None for a transcript of this one."""
+    head = file.peek(1)  # type: ignore[attr-defined]  # it is buffered
+    line = head.partition(b"\n")[0]
+    if not line or (any(mark in line for mark in _OWN) and _FOREIGN not in line[:_HEAD]) or says_nothing(line):
+        return None
+    from .. import recordings
+
+    return recordings.translation_of(head)
+
+
+def lines(path: str, size: int = _ALL, begin: int = 0) -> Iterator[tuple[int, bytes]]:
     """(where it begins, the bytes) of each line in the first `size` bytes of a transcript, from the one that begins at `begin`; OSError
-    when it cannot be read."""
+    when it cannot be read. Of another host's recording they are translated, and begin where they would if the translation were a file."""
     with files.open_regular(path) as file:
+        translation = translation_of(file)
+        if translation is not None:
+            at = 0
+            for line in translated(translation, file, size):
+                if at >= begin:
+                    yield at, line
+                at += len(line)
+            return
         file.seek(begin)
         for line in file:
             if begin + len(line) > size:
                 return
             yield begin, line
             begin += len(line)
+
+
+def translated(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The lines of another host's recording, of its first `size` bytes, as a transcript of this one would have them."""
+    from .. import recordings
+
+    return recordings.lines(translation, file, size)
 
 
 def read(path: str, size: int, telling: Sequence[int] | None = None) -> Iterator[Entry]:

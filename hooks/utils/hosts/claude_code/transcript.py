@@ -15,6 +15,7 @@ from ...io.system import os
 from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in
+from .. import tool as tool_named
 from . import calls, entries, usage
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
@@ -36,13 +37,14 @@ class Index:
 
     __slots__ = (
         "abandoned", "bad", "calls", "chain", "compactions", "doubled", "doubts", "kept", "result_ids", "seen", "since", "size", "telling",
-        "torn", "version",
+        "torn", "translated", "version",
     )  # fmt: skip
 
     def __init__(self, seen: tuple[int, int]) -> None:
         self.seen = seen  # (device, inode) of the file
         self.size = 0  # bytes that were read
         self.bad = 0  # lines that are no JSON object
+        self.translated = ""  # name of the host whose recording it is, where that is another one
         self.torn = False  # whether the last line is incomplete
         self.doubts: list[str] = []  # what a rewrite must not touch the file for
         self.version: tuple[int, ...] = (0,)  # of the host that wrote last, (0,) where no line tells
@@ -106,7 +108,10 @@ def index(path: str) -> Index:
         status = os.fstat(file.fileno())
         found = Index((status.st_dev, status.st_ino))
         number, version, cwd = 0, "", None
-        for line in file:
+        translation = entries.translation_of(file)
+        if translation is not None:
+            found.translated = translation.NAME
+        for line in file if translation is None else entries.translated(translation, file, status.st_size):
             number += 1
             found.size += len(line)
             found.torn = is_torn(line)
@@ -121,6 +126,8 @@ def index(path: str) -> Index:
             _learn(entry, found, results[entries.is_side(entry)], carried)
             if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, found.size):
                 found.doubt(f"line {number}: an entry stands in it twice")
+    if translation is not None:
+        found.size = status.st_size
     # A subagent's file holds nothing but a side chain.
     _follow(chains[not chains[0].keys], found)
     found.version = _version(version)
@@ -242,7 +249,7 @@ class Reader:
 
     def call_of(self, entry: Entry, block: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Call:
         """The completed call that a result block tells of; `call` is its (tool, input)."""
-        tool, tool_input = TOOLS.of(call[0]), call[1]
+        tool, tool_input = (TOOLS.of if "host" not in entry else tool_named)(call[0]), call[1]
         structure = entry.get("toolUseResult")
         text, images = calls.text_of_blocks(self._content(block))
         if calls.is_in_file(text):

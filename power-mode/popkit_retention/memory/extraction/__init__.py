@@ -16,10 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hooks.utils.hosts import recorded_tools
 from hooks.utils.hosts.claude_code import calls, entries, transcript
 from hooks.utils.hosts.claude_code.moments import is_answer
 from hooks.utils.hosts.claude_code.stamps import seconds_of
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
@@ -47,7 +48,7 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     """Return what the session of a transcript teaches about a repository, `root` being the checkout that it worked in. `session`: its
     id, where that is not the name of the file. Raise OSError when the transcript cannot be read."""
     root = repository.root
-    names, files, commands, rules = Names(), Files(root), Commands(root), Ruleset.from_config({}, TOOLS)
+    names, files, commands, rules = Names(), Files(root), Commands(root), Ruleset.from_config({}, recorded_tools())
     notes: dict[str, float] = {}
     showings = Showings()
     began = ended = 0.0
@@ -82,7 +83,7 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     unaided |= {name for _, name in written if name in names.unaided}
     gone = tuple(sorted([(PATH, path) for path in files.gone] + [(COMMAND, text) for text in commands.gone]))
     return Lesson(
-        session or Path(path).stem, repository.key, began, ended, tuple(observed), tuple(sorted(unaided)), lookups, tokens, root,
+        session or session_id_of(path), repository.key, began, ended, tuple(observed), tuple(sorted(unaided)), lookups, tokens, root,
         showings.all(), tuple(written), gone,
     )  # fmt: skip
 
@@ -198,6 +199,7 @@ def conversation(path: str) -> Iterator[Asked | Given | Wrote | Returned]:
 class _Reading:
     def __init__(self) -> None:
         self.reader = transcript.Reader(transcript.Index((0, 0)))
+        self.tools = recorded_tools()
         self.pending: dict[str, tuple[str, dict, str]] = {}
         self.answered: set[str] = set()
         self.messages: set[str] = set()
@@ -248,7 +250,7 @@ class _Reading:
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (tool, given, cwd)
                 written = "\n".join(_texts(_changed_input(given)))
-                yield Wrote(at, cwd, TOOLS.of(tool).operation, given, written, len(self.messages))
+                yield Wrote(at, cwd, self.tools.of(tool).operation, given, written, len(self.messages))
 
 
 def _given_by_hook(attachment: object) -> str:
