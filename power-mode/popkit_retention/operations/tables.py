@@ -196,7 +196,7 @@ LIMITS = Table(
     "how full your plan's limits are, when they will be full, what used them, and what tokens are worth in them",
     Operation(
         "",
-        "each window with its use, its pace, when it will be full and when it resets; then the tokens that used it, and what these are worth",
+        "each window with its use, its pace, when it will be full and when it resets; then what used it, and what tokens are worth",
         _JSON,
         more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
         " readings; when it will be full is shown only where that comes before the reset. What tokens are worth in a window is fitted to"
