@@ -18,7 +18,15 @@ _MODEL = Flag(
 _TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
-_PATH_NOTE = "PATH is a transcript or a folder of them; without any, it is all sessions of this user."
+_PATH_NOTE = (
+    "PATH is a transcript, a folder of them, or an address such as s3://company/sessions/; without any, it is all sessions of this user."
+)
+# Flags of what works on any number of sessions.
+MANY_SESSIONS = (
+    Flag("--list FILE", "also the paths and addresses in FILE, one on each line (-: standard input)", FILE),
+    Flag("--jobs N", "processes (default: one for each processor)", whole()),
+    Flag("--scheduler ADDRESS", "on the Dask cluster of this scheduler instead, such as tcp://10.0.0.5:8786"),
+)
 ARCHIVE_SEARCH = Operation(
     "search WORDS",
     "find what was cleared in this project by the words in it",
@@ -76,7 +84,8 @@ LAB = Table(
         _MODEL,
         _JSON,
         Flag("--html FILE", "also write a page with plots", FILE),
-        Flag("--jobs N", "processes (default: one for each processor)", whole()),
+        Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
+        *MANY_SESSIONS,
         type=FILE,
         more=_PATH_NOTE,
     ),
@@ -98,6 +107,7 @@ LAB = Table(
         _TTLS,
         _MODEL,
         _JSON,
+        *MANY_SESSIONS,
         type=FILE,
         more=_PATH_NOTE,
     ),
@@ -156,6 +166,7 @@ MISSES = Table(
         "[PATH…]",
         "",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        *MANY_SESSIONS,
         _JSON,
         type=FILE,
         more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
@@ -170,8 +181,9 @@ BILL = Table(
         "what stands in each prompt of this project, and what its bill was made of",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         Flag("--details", "also each tool, skill, agent, and section of a file"),
+        *MANY_SESSIONS,
         type=FILE,
-        more="With PATH, a transcript or a folder of them, what the bill of these was made of.",
+        more="With PATH, a transcript, a folder of them, or an address such as s3://company/sessions/, what their bill was made of.",
     ),
     Operation(
         "hide NAME",
@@ -241,7 +253,7 @@ SETUP = Table(
     Operation(
         "[NAME]",
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "tokens", "traces"),
+        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces"),
         more="It goes into a virtual environment in PopKit's folder. Without NAME: the list.",
     ),
     common=(_JSON,),
