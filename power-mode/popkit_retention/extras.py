@@ -43,7 +43,7 @@ EXTRAS = {
         "pg8000",
     ),
     "cluster": (
-        "popkit lab and bill on a Dask cluster, on sessions at s3:// and such, and as Parquet",
+        "popkit lab, bill and memory learn on a Dask cluster, at s3:// addresses, as Parquet",
         ("distributed>=2024.8", "fsspec>=2024.6", "pyarrow>=17.0", "s3fs>=2024.6"),
         "distributed, fsspec, pyarrow, s3fs",
     ),

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from popkit_retention.cli.main import main
 from popkit_retention.parallel.results import Where, results
 from popkit_retention.parallel.sources import Unavailable
+from tests.cli.remembered import Remembered
 from tests.lab.test_survey import session
 from tests.parallel.clusters import cluster
 from tests.parallel.tasks import length_slowly, length_unless_killed
@@ -31,6 +34,11 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         with distributed.Client(address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=60)
         yield address
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Remembered:
+    return Remembered(tmp_path / "shop")
 
 
 @pytest.fixture
@@ -64,6 +72,36 @@ def test_a_bill_comes_to_the_same_on_a_cluster(scheduler: str, company: Path, ca
     assert alone["whole"]["sessions"] == 9
     assert told(capsys, company, "bill", str(company), "--scheduler", scheduler) == alone
     assert told(capsys, company, "bill", f"file://{company}", "--scheduler", scheduler) == alone
+
+
+def test_memory_learns_the_same_on_a_cluster(scheduler: str, shop: Remembered, tmp_path: Path) -> None:
+    for number, id in enumerate(("zebra", "monkey", "ape", "lion", "cat")):
+        folder = shop.session(id, f"src/checkout/module_{number % 2}.ts").parent
+    (folder / "broken.jsonl").write_text("root:x:0:0\n")
+    kept = []
+    for number, way in enumerate((("--jobs", "1"), ("--jobs", "3"), ("--scheduler", scheduler), ("--jobs", "1"))):
+        place = str(folder) if number < 3 else f"file://{folder}"
+        own = {"POPKIT_HOME": str(tmp_path / f"home-{number}")}
+        done = shop.ask("learn", "--past", place, *way, "--json", **own)
+        assert done.returncode == 0, done.stderr
+        exported = shop.ask("export", "--all", **own).stdout.splitlines()[1:-1]
+        kept.append((json.loads(done.stdout), exported))
+    assert kept[0][0]["sessions"] == 5
+    assert kept[0][0]["left_out"] == {
+        "is not a Claude Code transcript: none of its 1 lines belongs to a conversation".rpartition(": ")[2]: 1
+    }
+    assert len(kept[0][1]) > 4
+    assert all(each == kept[0] for each in kept[1:])
+
+
+def test_a_command_without_the_packages_runs_in_the_interpreter_that_has_them(company: Path, tmp_path: Path) -> None:
+    env = {"HOME": str(company), "PATH": os.environ["PATH"]}
+    words = [ROOT / "bin" / "popkit", "lab", f"file://{company}", "--policy", "nothing", "--json"]
+    refused = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    if "Install them with: popkit setup cluster" not in refused.stdout:
+        pytest.skip("the Python of the command line has the packages itself")
+    done = subprocess.run(words, env={**env, "VIRTUAL_ENV": sys.prefix}, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["sessions"] == 9
 
 
 def test_a_worker_that_is_killed_in_mid_run_loses_no_session(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def equip(paths: Sequence[str], flags: Mapping[str, Any], environ: Mapping[str, 
     remote = next((path for path in paths if is_remote(path)), "")
     if (needed or remote) and not extras.enter(EXTRA, environ):
         what = f"--{needed[0]}" if needed else text.cut(text.clean(remote), 60)
-        raise Refused(f"{what} needs packages beyond Python. Install them with", f"popkit setup {EXTRA}")
+        raise Refused(f"{what} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
 
 
 class LeftOut:

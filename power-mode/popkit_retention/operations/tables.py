@@ -8,6 +8,7 @@ from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 
 from . import memory_table, retention_table
+from .shared_flags import MANY_SESSIONS
 
 _JSON = Flag("--json", "as JSON")
 _YES = Flag("--yes", "do not ask")
@@ -20,12 +21,6 @@ _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
 _PATH_NOTE = (
     "PATH is a transcript, a folder of them, or an address such as s3://company/sessions/; without any, it is all sessions of this user."
-)
-# Flags of what works on any number of sessions.
-MANY_SESSIONS = (
-    Flag("--list FILE", "also the paths and addresses in FILE, one on each line (-: standard input)", FILE),
-    Flag("--jobs N", "processes (default: one for each processor)", whole()),
-    Flag("--scheduler ADDRESS", "on the Dask cluster of this scheduler instead, such as tcp://10.0.0.5:8786"),
 )
 ARCHIVE_SEARCH = Operation(
     "search WORDS",
