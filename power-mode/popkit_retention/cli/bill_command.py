@@ -17,9 +17,9 @@ from hooks.utils.views import bill as views
 
 from ..bill import digests, statement
 from ..operations import sessions
-from . import screen
+from ..parallel.sources import Unavailable
+from . import many_sessions, screen
 from .answering import Answer, Refused
-from .misses_command import named
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from hooks.utils.policy.models import Models
 
     from ..bill.digests import Digest
+    from ..parallel.results import Where
+    from .many_sessions import LeftOut
 
-MISTAKES = (OSError, StoreError, sessions.NoSession)
+MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
 _FILE_BYTES = 1_000_000
 _HIDDEN_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.287 or later)"
 
@@ -45,13 +47,14 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     models = models_of(layers.load(home.plugin_root(), popkit_home, None))
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
-    others = not args.word and args.host != sessions.CLAUDE_CODE
-    if others or (args.arguments and not args.word):
-        return _of_paths(args.arguments or [sessions.folder_of_host(environ, args.host)], environ, models)
+    where = many_sessions.where_of(args.flags)
+    if not args.word and (args.arguments or "list" in args.flags or args.host != sessions.CLAUDE_CODE):
+        return _of_paths(args, environ, models, where)
+    many_sessions.equip((), args.flags, environ)
     since = args.since.ago(now) if not args.word and args.since else now - statement.MONTH_S
     bar = Bar(environ)
     try:
-        everything = digests.of_user(environ, 0.0, now, bar.show)
+        everything = digests.of_user(environ, 0.0, now, bar.show, where)
     finally:
         bar.end()
     bill = _bill(popkit_home, project, everything, since, now, models)
@@ -81,17 +84,24 @@ def _bill(popkit_home: str, project: str, everything: list[Digest], since: float
     }  # fmt: skip
 
 
-def _of_paths(paths: list[str], environ: Mapping[str, str], models: Models) -> Answer:
+def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models, where: Where) -> Answer:
     """Return the bill of transcripts: what stood in them is known as a whole alone."""
-    bar = Bar(environ)
-    try:
-        found = list(digests.of_paths(named(paths), bar.show))
-    finally:
-        bar.end()
+    found, left_out = digests_of(args, environ, where)
     whole = statement.whole(found, models)
     began = [digest["standing"] for digest in found if statement.is_main(digest)]
-    lines = views.whole_lines(whole, "the sessions that you named", models.dated, began)
-    return Answer(lines, {"whole": whole, "first_prompt": began, "prices_of": models.dated})
+    lines = views.whole_lines(whole, "the sessions that you named", models.dated, began) + left_out.lines()
+    return Answer(lines, {"whole": whole, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()})
+
+
+def digests_of(args: Parsed, environ: Mapping[str, str], where: Where) -> tuple[list[Digest], LeftOut]:
+    """Return the digests of the transcripts that the user named, and what was left out of them."""
+    paths, left_out, bar = many_sessions.paths_of(args.arguments, args.flags), many_sessions.LeftOut(), Bar(environ)
+    paths = paths or [sessions.folder_of_host(environ, args.host)]
+    many_sessions.equip(paths, args.flags, environ)
+    try:
+        return list(digests.of_sources(many_sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
+    finally:
+        bar.end()
 
 
 def _text(path: str) -> str | None:

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 
 from hooks.utils import text
 from hooks.utils.io import files
@@ -17,7 +18,8 @@ from hooks.utils.io import files
 from .. import extras
 from ..lab import card, loading, outcomes, survey
 from ..operations import sessions
-from . import lab_decisions, screen
+from ..parallel.sources import Unavailable, find
+from . import lab_decisions, many_sessions, screen
 from .answering import Refused
 from .lab_decisions import TTLS
 from .main import version
@@ -29,9 +31,13 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
+    from ..lab.parquet import Parquet
+    from ..parallel.results import Where
+
 _SAID = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
 _REASONS = 5  # at most, of each policy that failed
+MISTAKES = (Unavailable,)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -47,13 +53,18 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     lab_decisions.check(args.policy or ())
+    for path in (args.html, args.parquet):
+        if path:
+            check_writable(path)
     if args.html:
-        check_writable(args.html)
         maker = _page_maker(environ)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
+    paths, where = _asked(args, environ)
     bar = Bar(environ)
-    result = survey.survey(paths_of(args, environ), args.policy, ttls, args.jobs, bar.show, args.model)
-    bar.end()
+    with ExitStack() as opened:
+        opened.callback(bar.end)
+        table = opened.enter_context(_parquet(args.parquet)) if args.parquet else None
+        result = survey.survey(paths, args.policy, ttls, where.jobs, bar.show, args.model, where.scheduler, table)
     result["card"] = card.card_of(result, version())
     if args.json:
         print(json.dumps(result))
@@ -64,7 +75,22 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     if args.html:
         _write_html(result, args.html, maker)
         print(f"popkit lab: the page is {text.clean(os.path.abspath(args.html))}", file=sys.stderr)
+    if args.parquet:
+        print(f"popkit lab: the table is {text.clean(os.path.abspath(args.parquet))}", file=sys.stderr)
     return 0
+
+
+def _asked(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
+    """Return which sessions the user means, and where they are to be worked on."""
+    paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
+    many_sessions.equip(paths, args.flags, environ)
+    return paths or [_folder(args, environ)], where
+
+
+def _parquet(path: str) -> Parquet:
+    from ..lab.parquet import Parquet
+
+    return Parquet(path)
 
 
 def lines_of(result: dict) -> list[text.Line]:
@@ -90,11 +116,8 @@ def lines_of(result: dict) -> list[text.Line]:
             "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
         )
     lines += _failed(result)
-    if result["skipped"]:
-        lines += ["", "Left out:"]
-        for reason, count in sorted(result["skipped"].items(), key=lambda pair: (-pair[1], pair[0])):
-            lines += text.wrap(f"  {count:>6,}  {reason}", indent=" " * 10)
-    elif not result["sessions"]:
+    lines += many_sessions.lines_of(result["skipped"], result["skipped_files"])
+    if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: name files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])
 
@@ -144,13 +167,12 @@ def _plural(count: int, one: str, many: str) -> str:
 
 
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
-    skipped: list[str] = []
-    paths = [path for _, path in survey.find(paths_of(args, environ), lambda path, _: skipped.append(path))]
-    paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "subagents"]
+    paths, where = _asked(args, environ)
+    found = [source for source in find(paths, lambda *_: None) if os.path.basename(os.path.dirname(source.address)) != "subagents"]
     result = {}
     for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
         bar = Bar(environ, "sessions")
-        result[str(ttl_s)] = outcomes.keeping_warm(paths, ttl_s, args.model, bar.show)
+        result[str(ttl_s)] = outcomes.keeping_warm(found, ttl_s, args.model, bar.show, where)
         bar.end()
     if args.json:
         print(json.dumps(result))
@@ -202,10 +224,10 @@ def _write_html(result: dict, path: str, maker: list) -> None:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
 
 
-def paths_of(args: Parsed, environ: Mapping[str, str]) -> list[str]:
-    """Return what the user named, else the folder in which the host keeps its sessions. Refused where there is none."""
+def _folder(args: Parsed, environ: Mapping[str, str]) -> str:
+    """Return the folder in which the host keeps its sessions. Refused where there is none."""
     try:
-        return list(args.arguments) or [sessions.folder_of_host(environ, args.host)]
+        return sessions.folder_of_host(environ, args.host)
     except sessions.NoSession as error:
         raise Refused(str(error)) from None
 

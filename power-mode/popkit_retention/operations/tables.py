@@ -8,6 +8,7 @@ from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 
 from . import memory_table, retention_table
+from .shared_flags import MANY_SESSIONS
 
 _JSON = Flag("--json", "as JSON")
 _YES = Flag("--yes", "do not ask")
@@ -19,7 +20,9 @@ _TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
 _HOST = Flag("--host claude-code|codex", "whose sessions, where no path is given", default="claude-code")
-_PATH_NOTE = "PATH is a transcript or a folder of them; without any, it is all sessions of this user."
+_PATH_NOTE = (
+    "PATH is a transcript, a folder of them, or an address such as s3://company/sessions/; without any, it is all sessions of this user."
+)
 ARCHIVE_SEARCH = Operation(
     "search WORDS",
     "find what was cleared in this project by the words in it",
@@ -83,7 +86,8 @@ LAB = Table(
         _MODEL,
         _JSON,
         Flag("--html FILE", "also write a page with plots", FILE),
-        Flag("--jobs N", "processes (default: one for each processor)", whole()),
+        Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
+        *MANY_SESSIONS,
         _HOST,
         type=FILE,
         more=f"{_PATH_NOTE} docs/policies.md shows how to write a policy of your own.",
@@ -106,6 +110,7 @@ LAB = Table(
         _TTLS,
         _MODEL,
         _JSON,
+        *MANY_SESSIONS,
         _HOST,
         type=FILE,
         more=_PATH_NOTE,
@@ -165,6 +170,7 @@ MISSES = Table(
         "[PATH…]",
         "",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        *MANY_SESSIONS,
         _JSON,
         _HOST,
         type=FILE,
@@ -180,9 +186,10 @@ BILL = Table(
         "what stands in each prompt of this project, and what its bill was made of",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         Flag("--details", "also each tool, skill, agent, and section of a file"),
+        *MANY_SESSIONS,
         _HOST,
         type=FILE,
-        more="With PATH, a transcript or a folder of them, what the bill of these was made of.",
+        more="With PATH, a transcript, a folder of them, or an address such as s3://company/sessions/, what their bill was made of.",
     ),
     Operation(
         "hide NAME",
@@ -253,7 +260,7 @@ SETUP = Table(
     Operation(
         "[NAME]",
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "tokens", "traces"),
+        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces"),
         more="It goes into a virtual environment in PopKit's folder. Without NAME: the list.",
     ),
     common=(_JSON,),
