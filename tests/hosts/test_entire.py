@@ -10,6 +10,7 @@ import pytest
 from hooks.utils.hosts import entire, recordings
 from popkit_retention.lab import survey
 from popkit_retention.operations.sessions import NoSession, check
+from popkit_retention.parallel.sources import find
 from tests.hosts.rollouts import worked
 
 
@@ -24,7 +25,7 @@ def checkpoint(folder: Path, data: bytes, session: str = "s1", made: str = "2026
 
 def found_in(folder: Path) -> tuple[list[str], list[str]]:
     skipped: list[str] = []
-    found = [path for _, path in survey.find([str(folder)], lambda _, reason: skipped.append(reason))]
+    found = [source.address for source in find([str(folder)], lambda _, reason: skipped.append(reason))]
     return found, sorted(set(skipped))
 
 

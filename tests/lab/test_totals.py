@@ -21,9 +21,18 @@ def rows(draw: st.DrawFn, name: int) -> dict:
         policy: {"cost": draw(st.floats(1e-3, 1e12)), "carried": draw(st.integers(1, 10**12)), **{key: draw(numbers) for key in COUNTS}}
         for policy in NAMES
     }
-    named = {"path": f"/{name}.jsonl", "repository": draw(st.sampled_from("ab")), "model": draw(st.sampled_from("mn"))}
+    named = {"path": f"/{name}.jsonl", "repository": draw(st.sampled_from("ab")), "model": draw(st.sampled_from("mn")), "digest": f"{name}"}
+    failed = draw(st.dictionaries(st.sampled_from(("own:A", "own:B")), st.sampled_from(("why", "because"))))
     curves = {policy: [draw(numbers)] * requests for policy in NAMES}
-    return {**named, "requests": requests, "bytes": draw(numbers), "bad_lines": 0, "scores": {300: scores}, "curves": curves}
+    return {
+        **named,
+        "requests": requests,
+        "bytes": draw(numbers),
+        "bad_lines": 0,
+        "scores": {300: scores},
+        "curves": curves,
+        "failed": failed,
+    }
 
 
 def told(events: list) -> str:

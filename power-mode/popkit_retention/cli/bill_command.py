@@ -9,13 +9,14 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.io import files, home
+from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import standing
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement
+from ..bill.project_bill import bill_of, text_of
 from ..operations import sessions
 from ..parallel.sources import Unavailable
 from . import many_sessions, screen
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from .many_sessions import LeftOut
 
 MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
-_FILE_BYTES = 1_000_000
 _HIDDEN_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.287 or later)"
 
 
@@ -57,31 +57,12 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
         everything = digests.of_user(environ, 0.0, now, bar.show, where)
     finally:
         bar.end()
-    bill = _bill(popkit_home, project, everything, since, now, models)
+    bill = bill_of(popkit_home, project, everything, since, now, models)
     if args.word == "hide":
         return _hide(args, popkit_home, project, bill, now)
     if args.word == "show":
         return _show(args.argument, popkit_home, project, bill)
     return Answer(views.lines_of(bill, now, args.details), bill)
-
-
-def _bill(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
-    """Return the bill of a project as data."""
-    breakdown, hidden = standing.load(popkit_home, project), standing.hidden(popkit_home, project)
-    inside = {cwd for cwd in {digest["cwd"] for digest in everything} if cwd and statement.is_inside(os.path.realpath(cwd), project)}
-    own = [digest for digest in everything if digest["cwd"] in inside]
-    lately = [digest for digest in own if digest["ended"] >= since]
-    mains = [digest for digest in lately if statement.is_main(digest)]
-    newest = max((digest for digest in own if statement.is_main(digest) and digest["used"]), key=lambda one: one["ended"], default=None)
-    used = statement.calls_of(everything)
-    rows = statement.rows_of(breakdown, newest["hooks"] if newest else 0, hidden, used, _text) if breakdown.get("categories") else []
-    return {
-        "project": project, "since": since, "rows": rows, "tokens": sum(row["tokens"] for row in rows),
-        "estimated": {name: breakdown.get(name) for name in ("at", "session", "model", "missing", "problem")},
-        "first_prompt": newest["standing"] if newest else None,
-        "pace": statement.pace(mains, models, max(86_400.0, now - since)), "whole": statement.whole(lately, models),
-        "proposals": statement.proposals(rows, len(mains)), "hidden": hidden, "prices_of": models.dated,
-    }  # fmt: skip
 
 
 def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models, where: Where) -> Answer:
@@ -102,13 +83,6 @@ def digests_of(args: Parsed, environ: Mapping[str, str], where: Where) -> tuple[
         return list(digests.of_sources(many_sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
     finally:
         bar.end()
-
-
-def _text(path: str) -> str | None:
-    try:
-        return files.read_text(path, _FILE_BYTES)
-    except OSError:
-        return None
 
 
 # --- hide and show ---------------------------------------------------------------------------------------------------------------------
@@ -178,7 +152,7 @@ def _draft(wanted: str, out: str, project: str) -> Answer:
     """Write a section of a file as a draft of a skill into a new file; the file of the section stays as it is."""
     path, _, heading = wanted.partition("#")
     path = os.path.join(project, os.path.expanduser(path))
-    content = _text(path)
+    content = text_of(path)
     if content is None:
         raise Refused(f"{path} cannot be read")
     body = statement.section(content, heading)
