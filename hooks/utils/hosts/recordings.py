@@ -17,6 +17,8 @@ from .claude_code import host as claude_code
 from .claude_code import projects
 from .codex import tools as codex_tools
 from .codex import translation as codex
+from .opencode import tools as opencode_tools
+from .opencode import translation as opencode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
 
 
 # The translations, in the order in which they are asked, and the tools of each.
-TRANSLATIONS: tuple[Translation, ...] = (codex,)
-TOOLS = (codex_tools.TOOLS,)
+TRANSLATIONS: tuple[Translation, ...] = (codex, opencode)
+TOOLS = (codex_tools.TOOLS, opencode_tools.TOOLS)
 CLAUDE_CODE = claude_code.NAME
 _UNREADABLE = b"?\n"
 

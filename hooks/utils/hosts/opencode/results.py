@@ -1,0 +1,31 @@
+"""What OpenCode notes beside a result: the exit of a command, which lines of a file were shown. Pure."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def exit_of(metadata: object) -> int | None:
+    """Return the exit code that OpenCode notes of a command; None where it notes none."""
+    code = metadata.get("exit") if isinstance(metadata, dict) else None
+    return code if type(code) is int and -1_000 < code < 100_000 else None
+
+
+def error_text(text: str, metadata: object) -> str:
+    """Return what stands for a failure, with the exit code where that is known."""
+    code = exit_of(metadata)
+    return text if not code else f"Exit code {code}\n{text}"
+
+
+def shown_file(metadata: object) -> dict[str, Any] | None:
+    """Return which lines of a file a read has shown, in the form in which Claude Code says so; None where OpenCode does not say."""
+    shown = metadata.get("display") if isinstance(metadata, dict) else None
+    if not isinstance(shown, dict) or shown.get("type") != "file" or not isinstance(shown.get("text"), str):
+        return None
+    first, last, total = (shown.get(name) for name in ("lineStart", "lineEnd", "totalLines"))
+    if not (type(first) is int and type(last) is int and 0 < first <= last):
+        return None
+    file = {"content": shown["text"], "startLine": first, "numLines": last - first + 1}
+    return {"type": "text", "file": {**file, "totalLines": total if type(total) is int else last + 1}}
