@@ -101,9 +101,8 @@ function Proposals({ bill, words }) {
 }
 
 function Whole({ whole: paid, words, dated }) {
-  const note = `The last 30 days: ${counted(paid.requests, "request")}, ${usd(paid.usd)}${requests(paid.unpriced)}. At the prices of the API${
-    dated ? ` of ${dated}` : ""
-  }.`;
+  const prices = `At the prices of the API${dated ? ` of ${dated}` : ""}.`;
+  const note = `The last 30 days: ${counted(paid.requests, "request")}, ${usd(paid.usd)}${requests(paid.unpriced)}. ${prices}`;
   const rows = Object.entries(words).map(([name, said]) => [said, percent(paid.parts[name] / paid.usd), usd(paid.parts[name])]);
   return html`<${Card} title="What it was paid for" id="paid" wide note=${note}>
     ${paid.usd > 0 && html`<${Table} label="What the whole was paid for" heads=${["What", "Share", "Dollars"]} rows=${rows} />`}
@@ -112,9 +111,10 @@ function Whole({ whole: paid, words, dated }) {
 
 function Lost({ misses, causes }) {
   const { lost } = misses;
+  const times = counted(lost.times, "request");
   const share = misses.usd ? `, ${percent(lost.usd / misses.usd)} of what all requests cost` : "";
   const note = lost.times
-    ? `All projects, the last 30 days: ${longTokens(lost.tokens)} were written again in ${counted(lost.times, "request")}: ${usd(lost.usd)}${share}`
+    ? `All projects, the last 30 days: ${longTokens(lost.tokens)} were written again in ${times}: ${usd(lost.usd)}${share}`
     : "No request wrote what the one before had left in the cache.";
   const said = ({ cause, details }) => {
     const [what, advice] = causes[cause] ?? [cause, ""];
