@@ -39,6 +39,7 @@ _NARROWEST = 20
 _MOST_TOKENS = 10**9
 _FOLD = "    "  # before what of a line of the pane has no room
 _WORTH_TELLING = 10_000  # tokens that were kept out
+_MOST_KINDS = 5  # rows of what the conversations on a bill were made of
 _SHOWN_LINES = 400  # of a content, in the pane
 
 
@@ -101,7 +102,7 @@ class Pane:
         if shown["page"] == BILL:
             found = self.native.bill(now)
             whys = text.wrap(str(found.get("error")))
-            shown["lines"] = text.laid_out(whys if "error" in found else bill.lines_of(found, now, details=True), width)
+            shown["lines"] = text.laid_out(whys if "error" in found else bill.lines_of(found, now, details=True, most=_MOST_KINDS), width)
             shown["deeds"] = [] if "error" in found else offers.to_json(offers.of_bill(found, now))
         if shown["page"] == SETTINGS:
             self.native.look()

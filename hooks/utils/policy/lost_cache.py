@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from .composition import Shares
     from .conversation import Usage
     from .models import Models
 
@@ -52,15 +53,16 @@ class Between:
 
 class Sent:
     """A request: its `usage`, `output` tokens, whether the assistant `thought` in the turn before the user spoke, and what was `between`
-    the request before and this one."""
+    the request before and this one. `shares`: what its conversation is made of (composition.py), None where nobody asked."""
 
-    __slots__ = ("between", "output", "thought", "usage")
+    __slots__ = ("between", "output", "shares", "thought", "usage")
 
     def __init__(self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False) -> None:
         self.usage = usage
         self.output = output
         self.between = between or Between()
         self.thought = thought
+        self.shares: Shares | None = None
 
 
 class Loss:
@@ -100,6 +102,11 @@ class Losses:
             return None
         cause, detail = cause_of(before, sent, lifetime, self._day_of)
         return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke)
+
+
+def drops_thinking(sent: Sent) -> bool:
+    """Return whether a request leaves out what the assistant thought in earlier turns: the user spoke, to such a model."""
+    return sent.between.spoke and sent.usage.model.startswith(_DROP_THINKING)
 
 
 def losses(requests: Iterable[Sent], day_of: Callable[[float], object]) -> list[Loss]:

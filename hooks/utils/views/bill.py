@@ -13,18 +13,30 @@ if TYPE_CHECKING:
 # part of the whole -> in words
 _PARTS = {
     "standing": "What stands before your first word, in each request",
-    "conversation": "The conversation as it is sent: results, prompts, answers",
+    "conversation": "The conversation, as it is sent with each request",
     "pauses": "Written again after a pause longer than the cache lives",
     "lost": "Written again for other reasons: popkit misses",
     "output": "What Claude wrote, thinking included",
 }
+# kind of what a conversation is made of, beside results -> in words
+_KINDS = {
+    "said": "what you said, with files and pictures",
+    "wrote": "Claude's answers",
+    "thought": "Claude's thinking",
+    "called": "what Claude wrote into its calls",
+    "summary": "summaries that compactions left",
+    "added": "what Claude Code adds: reminders, texts of hooks and skills",
+    "other": "what no transcript shows, such as tools that were loaded later",
+    "untold": "not told apart: read by an older PopKit, and the transcripts are gone",
+}
+MOST_KINDS = 8  # rows of them that are shown unasked
 _ASIDE = 24  # columns before the words of a row
 _MOST_PROPOSED = 10
 _SHORTEST = 10  # columns for words
 
 
-def lines_of(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
-    """Return the bill of a project."""
+def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_KINDS) -> list[text.Line]:
+    """Return the bill of a project; `most`: rows of what the conversation was made of, all of them with 0."""
     lines = [*text.title("The bill"), *text.pair("Project", bill["project"])]
     lines += _standing(bill, now, details) if bill["rows"] else _unknown(bill)
     if bill["hidden"]:
@@ -35,7 +47,7 @@ def lines_of(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]
                 f"{name} ({text.short_tokens(row.get('tokens') or 0)}), since {_day(row.get('at') or 0)}: popkit bill show {name}", "  "
             )
     since = f"this project since {_day(bill['since'])}"
-    return [*lines, *whole_lines(bill["whole"], since, bill["prices_of"])]
+    return [*lines, *whole_lines(bill["whole"], since, bill["prices_of"], most=most)]
 
 
 def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
@@ -84,6 +96,7 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
         "rows": [_words(row, now) for row in bill["rows"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
         "parts": _PARTS,
+        "kinds": [kind_words(row) for row in bill["whole"]["kinds"]],
         "unknown": "" if bill["rows"] else _unknown_words(bill),
     }
 
@@ -152,9 +165,11 @@ def _unknown_words(bill: dict[str, Any]) -> str:
     return f"{why} {ask}"
 
 
-def whole_lines(whole: dict[str, Any], of: str, dated: str, began: list[int] | None = None) -> list[text.Line]:
+def whole_lines(
+    whole: dict[str, Any], of: str, dated: str, began: list[int] | None = None, most: int = MOST_KINDS
+) -> list[text.Line]:  # fmt: skip
     """Return what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the first word of
-    each conversation."""
+    each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
     lines = text.title("What it was paid for")
     more = f", and {text.counted(whole['unpriced'], 'request')} of models without a known price" if whole["unpriced"] else ""
     spent = f"{text.counted(whole['sessions'], 'conversation')}, {text.counted(whole['requests'], 'request')}: ${whole['usd']:,.2f}{more}"
@@ -167,12 +182,42 @@ def whole_lines(whole: dict[str, Any], of: str, dated: str, began: list[int] | N
         return lines
     lines += ["", _row("", "share", "dollars", "what")]
     for name, words in _PARTS.items():
-        usd = whole["parts"][name]
-        lines.append(_row("", f"{usd / whole['usd']:.0%}", f"{usd:,.2f}", words))
+        lines.append(_paid(whole["parts"][name], whole, words))
+        if name == "conversation":
+            lines += _kinds(whole, most)
     at = f" of {dated}" if dated else ""
     note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. What was written again counts as"
     note += " what it cost beyond reading it."
     return [*lines, "", *text.wrap(note)]
+
+
+def _paid(usd: float, whole: dict[str, Any], words: str) -> text.Line:
+    return _row("", f"{usd / whole['usd']:.0%}", f"{usd:,.2f}", words)
+
+
+def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:
+    rows = [row for row in whole["kinds"] if row["usd"]]
+    shown, rest = (rows[:most], rows[most:]) if most else (rows, [])
+    lines: list[text.Line] = []
+    for row in shown:
+        lines.append(_paid(row["usd"], whole, "  " + kind_words(row)))
+        lines += [_paid(part["usd"], whole, "    " + kind_words(part)) for part in row["parts"] if not most]
+    if rest:
+        lines.append(_paid(sum(row["usd"] for row in rest), whole, f"  {len(rest):,} more: popkit bill --details"))
+    return lines
+
+
+def kind_words(row: dict[str, Any]) -> str:
+    """Return what a row of a conversation's kinds is of."""
+    if row["kind"] not in ("result", "server"):
+        return _KINDS.get(row["kind"], row["kind"])
+    if not row["name"]:
+        return "results of calls that no transcript has"
+    times, _ = row["used"]
+    calls = [text.counted(int(times), "call")] if times else []
+    if row["kind"] == "server":
+        return f"results of MCP server {text.clean(row['name'])} ({', '.join([text.counted(len(row['parts']), 'tool'), *calls])})"
+    return f"results of {text.clean(row['name'])}" + (f" ({calls[0]})" if calls else "")
 
 
 def _day(at: float) -> str:

@@ -9,11 +9,13 @@ import os
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state.standing import is_hidden, server_key
 
+from . import kinds
 from .costs import usd_of
+from .kinds import shared_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from hooks.utils.policy.models import Models
@@ -138,16 +140,6 @@ def _sections(item: dict[str, Any], read: Callable[[str], str | None]) -> list[R
     return [_row("section", heading or "before the first heading", tokens) for (_, heading, _), tokens in zip(named, shares)]
 
 
-def shared_out(total: int, weights: list[int]) -> list[int]:
-    """Return a total in parts as these weights are; they add up to it."""
-    whole, before, parts = sum(weights), 0, []
-    for at in range(len(weights)):
-        until = round(total * sum(weights[: at + 1]) / whole) if whole else 0
-        parts.append(until - before)
-        before = until
-    return parts
-
-
 def calls_of(digests: Iterable[Digest]) -> dict[str, list[float]]:
     """Return name -> [times, when last] of all calls. A skill or agent of a plugin (`plugin:name`) counts under its own name, too."""
     found: dict[str, list[float]] = {}
@@ -185,37 +177,52 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
 
 
 def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
-    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `requests`, `sessions`, and
-    `unpriced`: requests of models without a known price, which are in no sum."""
+    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: what the conversations
+    were made of, as `kinds.rows` has it (their dollars are those of the conversation), `requests`, `sessions`, and `unpriced`: requests of
+    models without a known price, whose dollars are in no sum."""
     parts = dict.fromkeys(PARTS, 0.0)
+    usd_by_kind: dict[str, float] = {}
+    tokens: dict[str, int] = {}
     requests = unpriced = sessions = 0
-    for digest in digests:
+    everything = list(digests)
+    for digest in everything:
         sessions += bool(digest["used"])
         for used in digest["used"]:
             requests += used["requests"]
+            for kind, sums in used["kinds"].items():
+                tokens[kind] = tokens.get(kind, 0) + sum(sums)
             paid = usd_of(used, models)
             if paid is None:
                 unpriced += used["requests"]
                 continue
             some = _divided(used, models)
+            for kind, sums in used["kinds"].items():
+                usd_by_kind[kind] = usd_by_kind.get(kind, 0.0) + _paid(sums, used, models)
             some["output"] = paid["output"]
             some["conversation"] = max(0.0, sum(paid.values()) - sum(some.values()))
             for name, usd in some.items():
                 parts[name] += usd
-    return {"usd": sum(parts.values()), "parts": parts, "requests": requests, "sessions": sessions, "unpriced": unpriced}
+    return {
+        "usd": sum(parts.values()), "parts": parts, "kinds": kinds.rows(usd_by_kind, tokens, calls_of(everything)), "requests": requests,
+        "sessions": sessions, "unpriced": unpriced,
+    }  # fmt: skip
 
 
 def _divided(used: Used, models: Models) -> dict[str, float]:
+    (short_pauses, hour_pauses), (short_lost, hour_lost) = used["pauses"], used["lost"]
+    return {
+        "standing": _paid(used["stands"], used, models),
+        "pauses": _paid([0, -short_pauses - hour_pauses, short_pauses, hour_pauses], used, models),
+        "lost": _paid([0, -short_lost - hour_lost, short_lost, hour_lost], used, models),
+    }
+
+
+def _paid(tokens: Sequence[int], used: Used, models: Models) -> float:
+    """Return the dollars of tokens that are plain, read, written for five minutes and for an hour."""
     model = models.model(used["model"])
     price, _ = model.usd(used["prompt"] + 1)
-    unit = (price or 0.0) / 1e6
-    plain, read, short, hour = used["stands"]
-    again = lambda tokens: (tokens[0] * (model.write_5m - model.read) + tokens[1] * (model.write_1h - model.read)) * unit  # noqa: E731
-    return {
-        "standing": (plain + read * model.read + short * model.write_5m + hour * model.write_1h) * unit,
-        "pauses": again(used["pauses"]),
-        "lost": again(used["lost"]),
-    }
+    units = sum(count * cost for count, cost in zip(tokens, (1.0, model.read, model.write_5m, model.write_1h)))
+    return units * (price or 0.0) / 1e6
 
 
 # --- what could go ---------------------------------------------------------------------------------------------------------------------

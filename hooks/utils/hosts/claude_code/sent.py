@@ -13,9 +13,11 @@ from __future__ import annotations
 import os
 
 from ...io.codec import loads
+from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import Between, Sent
+from ...policy.lost_cache import Between, Sent, drops_thinking, lost_tokens
 from . import entries
+from .contents import Contents
 from .moments import is_answer
 from .stamps import seconds_of
 from .usage import usage_of
@@ -73,7 +75,7 @@ class Session:
 def read(path: str, size: int) -> Session:
     """Return the requests of the first `size` bytes of a transcript, of a main thread or of a subagent's own file; OSError when it
     cannot be read."""
-    reading = _Reading()
+    reading = _Reading(Contents())
     for _, line in entries.lines(path, size):
         reading.take(line)
     return reading.session
@@ -104,7 +106,8 @@ class Following:
 
 
 class _Reading:
-    def __init__(self) -> None:
+    def __init__(self, contents: Contents | None = None) -> None:
+        self.contents = contents  # None: nobody asks what the prompts are made of
         self.session = Session()
         self.between = Between()
         self.known: set[str] = set()  # ids of messages
@@ -128,9 +131,12 @@ class _Reading:
         at = line.find(_UUID)
         if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in line[:_HEAD]:
             if not self._is_other(b'"isSidechain":true' in line[:_HEAD]):
+                uuid = line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace")
                 if b'"isVirtual":true' not in line:
                     self._grow("tool_result")
-                self._place(line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace"))
+                    if self.contents is not None:
+                        self.contents.result_line(line, uuid)
+                self._place(uuid)
             return
         entry = entries.entry_of(line)
         if entry is None or not isinstance(entry.get("uuid"), str) or self._is_other(entries.is_side(entry)):
@@ -141,6 +147,8 @@ class _Reading:
             self._assistant(entry)
         else:
             self._between(entry)
+        if self.contents is not None:
+            self.contents.entry(entry, bool(self.session.requests))
         self._place(entry["uuid"])
 
     def _note(self, line: bytes) -> None:
@@ -199,6 +207,7 @@ class _Reading:
             self._compare()
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
             self.between = Between()
+            self._share()
         elif usage is not None:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
@@ -206,6 +215,14 @@ class _Reading:
             self._grow(str(block.get("type")))
             if block.get("type") == "tool_use":
                 self._call(block, seconds_of(entry.get("timestamp")))
+
+    def _share(self) -> None:
+        if self.contents is not None:
+            *before, sent = self.session.requests[-2:]
+            if drops_thinking(sent):
+                self.contents.composition.drop(THOUGHT)
+            lost = lost_tokens(before[0].usage, sent.usage) if before else 0
+            sent.shares = self.contents.composition.sent(sent.usage, self.session.standing, lost)
 
     def _call(self, block: dict[str, Any], at: float) -> None:
         id, tool, given = block.get("id"), block.get("name"), block.get("input")
@@ -249,7 +266,11 @@ class _Reading:
 
     def _user(self, entry: Entry) -> None:
         count = len(self.session.requests)
-        self.between.rewind |= self.ends.get(entries.parent_of(entry) or "", count) < count and not entries.is_summary(entry)
+        parent = entries.parent_of(entry) or ""
+        if self.ends.get(parent, count) < count and not entries.is_summary(entry):
+            self.between.rewind = True
+            if self.contents is not None:
+                self.contents.rewound(parent)
         self._grow("text")
         self.between.spoke = True
         content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else ""
