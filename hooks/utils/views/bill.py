@@ -20,14 +20,14 @@ _PARTS = {
 }
 # kind of what a conversation is made of, beside results -> in words
 _KINDS = {
-    "said": "what you said, with files and pictures",
-    "wrote": "Claude's answers",
-    "thought": "Claude's thinking",
-    "called": "what Claude wrote into its calls",
+    "said": "your words, with files and pictures",
+    "wrote": "answers",
+    "thought": "thinking",
+    "called": "inputs of calls",
     "summary": "summaries that compactions left",
-    "added": "what Claude Code adds: reminders, texts of hooks and skills",
-    "other": "what no transcript shows, such as tools that were loaded later",
-    "untold": "not told apart: read by an older PopKit, and the transcripts are gone",
+    "added": "reminders, texts of hooks and skills",
+    "other": "not in the transcript, such as tools loaded later",
+    "untold": "not told apart: an older PopKit read this, and the transcripts are gone",
 }
 MOST_KINDS = 8  # rows of them that are shown unasked
 _ASIDE = 24  # columns before the words of a row
@@ -201,9 +201,9 @@ def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:
     lines: list[text.Line] = []
     for row in shown:
         lines.append(_paid(row["usd"], whole, "  " + kind_words(row)))
-        lines += [_paid(part["usd"], whole, "    " + kind_words(part)) for part in row["parts"] if not most]
+        lines += [_paid(part["usd"], whole, "    " + part_words(part)) for part in row["parts"] if not most]
     if rest:
-        lines.append(_paid(sum(row["usd"] for row in rest), whole, f"  {len(rest):,} more: popkit bill --details"))
+        lines.append(_paid(sum(row["usd"] for row in rest), whole, f"  {len(rest):,} more: bill --details lists them"))
     return lines
 
 
@@ -213,11 +213,21 @@ def kind_words(row: dict[str, Any]) -> str:
         return _KINDS.get(row["kind"], row["kind"])
     if not row["name"]:
         return "results of calls that no transcript has"
-    times, _ = row["used"]
-    calls = [text.counted(int(times), "call")] if times else []
     if row["kind"] == "server":
-        return f"results of MCP server {text.clean(row['name'])} ({', '.join([text.counted(len(row['parts']), 'tool'), *calls])})"
-    return f"results of {text.clean(row['name'])}" + (f" ({calls[0]})" if calls else "")
+        return f"results of MCP server {text.clean(row['name'])}{_counts(row)}"
+    return f"results of {text.clean(row['name'])}{_counts(row)}"
+
+
+def part_words(row: dict[str, Any]) -> str:
+    """Return what a row of a server's tools is of."""
+    return text.clean(row["name"].split("__", 2)[-1]) + _counts(row)
+
+
+def _counts(row: dict[str, Any]) -> str:
+    """Return of how many tools and calls the results of a row are, where that is known."""
+    counts = [text.counted(len(row["parts"]), "tool")] if row["parts"] else []
+    counts += [text.counted(int(row["used"][0]), "call")] if row.get("used") else []
+    return f" ({', '.join(counts)})" if counts else ""
 
 
 def _day(at: float) -> str:

@@ -258,7 +258,7 @@ def _brought_up(digest: Digest, form: int) -> Digest:
         left = {at: plain + read + written - stands for at, plain, read, written, _, stands in digest["by_time"]}
         for loss in digest["losses"]:
             left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
-        digest["kinds_by_time"] = [{kinds.UNTOLD: max(0, left[slot[0]])} for slot in digest["by_time"]]
+        digest["kinds_by_time"] = [{kinds.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
     return digest
 
 

@@ -70,24 +70,34 @@ def shared_out(total: int, weights: Sequence[float]) -> list[int]:
     return [end - begin for begin, end in zip([0, *ends], ends)]
 
 
-def rows(usd: Mapping[str, float], tokens: Mapping[str, int], calls: Mapping[str, list[float]]) -> list[Row]:
-    """Return what conversations were made of as rows {kind, name, usd, tokens, used, parts}, the dearest first. `kind`: one of
-    policy/composition.py, UNTOLD, `result` of the tool of this `name`, or `server` for the tools of an MCP server, which are its `parts` ·
-    `tokens`: over all requests, those without a price too · `used`: [times, when last] of calls, None for what is no result."""
+def rows(tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None) -> list[Row]:
+    """Return what conversations were made of as rows {kind, name, tokens, parts}, the dearest first, with `usd` and `used` where these are
+    given. `kind`: one of policy/composition.py, UNTOLD, `result` of the tool of this `name`, or `server` for the tools of an MCP server,
+    which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for what is no result."""
     found: list[Row] = []
     servers: dict[str, list[Row]] = {}
-    for kind in tokens:
+    for kind, count in tokens.items():
         is_result, name = kind.startswith(RESULT), kind.removeprefix(RESULT)
+        row: Row = {"kind": kind, "name": "", "tokens": count, "parts": []}
+        if is_result:
+            row.update(kind="result", name=name)
+        if usd is not None:
+            row["usd"] = usd.get(kind, 0.0)
+        if calls is not None:
+            row["used"] = calls.get(name, [0, 0.0]) if is_result and name else None
         server = name.split("__")[1] if name.startswith(_SERVER) and name.count("__") > 1 else ""
-        used = calls.get(name, [0, 0.0]) if name and is_result else None
-        row = {"kind": "result" if is_result else kind, "name": name if is_result else "", "usd": usd.get(kind, 0.0), "used": used}
-        (servers.setdefault(server, []) if server else found).append({**row, "tokens": tokens[kind], "parts": []})
-    for name, parts in servers.items():
-        times, at = (fold(part["used"][place] for part in parts) for place, fold in enumerate((sum, max)))
-        sums = {column: sum(part[column] for part in parts) for column in ("usd", "tokens")}
-        found.append({"kind": "server", "name": name, "used": [times, at], **sums, "parts": sorted(parts, key=_dearest)})
+        (servers.setdefault(server, []) if server else found).append(row)
+    found += [_server(name, sorted(parts, key=_dearest)) for name, parts in servers.items()]
     return sorted(found, key=_dearest)
 
 
+def _server(name: str, parts: list[Row]) -> Row:
+    row: Row = {"kind": "server", "name": name, "parts": parts}
+    row.update((column, sum(part[column] for part in parts)) for column in ("tokens", "usd") if column in parts[0])
+    if "used" in parts[0]:
+        row["used"] = [sum(part["used"][0] for part in parts), max(part["used"][1] for part in parts)]
+    return row
+
+
 def _dearest(row: Row) -> tuple[float, int, str]:
-    return -row["usd"], -row["tokens"], row["name"]
+    return -row.get("usd", 0.0), -row["tokens"], row["name"]

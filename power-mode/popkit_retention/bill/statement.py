@@ -203,7 +203,7 @@ def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
             for name, usd in some.items():
                 parts[name] += usd
     return {
-        "usd": sum(parts.values()), "parts": parts, "kinds": kinds.rows(usd_by_kind, tokens, calls_of(everything)), "requests": requests,
+        "usd": sum(parts.values()), "parts": parts, "kinds": kinds.rows(tokens, usd_by_kind, calls_of(everything)), "requests": requests,
         "sessions": sessions, "unpriced": unpriced,
     }  # fmt: skip
 

@@ -44,7 +44,7 @@ class Contents:
         self._ends: dict[str, int] = {}  # uuid -> length of the conversation behind it
 
     def result_line(self, line: bytes, uuid: str) -> None:
-        """Take in the line of a result."""
+        """Take in the line of a result, as the client writes it: without blanks."""
         if _PROGRESS in line[:_HEAD]:
             return
         at = line.find(_MESSAGE) + len(_MESSAGE)
@@ -82,6 +82,7 @@ class Contents:
             self._attached(attached, uuid, began)
         elif entry.get("type") == "user":
             self._said(entry, uuid)
+            self._results(entries.blocks_of(entry), uuid)
         self._ends[uuid] = len(self.composition)
 
     def _compacted(self, metadata: object) -> None:
