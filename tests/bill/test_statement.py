@@ -129,6 +129,7 @@ def test_nothing_that_was_ever_used_is_proposed(used: set[str], deferred: bool):
 def test_what_is_hidden_stands_nowhere():
     found = by_name(rows(hidden={"mcp__linear__": {}, DOCS[0]: {}}))
     assert SERVER not in found
+    assert sum(row["tokens"] for row in found.values()) == breakdown()["totalTokens"] - 3_900 - 400
     assert [part["name"] for part in found[OTHER]["parts"]] == [DOCS[1]]
 
 

@@ -8,6 +8,7 @@ from .. import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 # part of the whole -> in words
@@ -42,12 +43,13 @@ def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_K
     if bill["hidden"]:
         lines += ["", *text.title("Hidden in this project")[1:]]
         for row in bill["hidden"].values():
-            name = text.clean(row.get("name", ""))
-            lines += text.wrap(
-                f"{name} ({text.short_tokens(row.get('tokens') or 0)}), since {_day(row.get('at') or 0)}: popkit bill show {name}", "  "
-            )
+            lines += text.wrap(f"{_hidden(row)}: popkit bill show {text.clean(row.get('name', ''))}", "  ")
     since = f"this project since {_day(bill['since'])}"
     return [*lines, *whole_lines(bill["whole"], since, bill["prices_of"], most=most)]
+
+
+def _hidden(row: dict[str, Any]) -> str:
+    return f"{text.clean(row.get('name', ''))} ({text.short_tokens(row.get('tokens') or 0)}), since {_day(row.get('at') or 0)}"
 
 
 def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
@@ -82,23 +84,31 @@ def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) 
 
 
 def _words(row: dict[str, Any], now: float) -> str:
+    used = _used(row["used"], now)
+    return _stands(row) + (f"; {used}" if used else "")
+
+
+def _stands(row: dict[str, Any]) -> str:
     words = _named(row)
-    if row["deferred"]:
-        words += f": on demand, {text.short_tokens(row['on_demand'])} once Claude loads it"
-    if row["used"] is not None:
-        words += f"; {_used(row['used'], now)}"
-    return words
+    return words + f": on demand, {text.short_tokens(row['on_demand'])} once Claude loads it" if row["deferred"] else words
 
 
 def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
-    """Return what a page says of a bill: `rows` and `proposals` in words, in the order of the bill's, and `parts` of the whole by name."""
+    """Return what a page says of a bill, in the order of the bill's: `rows` and `kinds` {words, used, parts}, `proposals` and `hidden` in
+    words, and `parts` of the whole by name."""
     return {
-        "rows": [_words(row, now) for row in bill["rows"]],
+        "rows": [_phrase(row, _stands, now) for row in bill["rows"]],
+        "kinds": [_phrase(row, kind_words, now) for row in bill["whole"]["kinds"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
+        "hidden": [_hidden(row) for row in bill["hidden"].values()],
         "parts": _PARTS,
-        "kinds": [kind_words(row) for row in bill["whole"]["kinds"]],
         "unknown": "" if bill["rows"] else _unknown_words(bill),
     }
+
+
+def _phrase(row: dict[str, Any], words: Callable[[dict[str, Any]], str], now: float) -> dict[str, Any]:
+    below = part_words if row["kind"] == "server" and words is kind_words else words
+    return {"words": words(row), "used": _used(row["used"], now), "parts": [_phrase(part, below, now) for part in row["parts"]]}
 
 
 def _named(row: dict[str, Any]) -> str:
@@ -112,7 +122,9 @@ def _named(row: dict[str, Any]) -> str:
     return name
 
 
-def _used(used: list[float], now: float) -> str:
+def _used(used: list[float] | None, now: float) -> str:
+    if used is None:
+        return ""
     times, at = used
     return f"last used {text.span(now - at)} ago, {text.counted(int(times), 'time')} in all" if times else "never used"
 

@@ -47,7 +47,9 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
         if category["kind"] != "used" or name == _MESSAGES:
             continue
         if name == _TOOLS:
-            items = _servers([tool for tool in breakdown["tools"] if not is_hidden(tool["name"], hidden)], tokens, calls)
+            tools = _tools(breakdown["tools"], tokens, calls)
+            items = _servers(row for row in tools if not is_hidden(row["name"], hidden))
+            tokens -= sum(row["tokens"] for row in tools if is_hidden(row["name"], hidden))  # the client may not know yet
         elif name == _MEMORY:
             items = [
                 _row("memory", item["name"], item["tokens"], parts=_sections(item, read), source=item["source"])
@@ -62,7 +64,7 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
         rest = tokens - sum(row["tokens"] for row in items)
         rows += items + ([_row("client", f"{name}, not itemised", rest)] if rest > 0 else [])
     if not any(category["name"] == _TOOLS and category["kind"] == "used" for category in breakdown.get("categories", ())):
-        rows += _servers([tool for tool in breakdown.get("tools", ()) if not is_hidden(tool["name"], hidden)], 0, calls)
+        rows += _servers(row for row in _tools(breakdown.get("tools", []), 0, calls) if not is_hidden(row["name"], hidden))
     if hooks:
         rows.append(_row("hooks", "Texts of hooks", hooks))
     return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
@@ -72,16 +74,22 @@ def _row(kind: str, name: str, tokens: int, used: list[float] | None = None, par
     return {"kind": kind, "name": name, "tokens": tokens, "used": used, "parts": parts or [], "deferred": False, **more}
 
 
-def _servers(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[Row]:
-    """Return a row for each MCP server. The client says of a tool whether its schema is loaded, but not where it loads all of them: then
-    the `tokens` of the category are those of all tools."""
+def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[Row]:
+    """Return a row for each MCP tool, with its `server`. The client says of a tool whether its schema is loaded, but not where it loads all
+    of them: then the `tokens` of the category are those of all tools."""
     everything = 0 < sum(tool["tokens"] for tool in tools) <= tokens
-    servers: dict[str, list[Row]] = {}
+    rows: list[Row] = []
     for tool in tools:
         loaded = everything or (tokens > 0 and tool["loaded"])
         row = _row("tool", tool["name"], tool["tokens"] if loaded else 0, _used(calls, tool["name"]), key=tool["name"])
-        row.update(deferred=not loaded, on_demand=0 if loaded else tool["tokens"])
-        servers.setdefault(tool["server"], []).append(row)
+        rows.append({**row, "server": tool["server"], "deferred": not loaded, "on_demand": 0 if loaded else tool["tokens"]})
+    return rows
+
+
+def _servers(tools: Iterable[Row]) -> list[Row]:
+    servers: dict[str, list[Row]] = {}
+    for tool in tools:
+        servers.setdefault(tool["server"], []).append(tool)
     rows = []
     for name, parts in servers.items():
         parts.sort(key=lambda row: (-row["tokens"], row["name"]))
