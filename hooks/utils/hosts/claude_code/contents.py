@@ -20,17 +20,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ...policy.tools import Tool
     from .entries import Entry
 
 LONGEST_TOOL = 200
-_MESSAGE = b'"message":'
+_MESSAGE, _BEHIND = b'"message":', b',"uuid":"'
 # What of an attachment the model gets, of kinds that it gets at all.
 _SHOWN = ("content", "snippet", "prompt", "addedLines", "addedBlocks")
 _FOR_PEOPLE = ("hook_system_message", "command_permissions")
 _WITH_WORDS = ("file", "queued_command")  # what comes with what the user says
 _HOLDS = {SEARCH: "matches", FIND: "log", LIST: "log", SHELL: "log"}  # operation of a tool -> what its results hold
-_RESULT_TOKENS = 8  # what holds a result beside what it says
-_PROGRESS, _HEAD = b'"type":"progress"', 400  # a line that says so within these bytes is of no result
+_CALL_TOKENS, _RESULT_TOKENS = 30, 8  # what holds a call and a result beside what they say
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -40,18 +40,18 @@ class Contents:
     def __init__(self) -> None:
         self.composition = Composition()
         self._calls: dict[str, tuple[str, str]] = {}  # id -> (kind of its result, what that holds)
+        self._tools: dict[str, Tool] = {}
         self._known: set[str] = set()  # uuids of entries since the last compaction
         self._ends: dict[str, int] = {}  # uuid -> length of the conversation behind it
 
     def result_line(self, line: bytes, uuid: str) -> None:
         """Take in the line of a result, as the client writes it: without blanks."""
-        if _PROGRESS in line[:_HEAD]:
-            return
         at = line.find(_MESSAGE) + len(_MESSAGE)
+        end = line.find(_BEHIND, at)
         try:
-            message, _ = _decode(line[at:].lstrip().decode("utf-8", "replace"))
+            message = _decode(line[at : end if end > 0 else None].decode("utf-8", "replace"))[0]
         except (ValueError, RecursionError):
-            return
+            message = None
         if not isinstance(message, dict) or not isinstance(message.get("content"), list):  # what is called so elsewhere came first
             entry = entries.entry_of(line) or {}
             message = entry.get("message") if entry.get("type") == "user" else None
@@ -98,12 +98,17 @@ class Contents:
         self.composition.cut(self._ends.get(uuid, len(self.composition)))
 
     def _answer(self, block: dict[str, Any], uuid: str) -> None:
-        self.composition.add(THOUGHT, thinking_tokens(block), uuid)
-        self.composition.add(CALLED if block.get("type") == "tool_use" else WROTE, entries.said_tokens(block), uuid)
+        if block.get("type") != "tool_use":
+            self.composition.add(THOUGHT, thinking_tokens(block), uuid)
+            self.composition.add(WROTE, entries.said_tokens(block), uuid)
+            return
         id, name, given = block.get("id"), block.get("name"), block.get("input")
-        if block.get("type") == "tool_use" and isinstance(id, str) and isinstance(name, str):
-            tool = tool_named(name)
-            path = next((given[key] for key in tool.paths if isinstance(given.get(key), str)), "") if isinstance(given, dict) else ""
+        given = given if isinstance(given, dict) else {}
+        texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in given.values()]
+        self.composition.add(CALLED, _CALL_TOKENS + estimate_tokens("".join(texts), "markup"), uuid)
+        if isinstance(id, str) and isinstance(name, str):
+            tool = self._tools.get(name) or self._tools.setdefault(name, tool_named(name))
+            path = next((given[key] for key in tool.paths if isinstance(given.get(key), str)), "")
             holds = content_of_path(path) if tool.operation == READ else _HOLDS.get(tool.operation, "dialogue")
             self._calls[id] = RESULT + name[:LONGEST_TOOL], holds
 

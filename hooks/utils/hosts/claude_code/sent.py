@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _UUID = b'"uuid":"'
 _HEAD = 400  # bytes in which the client says what a line is
+_PROGRESS, _SIDE = b'"type":"progress"', b'"isSidechain":true'
 _COMMAND, _COMMAND_ENDS = "<command-name>", "</command-name>"
 _INTERRUPTED = "[Request interrupted by user"
 _CHANGES_TOOLS = ("deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "skill_listing")
@@ -128,10 +129,15 @@ class _Reading:
             return
         if entries.says_nothing(line):
             return
+        head = line[:_HEAD]
+        if _PROGRESS in head:  # says nothing, but others may follow it
+            if not self._is_other(_SIDE in head):
+                self._place(_text(line, line.rfind(_UUID)))
+            return
         at = line.find(_UUID)
-        if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in line[:_HEAD]:
-            if not self._is_other(b'"isSidechain":true' in line[:_HEAD]):
-                uuid = line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace")
+        if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in head:
+            if not self._is_other(_SIDE in head):
+                uuid = _text(line, at)
                 if b'"isVirtual":true' not in line:
                     self._grow("tool_result")
                     if self.contents is not None:
@@ -287,6 +293,11 @@ class _Reading:
             name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
             self.between.command = "/" + name[:_LONGEST_NAME].strip().lstrip("/")
             self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
+
+
+def _text(line: bytes, at: int) -> str:
+    """Return the uuid of a line that names it there."""
+    return line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace")
 
 
 def _names(attached: dict[str, Any]) -> str:
