@@ -4,13 +4,17 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..policy.tools import Tool, Tools
 
 
-def tools_of(environ: Mapping[str, str]) -> Tools:
-    """Return the tools of the host that a hook, the helper or a command works for: all of it that a tool call needs (see protocol.py)."""
+# How the ids of a host's sessions begin; any other session is Claude Code's.
+OPENCODE = "ses_"
+
+
+def tools_of(session_id: str) -> Tools:
+    """Return the tools that a session may call: all of its host that a tool call needs (see protocol.py)."""
+    if session_id.startswith(OPENCODE):
+        return recorded_tools()
     from .claude_code.tools import TOOLS
 
     return TOOLS
@@ -25,5 +29,5 @@ def recorded_tools() -> Tools:
 
 def tool(name: str) -> Tool:
     """Return a tool by its name alone, of whichever host: labels do not say which."""
-    own = tools_of({})
+    own = tools_of("")
     return (own if name in own or name.startswith("mcp__") else recorded_tools()).of(name)

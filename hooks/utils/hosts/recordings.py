@@ -15,6 +15,8 @@ from ..policy.tools import Tools
 from .claude_code import host as claude_code
 from .codex import tools as codex_tools
 from .codex import translation as codex
+from .opencode import tools as opencode_tools
+from .opencode import translation as opencode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
 
 
 # The translations, in the order in which they are asked, and the tools of each.
-TRANSLATIONS: tuple[Translation, ...] = (codex,)
-TOOLS = (codex_tools.TOOLS,)
+TRANSLATIONS: tuple[Translation, ...] = (codex, opencode)
+TOOLS = (codex_tools.TOOLS, opencode_tools.TOOLS)
 _UNREADABLE = b"?\n"
 
 

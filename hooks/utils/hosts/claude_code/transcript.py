@@ -120,6 +120,8 @@ def index(path: str) -> Index:
             if entry is None:
                 found.bad += not says_nothing(line)
                 continue
+            if not cwd and "host" in entry and translation is None:
+                found.doubt(f"{entry['host']} keeps this session itself, and what was sent stays as it was sent")
             cwd = cwd or entry.get("cwd")
             version = entry.get("version") or version
             _learn(entry, found, results[entries.is_side(entry)], carried)

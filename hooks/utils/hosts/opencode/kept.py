@@ -1,0 +1,81 @@
+"""The transcripts that the helper keeps of OpenCode's sessions, in our folder and in the form of Claude Code's: where they are, and one
+that grows. What OpenCode took back stays in the file, on a branch that nothing follows."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from ...io import files, home
+from ..claude_code import entries, projects
+from .translation import MESSAGE, NAME, Translator, is_whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+def root_of(popkit_home: str) -> str:
+    """Return the folder of the kept transcripts, with a folder for each project."""
+    return os.path.join(popkit_home, projects.KEPT)
+
+
+def every(environ: Mapping[str, str]) -> list[str]:
+    """Return the transcripts of all main threads."""
+    root = root_of(home.popkit_home(environ))
+    return projects.transcripts(os.path.join(root, name) for name in files.names(root))
+
+
+def path_of(popkit_home: str, project: str, session_id: str) -> str:
+    """Return where the transcript of a session is kept."""
+    return os.path.join(root_of(popkit_home), projects.folder_name(project), home.safe_name(session_id) + projects.SUFFIX)
+
+
+class Kept:
+    """The transcript of one context. Not for several threads at once."""
+
+    def __init__(self, path: str, session_id: str, cwd: str, agent_id: str = "") -> None:
+        self.path = path
+        self.standing: dict[str, str | None] = {}  # message that stands -> uuid of its last entry
+        self.translator = Translator(session_id, cwd, agent_id)
+        for entry in self._stored():
+            if isinstance(entry.get(MESSAGE), str) and isinstance(entry.get("uuid"), str):
+                self.standing.pop(entry[MESSAGE], None)
+                self.standing[entry[MESSAGE]] = self.translator.before = entry["uuid"]
+
+    def take(self, messages: list[Any], is_all: bool = False) -> int:
+        """Append what is new among these messages; return how many entries that is. `is_all`: they are all of the session, so what is not
+        among them was taken back, and what is behind an unfinished one has made it final."""
+        ids = [_id_of(message) for message in messages]
+        if is_all:
+            self.take_back([id for id in self.standing if id not in set(ids)])
+        new: list[dict[str, Any]] = []
+        for at, (id, message) in enumerate(zip(ids, messages)):
+            if id and id not in self.standing and (is_whole(message) or at + 1 < len(messages)):
+                made = list(self.translator.entries(message))
+                self.standing[id] = made[-1]["uuid"] if made else self.translator.before
+                new += made
+        if new:
+            files.make_private_folder(os.path.dirname(self.path))
+            lines = "".join(json.dumps({**entry, "host": NAME}, separators=(",", ":")) + "\n" for entry in new)
+            files.append_text(self.path, lines)
+        return len(new)
+
+    def take_back(self, ids: list[str]) -> None:
+        """These messages are gone: what comes next follows what stands before them."""
+        for id in ids:
+            self.standing.pop(id, None)
+        if ids:
+            self.translator.before = next(reversed(self.standing.values()), None) if self.standing else None
+
+    def _stored(self) -> list[dict[str, Any]]:
+        try:
+            return list(entries.read(self.path, os.path.getsize(self.path)))
+        except OSError:
+            return []
+
+
+def _id_of(message: object) -> str:
+    info = message.get("info") if isinstance(message, dict) else None
+    id = info.get("id") if isinstance(info, dict) else None
+    return id if isinstance(id, str) else ""
