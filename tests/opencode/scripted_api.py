@@ -11,7 +11,6 @@ from typing import Any
 from tests.client.scripted_api import Recorded, ScriptedApi, _handler_for, kind_of
 
 CHAT = "/v1/chat/completions"
-SUMMARY_SIGN = "anchored summary"  # of OpenCode's request for a summary
 
 
 class BothApis(ScriptedApi):
@@ -75,7 +74,7 @@ def _both(api: BothApis) -> type[BaseHTTPRequestHandler]:
     base: Any = _handler_for(api)
 
     class Handler(base):
-        def do_POST(self) -> None:
+        def do_POST(self) -> None:  # noqa: N802  the name that the library calls
             if self.path != CHAT:
                 super().do_POST()
                 return

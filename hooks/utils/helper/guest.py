@@ -81,6 +81,10 @@ class Guest:
         text = "\n\n".join(filter(None, told))
         return {"text": text} if text else {}
 
+    def standing(self, agent_id: str) -> list[str]:
+        """Return the ids of the results that stand, once all that was put off is done."""
+        return self._of(agent_id).ids()
+
     # --- put off ---------------------------------------------------------------------------------------------------------------
 
     def _begin(self, asked: dict[str, Any]) -> None:

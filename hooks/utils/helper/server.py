@@ -123,7 +123,13 @@ class Session:
         """Take in messages of a host that keeps no transcript which we can read; `usage` as begin_turn has it."""
         if self.guest:
             self.pane.note_usage(self._site(), asked.get("usage"), now(self.environ), fresh=True)
-            self.guest.messages(asked, _text(asked, "agent_id"))
+            agent_id = _text(asked, "agent_id")
+            self.guest.messages(asked, agent_id)
+            if _texts(asked, "removed"):
+                with self._settled():
+                    ids = self.guest.standing(agent_id)
+                with self.lock:
+                    self.door.keep(agent_id, ids)
         return {}
 
     def prompt(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -305,11 +311,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         session = self.server.session
+        import os as _o; _log=_o.environ.get("DBG")
         answer: dict[str, Any] = {}
         try:
             body = self._body()
             if self.path in _ASKED:
                 asked = json.loads(body or b"{}")
+                if _log: open(_log,"a").write(self.path+" "+repr(asked)[:300]+"\n")
                 answer = _ASKED[self.path](session, asked) if isinstance(asked, dict) else {}
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
             failures.record(session.environ, "serve " + self.path[:20], error)

@@ -237,12 +237,18 @@ DASHBOARD = Table(
 )
 SETUP = Table(
     "popkit setup",
-    "install what some commands need beyond Python",
+    "install what some commands need beyond Python, or PopKit in OpenCode",
     Operation(
         "[NAME]",
+        "",
+        Flag("--undo", "of opencode: take PopKit out of its configuration"),
+        Flag("--yes", "of opencode: make the change without asking"),
+        Flag("--scope user|project", "of opencode: whose opencode.json", default="user"),
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "tokens", "traces"),
-        more="It goes into a virtual environment in PopKit's folder. Without NAME: the list.",
+        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "tokens", "traces", "opencode"),
+        more="""Without NAME: the list. Packages go into a virtual environment in PopKit's folder.
+
+`popkit setup opencode` adds PopKit's plugin to opencode.json. It shows the change and asks first.""",
     ),
     common=(_JSON,),
 )

@@ -3,7 +3,7 @@ that grows. What OpenCode took back stays in the file, on a branch that nothing 
 
 from __future__ import annotations
 
-import json
+import json  # noqa: TID253  no hook loads this
 import os
 
 from ...io import files, home
@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
 
 def root_of(popkit_home: str) -> str:
     """Return the folder of the kept transcripts, with a folder for each project."""
@@ -37,11 +38,13 @@ class Kept:
     def __init__(self, path: str, session_id: str, cwd: str, agent_id: str = "") -> None:
         self.path = path
         self.standing: dict[str, str | None] = {}  # message that stands -> uuid of its last entry
+        self.results: dict[str, list[str]] = {}  # message -> ids of the calls whose results it brought
         self.translator = Translator(session_id, cwd, agent_id)
         for entry in self._stored():
             if isinstance(entry.get(MESSAGE), str) and isinstance(entry.get("uuid"), str):
                 self.standing.pop(entry[MESSAGE], None)
                 self.standing[entry[MESSAGE]] = self.translator.before = entry["uuid"]
+                self._note(entry[MESSAGE], entry)
 
     def take(self, messages: list[Any], is_all: bool = False) -> int:
         """Append what is new among these messages; return how many entries that is. `is_all`: they are all of the session, so what is not
@@ -54,6 +57,8 @@ class Kept:
             if id and id not in self.standing and (is_whole(message) or at + 1 < len(messages)):
                 made = list(self.translator.entries(message))
                 self.standing[id] = made[-1]["uuid"] if made else self.translator.before
+                for entry in made:
+                    self._note(id, entry)
                 new += made
         if new:
             files.make_private_folder(os.path.dirname(self.path))
@@ -67,6 +72,14 @@ class Kept:
             self.standing.pop(id, None)
         if ids:
             self.translator.before = next(reversed(self.standing.values()), None) if self.standing else None
+
+    def ids(self) -> list[str]:
+        """Return the ids of the calls whose results stand."""
+        return [id for message in self.standing for id in self.results.get(message, ())]
+
+    def _note(self, message: str, entry: dict[str, Any]) -> None:
+        found = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
+        self.results.setdefault(message, []).extend(found)
 
     def _stored(self) -> list[dict[str, Any]]:
         try:

@@ -12,12 +12,9 @@ if TYPE_CHECKING:
 
     from ...policy.tools import Tool
 
-# OpenCode shows a file between these, each line behind its number, a colon and a space.
-OPENS, CLOSES = "<content>", "</content>"
-
 
 def row_of(id: str, output: object, failed: bool) -> dict[str, Any]:
-    """Return the row that a result would be in a conversation of Claude Code's; `output` a text, or the blocks of an MCP server's answer."""
+    """Return the row that a result would be in a conversation of Claude Code's; `output`: a text, or the blocks of an MCP server."""
     block = {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}
     return {"message": {"role": "user", "content": [block]}}
 

@@ -7,8 +7,8 @@ message with a `compaction` part and an answer that is the summary; what stands 
 
 from __future__ import annotations
 
-import json
-from datetime import datetime, timezone
+import json  # noqa: TID253  no hook on a tool call reads other hosts' records
+from datetime import datetime, timezone  # noqa: TID253
 
 from . import results
 
@@ -61,6 +61,7 @@ class Translator:
         at = _time(info, "created")
         if any(part.get("type") == "compaction" for part in parts):
             return  # the boundary comes with the summary: until then nothing has left
+        parts = [part for part in parts if not part.get("ignored")]  # shown to people, and never sent
         said = [block for part in parts if not part.get("synthetic") for block in _said(part)]
         given = [block for part in parts if part.get("synthetic") for block in _said(part)]
         if said:
@@ -83,20 +84,20 @@ class Translator:
 
     def _answered(self, info: Entry, step: list[Entry], message: Entry, cwd: object) -> Iterator[Entry]:
         """Yield the parts of one answer, then the results of its calls."""
+        message = {name: value for name, value in message.items() if value is not None}
         done = _time(info, "completed") or _time(info, "created")
         for part in step:
             blocks = _written(part)
             if blocks:
                 at = _time(part, "end") or _time(part.get("state"), "start") or done
                 folder = _folder(part, cwd)
-                said = {**message, "content": blocks}
-                yield self._entry("assistant", _id(part), at, folder, message={k: v for k, v in said.items() if v is not None})
+                yield self._entry("assistant", _id(part), at, folder, message={**message, "content": blocks})
         for part in step:
             if part.get("type") == "tool" and isinstance(part.get("callID"), str):
                 yield self._result(part, _folder(part, cwd), done)
 
     def _result(self, part: Entry, cwd: object, done: object) -> Entry:
-        state = part.get("state") if isinstance(part.get("state"), dict) else {}
+        state: Entry = part["state"] if isinstance(part.get("state"), dict) else {}
         metadata, failed = state.get("metadata"), state.get("status") != "completed"
         text = state.get("output") if not failed else state.get("error", _INTERRUPTED)
         text = text if isinstance(text, str) else ""
