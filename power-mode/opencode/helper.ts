@@ -88,8 +88,18 @@ export class Helper {
     return undefined
   }
 
-  /** Lets go of it. */
-  stop(): void {
+  /** Ends it, once it has done what it put off; one that has not come yet is stopped. */
+  async end(waitMs: number): Promise<void> {
+    this.starts = MOST_STARTS
+
+    if (this.socket === undefined) {
+      this.stop()
+    } else {
+      await this.ask('/end', {}, waitMs)
+    }
+  }
+
+  private stop(): void {
     this.child?.kill()
     this.child = this.socket = undefined
   }

@@ -69,7 +69,7 @@ export class Sessions {
 
   async end(): Promise<void> {
     await Promise.allSettled(this.telling.values())
-    await Promise.allSettled([...this.helpers.values()].map(helper => helper.ask('/end', {}, TURN_WAIT_MS)))
+    await Promise.allSettled([...this.helpers.values()].map(helper => helper.end(TURN_WAIT_MS)))
   }
 
   /** Hands over all that a session holds, once to each helper that comes; how many messages that is, undefined where it was told before. */
