@@ -9,7 +9,7 @@ type Place = { helper: Helper; root: string; agentId: string }
 
 // Milliseconds that a turn waits for its helper to come, and that it has for what need not be answered at once.
 const TURN_WAIT_MS = 1_000
-const TELL_MS = 15_000
+const TELL_MS = 5_000
 
 export class Sessions {
   private readonly helpers = new Map<string, Helper>()
@@ -39,9 +39,13 @@ export class Sessions {
     if (!(await helper.ready(TURN_WAIT_MS))) {
       return undefined
     }
-    const stood = await this.inOrder(sessionID, () => this.tellAll(sessionID))
+    const asking = this.inOrder(sessionID, async () => {
+      const stood = await this.tellAll(sessionID)
 
-    return helper.ask('/prompt', { agent_id: agentId, first: stood === 0, model, usage: { window } }, TURN_WAIT_MS)
+      return helper.ask('/prompt', { agent_id: agentId, first: stood === 0, model, usage: { window } }, TURN_WAIT_MS)
+    })
+
+    return Promise.race([asking, late(TURN_WAIT_MS)])
   }
 
   /** Tells of an answer that is done, and of what it answers. */
@@ -68,7 +72,7 @@ export class Sessions {
   }
 
   async end(): Promise<void> {
-    await Promise.allSettled(this.telling.values())
+    await Promise.race([Promise.allSettled(this.telling.values()), late(TURN_WAIT_MS)])
     await Promise.allSettled([...this.helpers.values()].map(helper => helper.end(TURN_WAIT_MS)))
   }
 
@@ -129,4 +133,9 @@ export class Sessions {
 
     return found
   }
+}
+
+/** Nothing, after so many milliseconds: what took longer goes on, and nobody waits for it. */
+async function late(waitMs: number): Promise<undefined> {
+  await Bun.sleep(waitMs)
 }

@@ -43,7 +43,7 @@ class Serving:
 
     def __exit__(self, *_exc: object) -> None:
         os.killpg(self.process.pid, signal.SIGTERM)
-        self.process.wait(HANG_S)
+        self.process.communicate(timeout=HANG_S)
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         """The answer to a request; HTTPError where it is refused."""
