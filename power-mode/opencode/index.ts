@@ -46,7 +46,12 @@ export const server: Plugin = async ({ client, directory }, options) => {
     }),
 
     'chat.params': quietly(async ({ sessionID, model }) => {
-      windows.set(sessionID, model.limit.context)
+      const window = model.limit.context
+
+      if (windows.get(sessionID) !== window) {
+        windows.set(sessionID, window)
+        void sessions.tell(sessionID, { usage: { window } })
+      }
     }),
 
     'experimental.session.compacting': quietly(async ({ sessionID }, output) => {

@@ -21,7 +21,8 @@ PLUGIN = ROOT / "power-mode" / "opencode"
 MODELS = {"anthropic": "anthropic/claude-opus-4-8", "compatible": "compatible/gpt-5.4"}
 SWITCHES = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-    "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_CLAUDE_CODE": "1", "OPENCODE_DISABLE_TERMINAL_TITLE": "1", "npm_config_offline": "true",
+    "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_CLAUDE_CODE": "1", "OPENCODE_DISABLE_TERMINAL_TITLE": "1",
+    "npm_config_offline": "true",
 }  # fmt: skip
 
 
@@ -93,9 +94,8 @@ class OpenCodeHome:
 
     def _done(self, command: list[str], env: dict[str, str]) -> Run:
         # A group of its own: what a failing test leaves running ends with it.
-        process = subprocess.Popen(
-            command, cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )  # fmt: skip
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(command, cwd=self.work, env=env, start_new_session=True, **pipes)
         try:
             out, err = process.communicate(timeout=HANG_S)
         except subprocess.TimeoutExpired:

@@ -44,5 +44,5 @@ def results(body: dict[str, Any]) -> dict[str, str]:
 
 
 def broken(requests: list[dict[str, Any]]) -> list[str]:
-    """What breaks the laws of the door in the requests of one conversation: something sent that was changed, a reference that leads nowhere."""
+    """What breaks the laws of the door in the requests of a conversation: what was sent and changed, references that lead nowhere."""
     return [*changes(requests), *(found for request in requests for found in dangling(request))]

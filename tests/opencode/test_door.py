@@ -83,25 +83,33 @@ def test_a_subagent_has_a_context_of_its_own(home: OpenCodeHome, api: BothApis, 
     assert '"tool_result"' in agent.read_text()
 
 
-# A helper that fails, by what it does instead. Each is a program that is started as `popkit serve …`.
-FAULTS = {
-    "absent": None,
-    "ends at once": "import sys\nsys.exit(3)\n",
-    "says nothing": "import time\ntime.sleep(600)\n",
-    "says rubbish": "print('{\"socket\": 7}', flush=True)\nimport time\ntime.sleep(600)\n",
-    "does not answer": "{listen}\nimport time\ntime.sleep(600)\n",
-    "answers rubbish": "{listen}\nwhile True:\n    c, _ = s.accept()\n    c.recv(65536)\n    c.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Length: 9\\r\\n\\r\\n[\"output\"')\n"
-    "    c.close()\n",
-    "answers another shape": "{listen}\nwhile True:\n    c, _ = s.accept()\n    c.recv(65536)\n"
-    "    b = b'{\"output\": 7, \"text\": []}'\n"
-    "    c.sendall(b'HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: %d\\r\\n\\r\\n' % len(b) + b)\n    c.close()\n",
-}  # fmt: skip
-LISTEN = """import json, os, socket, tempfile
+LISTEN = """import json, os, socket, tempfile, time
 path = os.path.join(tempfile.mkdtemp(), "s")
 s = socket.socket(socket.AF_UNIX)
 s.bind(path)
 s.listen(16)
-print(json.dumps({"socket": path, "protocol": 1}), flush=True)"""
+print(json.dumps({"socket": path, "protocol": 1}), flush=True)
+"""
+ANSWER = (
+    LISTEN
+    + """while True:
+    c, _ = s.accept()
+    c.recv(65536)
+    body = BODY
+    c.sendall(b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body) + body)
+    c.close()
+"""
+)
+# A helper that fails, and the program that is started in its place.
+FAULTS = {
+    "absent": None,
+    "ends at once": "raise SystemExit(3)\n",
+    "says nothing": "import time\ntime.sleep(600)\n",
+    "says rubbish": "print('{\"socket\": 7}', flush=True)\nimport time\ntime.sleep(600)\n",
+    "does not answer": LISTEN + "time.sleep(600)\n",
+    "answers rubbish": ANSWER.replace("BODY", "b'[\"output\"'"),
+    "answers another shape": ANSWER.replace("BODY", 'b\'{"output": 7, "text": []}\''),
+}
 
 
 @pytest.mark.parametrize("provider", ["anthropic"], indirect=True)
@@ -109,7 +117,7 @@ print(json.dumps({"socket": path, "protocol": 1}), flush=True)"""
 def test_a_helper_that_fails_changes_nothing(home: OpenCodeHome, api: BothApis, big: str, fault: str, tmp_path: Path) -> None:
     program, code = tmp_path / "popkit", FAULTS[fault]
     if code is not None:
-        program.write_text("#!/usr/bin/env python3\n" + code.replace("{listen}", LISTEN))
+        program.write_text("#!/usr/bin/env python3\n" + code)
         program.chmod(0o755)
     home.configure(plugin=[[PLUGIN.as_uri(), {"command": str(program)}]])
     home.extra_env["POPKIT_DOOR_MS"] = "150"

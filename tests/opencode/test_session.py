@@ -15,7 +15,7 @@ from tests.client.scripted_api import call, say
 from tests.patience import HANG_S
 
 from .client import PLUGIN, OpenCodeHome
-from .conversations import big_file, bodies, broken, results, twice
+from .conversations import big_file, bodies, broken, twice
 from .scripted_api import BothApis
 from .serving import Serving
 
@@ -42,7 +42,7 @@ def test_the_panel_and_the_bill_tell_of_the_session(home: OpenCodeHome, api: Bot
     assert panel["context"]["tokens"] == sent.tokens
     assert panel["context"]["window"] == (1_000_000 if home.provider == "anthropic" else 400_000)
     bill = json.loads(home.popkit_says("bill", "--json").stdout)
-    assert bill["requests"] == len(bodies(api, home))
+    assert bill["whole"]["requests"] == len(bodies(api, home))
 
 
 def test_what_is_kept_is_private_and_holds_what_was_said_once(home: OpenCodeHome, api: BothApis) -> None:
@@ -62,7 +62,7 @@ def test_nothing_of_the_past_is_ever_cleared(home: OpenCodeHome, api: BothApis) 
     api.scripts["twice"] = twice()
     session = home.run("[[SCRIPT:twice]] go").session_id
     before = kept(home).read_bytes()
-    refused = home.popkit_says("context", "clear", "--yes")
+    refused = home.popkit_says("context", "clear")
     assert "OpenCode keeps this session itself" in refused.stdout + refused.stderr
     assert kept(home).read_bytes() == before
     home.run("[[SCRIPT:twice]] go", "-s", session)

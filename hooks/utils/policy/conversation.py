@@ -158,7 +158,7 @@ class Conversation:
         if not self.count:
             self.base = max(0, usage.tokens - self.unsent)
         # A request that has written nothing does not tell the lifetime.
-        usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s)
+        usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s, self.rules.models.model(usage.model).kept_s)
         self._calibrate(usage)
         self.requests.append((usage, self.unsent))
         self.count += 1

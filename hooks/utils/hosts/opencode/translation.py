@@ -158,7 +158,7 @@ def is_own(head: bytes) -> bool:
 def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
     """Yield the entries of an export; None for one that is no JSON object."""
     try:
-        export = json.loads(file.read(size).decode("utf-8", "replace"))
+        export = json.loads(file.read()[:size].decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         export = None
     if not isinstance(export, dict):
