@@ -35,7 +35,7 @@ from hooks.utils.policy.ruleset import SPEC, Ruleset
 from hooks.utils.state import shipped
 from popkit_retention.lab.blocks import Block, Request, Session
 from popkit_retention.lab.engine_policies import AutoPolicy, Tiers, Tracked
-from popkit_retention.lab.measure import Policy
+from popkit_retention.lab.policy import Policy
 
 REQUESTS = 20  # that an edit is followed for
 HAPPENINGS = ("read", "needed", "edited")

@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 from hooks.utils.policy.need import FEATURES, NeedModel, features
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
-from popkit_retention.lab import sessions, survey
+from popkit_retention.lab import sessions
 from popkit_retention.lab.engine_policies import Tracked
+from popkit_retention.parallel.sources import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the model there (default: only print how good it is)")
     options = parser.parse_args()
-    found = (sessions.read(path) for _, path in survey.find([str(options.transcripts)], print))
+    found = (sessions.read(source.address) for source in find([str(options.transcripts)], print))
     model = learn((session for session in found if session.requests), shipped.rules())
     if options.out:
         options.out.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")

@@ -16,10 +16,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
 from hooks.utils.policy import kinds
 from hooks.utils.state import shipped
-from popkit_retention.lab import sessions, survey
+from popkit_retention.lab import sessions
 from popkit_retention.lab.engine_policies import Tracked
 from popkit_retention.lab.measure import score
 from popkit_retention.lab.policies import ANY_PRICES
+from popkit_retention.parallel.sources import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     options = parser.parse_args()
     sums = {kind: [[0, 0] for _ in QUIET] for kind in kinds.LEARNT}
-    for _, path in survey.find([str(options.transcripts)], print):
-        for kind, marks in survival(sessions.read(path)).items():
+    for source in find([str(options.transcripts)], print):
+        for kind, marks in survival(sessions.read(source.address)).items():
             sums[kind] = [[one + more for one, more in zip(*pair)] for pair in zip(sums[kind], marks)]
     print("quiet for   " + "".join(f"{quiet:>7}" for quiet in QUIET))
     for kind, marks in sums.items():

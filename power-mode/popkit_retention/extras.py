@@ -7,6 +7,7 @@ import glob
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 
 from hooks.utils.io import home
 from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
@@ -41,6 +42,11 @@ EXTRAS = {
         ("pg8000>=1.31",),
         "pg8000",
     ),
+    "cluster": (
+        "popkit lab, bill and memory learn on a Dask cluster, at s3:// addresses, as Parquet",
+        ("distributed>=2024.8", "fsspec>=2024.6", "pyarrow>=17.0", "s3fs>=2024.6"),
+        "distributed, fsspec, pyarrow, s3fs",
+    ),
     "tokens": ("exact token counts for OpenAI's models", ("bpe-openai>=0.1.4",), "bpe_openai"),
     "traces": (
         "traces through OpenTelemetry (context.traces)",
@@ -50,6 +56,7 @@ EXTRAS = {
 }
 FOLDER = "venv"
 PATIENCE_S = 20
+_ENTERED = "POPKIT_ENTERED"  # in the environment of a command that was started again
 # What would lead pip past our folder.
 _DISTURBING = frozenset(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "VIRTUAL_ENV"))
 
@@ -69,6 +76,21 @@ def interpreters(environ: Mapping[str, str]) -> list[str]:
 def place_of(name: str, environ: Mapping[str, str]) -> str:
     """The first interpreter that has an extra; "" where none has."""
     return next((python for python in interpreters(environ) if has(python, name, environ)), "")
+
+
+def enter(name: str, environ: Mapping[str, str]) -> bool:
+    """Make an extra importable: in this process, else by running the same command again, in its place, in the interpreter that has it.
+    Return whether it is there."""
+    reach(environ)
+    modules = EXTRAS[name][2].split(", ")
+    if all(map(find_spec, modules)):
+        return True
+    python = "" if environ.get(_ENTERED) else place_of(name, environ)
+    if python and os.path.isfile(sys.argv[0]):
+        kept = {key: value for key, value in environ.items() if not key.startswith("PYTHON")}
+        sys.stdout.flush()
+        os.execve(python, [python, "-X", "utf8", *sys.argv], {**kept, _ENTERED: "1"})  # noqa: S606  our own script
+    return False
 
 
 def has(python: str, name: str, environ: Mapping[str, str]) -> bool:

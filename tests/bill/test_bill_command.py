@@ -12,9 +12,8 @@ import pytest
 from hooks.utils import text
 from hooks.utils.state import standing
 from hooks.utils.views import bill as views
-from popkit_retention.bill import statement
+from popkit_retention.bill import project_bill, statement
 from popkit_retention.bill.digests import digest_of
-from popkit_retention.cli import bill_command
 from tests.bill.standing import DOCS, OTHER, SERVER, at_work, breakdown
 from tests.bill.test_digests import MODELS
 from tests.cli import inside
@@ -60,7 +59,7 @@ def shop(tmp_path: Path) -> Shop:
 def drawn(place: Shop, columns: int, details: bool = False) -> str:
     """The bill as it is drawn, with the project's own path left out."""
     since = AT - 86_400
-    found = bill_command._bill(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
+    found = project_bill.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
     found["project"] = "/shop"
     lines = text.laid_out(views.lines_of(found, AT + 7_200, details), columns)
     assert max(map(text.width, lines)) <= columns

@@ -18,6 +18,12 @@ from tests.lab.transcripts import BEGAN
 
 GOLDENS = Path(__file__).parent / "goldens"
 HOUR = 3_600.0
+FITTED = {
+    "why": "", "blocks": 12, "needs_blocks": 8, "movements": 80, "needs_movements": 24,
+    "worth": {"plain": None, "read": {"percent": 0.412, "error": 0.05, "claimed": True},
+              "cold": {"percent": 1.9, "error": 0.3, "claimed": True},
+              "written": {"percent": 4.0, "error": 3.0, "claimed": False}, "output": None},
+}  # fmt: skip
 RESETS = BEGAN + 4 * HOUR  # of the five hours in the middle of which the conversations begin
 
 
@@ -78,6 +84,9 @@ def test_subagents_stand_apart_and_the_sums_agree(tmp_path: Path):
     assert found["tokens"] == sum(part["tokens"] for part in found["parts"]) == sum(found["used"].values())
     assert sum(part["share"] for part in found["parts"]) == pytest.approx(1)
     assert window["percent_per_hour"] is None
+    assert sum(found["sources"].values()) == found["tokens"]
+    assert found["sources"]["subagents"] == sum(part["tokens"] for part in found["parts"] if part["subagents"])
+    assert (window["fit"]["why"], window["fit"]["blocks"], set(window["fit"]["worth"].values())) == ("blocks", 0, {None})
 
 
 def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
@@ -107,10 +116,24 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
     project = tmp_path / "claude" / "projects" / "-shop"
     found = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0)
     five = {"kind": "five_hour", "percent": 62.4, "at": now - 240, "percent_per_hour": 14.1, "full_at": now + 160 * 60,
-            "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": found}  # fmt: skip
+            "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": found, "fit": FITTED}  # fmt: skip
     seven = {**five, "kind": "seven_day", "percent": 31, "percent_per_hour": None, "full_at": None, "at": now,
-             "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0)}  # fmt: skip
-    spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None}
+             "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0),
+             "fit": {**FITTED, "why": "blocks", "blocks": 3}}  # fmt: skip
+    spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None, "fit": None}
     lines = text.laid_out(views.lines_of({"last_reading_at": now, "windows": [five, seven, spent]}, now), columns)
     assert max(map(text.width, lines)) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")
+
+
+def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
+    conversation = Conversation()
+    conversation.request()
+    conversation.wait(4_000)
+    conversation.request(reads=0)
+    digest = conversation.digest(tmp_path)
+    found = took([digest], 0.0)
+    assert found["sources"]["standing"] > 0
+    assert found["sources"]["pauses"] == sum(loss["tokens"] for loss in digest["losses"]) > 0
+    assert min(found["sources"].values()) >= 0
+    assert sum(found["sources"].values()) == found["tokens"]

@@ -14,6 +14,7 @@ from hooks.utils.archive.content import compress_content
 from popkit_retention.memory import exchange
 from popkit_retention.memory.items import BadItem
 from tests.cli.remembered import Remembered, export_of
+from tests.hosts.rollouts import patch_of, worked
 
 
 def everything(folder: Path, but: Path) -> dict[str, bytes | None]:
@@ -55,6 +56,22 @@ def test_a_hostile_transcript_is_read_and_nothing_is_written_elsewhere(shop: Rem
     transcript = hostile_transcript(shop, tmp_path / "got.jsonl")
     before = everything(tmp_path, shop.home)
     done = shop.run(*words, str(transcript))
+    assert "Traceback" not in done.stdout + done.stderr
+    assert (done.returncode, "\x1b]0" in done.stdout) == (0, False), done.stderr
+    assert everything(tmp_path, shop.home) == before
+
+
+@pytest.mark.parametrize("words", [["try"], ["lab", "--decisions"], ["lab"], ["bill"], ["misses"], ["memory", "learn"]], ids=" ".join)
+def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
+    rollout = worked(project=str(shop.project))
+    rollout.run("$(touch pwned); \x1b]0;owned\x07", "\x1b]0;owned\x07")
+    rollout.call("apply_patch", patch_of("../../../../etc/passwd", "/\0", "\ud800", "\x1b]0;owned\x07"), [None, 7, {"text": {"a": 1}}])
+    usage = {"input_tokens": 10**30, "cached_input_tokens": 1e308, "output_tokens": "9"}
+    rollout.line("token_usage_record", {"usage": usage})
+    path = rollout.write(tmp_path)
+    path.write_bytes(path.read_bytes() + b"\xff\xfe\n" + b"[" * 100_000)
+    before = everything(tmp_path, shop.home)
+    done = shop.run(*words, str(path))
     assert "Traceback" not in done.stdout + done.stderr
     assert (done.returncode, "\x1b]0" in done.stdout) == (0, False), done.stderr
     assert everything(tmp_path, shop.home) == before

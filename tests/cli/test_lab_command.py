@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.main import main
+from tests.lab.test_own_policies import GOOD, written
 from tests.lab.test_survey import session
 from tests.views.written import Written
 
@@ -102,6 +104,41 @@ def test_an_unknown_policy_lists_those_that_are_known(environ, capsys) -> None:
     assert "unknown policy best" in err
     assert "auto" in err
     assert "\x1b" not in err
+
+
+def test_a_policy_of_ones_own_stands_among_the_others_and_its_faults_are_told(environ, capsys, tmp_path) -> None:
+    path = written(tmp_path)
+    code, shown, _ = lab(environ, capsys, "--policy", f"{path}:OldReads", f"{path}:Sometimes", "masking-10", "--jobs", "1")
+    assert code == 0
+    assert {"mine.py:OldReads", "mine.py:Sometimes"} <= set(re.findall(r"^  (\S+) +\d\.\d{3} ", shown, re.MULTILINE))
+    told = " ".join(shown.split())
+    assert "mine.py:Sometimes failed in 1 session. There it counts as if it had cleared nothing: 1 decide raised KeyError" in told
+    assert all(len(line) <= 76 for line in shown.splitlines())
+
+
+def test_a_policy_that_cannot_be_used_is_refused_before_the_run(environ, capsys, tmp_path) -> None:
+    code, shown, err = lab(environ, capsys, "--policy", f"{written(tmp_path)}:Nobody\x1b[2J")
+    assert (code, shown) == (1, "")
+    assert "is no name of a policy" in " ".join(err.split())
+    assert "\x1b" not in err
+
+
+def test_the_card_is_the_same_on_every_machine_and_tells_what_differs(environ, capsys, tmp_path) -> None:
+    def card(home: dict, path: str, *words: str) -> dict:
+        return json.loads(lab(home, capsys, "--policy", f"{path}:OldReads", "masking-10", "--json", *words)[1])["card"]
+
+    elsewhere = {"CLAUDE_CONFIG_DIR": str(tmp_path / "other"), "HOME": str(tmp_path)}
+    shutil.copytree(tmp_path / "claude", tmp_path / "other")
+    one = card(environ, written(tmp_path / "a"), "--jobs", "1")
+    assert one == card(elsewhere, written(tmp_path / "b"), "--jobs", "2")
+    assert {name for name, value in one.items() if not value} == {"model"}, "nothing but the model is left to each session"
+    changed = card(environ, written(tmp_path / "c", GOOD.replace("-3", "-5")), "--jobs", "1")
+    assert {name for name in one if one[name] != changed[name]} == {"policies", "results"}
+    (tmp_path / "claude" / "projects" / "-forum" / "two.jsonl").unlink()
+    changed = card(environ, written(tmp_path / "a"), "--jobs", "1")
+    assert {name for name in one if one[name] != changed[name]} == {"sessions", "corpus", "results"}
+    _, shown, _ = lab(environ, capsys, *FEW)
+    assert re.search(rf"Card: popkit \S+ · engine {one['engine'][:12]} · corpus {changed['corpus'][:12]} ·", " ".join(shown.split()))
 
 
 def test_the_door_stands_in_the_table_and_misses_nothing(environ, capsys, tmp_path) -> None:

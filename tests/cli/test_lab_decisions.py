@@ -11,6 +11,7 @@ from popkit_retention.cli import lab_decisions
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sessions
 from popkit_retention.lab.policies import POLICIES
+from tests.lab.test_own_policies import written
 from tests.lab.transcripts import Script, Transcript, filled
 from tests.policy.priced import prices
 from tests.views.written import Written
@@ -110,10 +111,23 @@ def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path,
     assert said.startswith(f"spec, 5m cache, {prices_named}: 120 requests, ")
 
 
+def test_a_policy_of_ones_own_decides_and_what_it_prints_is_not_among_it(tmp_path, capsys) -> None:
+    path = written(tmp_path / "own")
+    code, shown, said = _replay(str(_long(tmp_path).path), "--policy", f"{path}:OldReads", capsys=capsys)
+    assert code == 0
+    lines = [json.loads(line) for line in shown.splitlines()]
+    assert len(lines) == 120
+    assert lines[50]["clear"][0]["reasons"] == ["old"]
+    assert "decides" in said
+    code, _, said = _replay(str(_long(tmp_path).path), "--policy", f"{path}:Sometimes", capsys=capsys)
+    assert code == 1
+    assert "Sometimesfailed:decideraisedKeyError" in _unwrapped(said)
+
+
 def test_an_unknown_policy_is_refused_with_the_known_ones(tmp_path, capsys) -> None:
     code, shown, said = _replay(str(_long(tmp_path).path), "--policy", "nonsense", capsys=capsys)
     assert (code, shown) == (1, "")
-    assert said.startswith("popkit lab: no policy nonsense. Known: ")
+    assert said.startswith("popkit lab: unknown policy nonsense. Known: ")
     assert all(name in said for name in POLICIES)
 
 

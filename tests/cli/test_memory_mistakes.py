@@ -57,7 +57,7 @@ HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop
         (["learn", "no/such.jsonl"], "there is no file"),
         (["learn", "/"], "is a folder"),
         (["learn", "--past"], "no past sessions of shop"),
-        (["learn", "--past", "one"], "not both"),
+        (["learn", "--past", "one"], "one: cannot be read: No such file or directory"),
         (["learn", "--if-on"], "--if-on takes one transcript"),
         (["import"], "import needs FILE|-"),
         (["import", "/no/such/file"], "/no/such/file: No such file or directory"),

@@ -14,6 +14,8 @@ from hooks.utils.state import store
 from popkit_retention.cli import try_command
 from popkit_retention.cli.main import main
 from tests.cli.test_context_command import Nowhere
+from tests.hosts.rollouts import worked
+from tests.hosts.test_entire import checkpoint
 from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +65,31 @@ def test_its_answer_is_the_sessions_as_it_stood_at_its_last_call(tmp_path, capsy
     install = shown.index("Install PopKit")
     golden(GOLDENS / "try.txt", shown[:install])
     assert "Cache" not in shown
+
+
+@pytest.mark.parametrize("form", ["records", "counts", "items"])
+def test_a_rollout_of_codex_is_shown_like_a_session(tmp_path, capsys, golden, form: str) -> None:
+    path = worked(form).write(tmp_path)
+    code, shown, _ = _try(tmp_path, capsys, str(path))
+    assert code == 0
+    assert "install" not in shown
+    golden(GOLDENS / f"try-codex-{form}.txt", shown)
+
+
+def test_a_checkpoint_of_entire_is_shown_like_a_session(tmp_path, capsys, golden) -> None:
+    lines = worked("counts").data().splitlines(keepends=True)
+    path = checkpoint(tmp_path / "0", b"".join(lines[9:]), session="01a0-made-up")
+    golden(GOLDENS / "try-entire.txt", _try(tmp_path, capsys, str(path))[1])
+
+
+def test_codex_is_asked_for_by_its_name(tmp_path, capsys) -> None:
+    environ = {"CODEX_HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}
+    assert main(["try", "--host", "codex"], environ) == 1
+    assert "there are no sessions of Codex with a tool call" in " ".join(capsys.readouterr().err.split())
+    worked().write(tmp_path / "sessions" / "2026" / "09" / "21")
+    assert main(["try", "--host", "codex", "--json"], environ) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["host"], found["calls"], found["installed"]["requests"]) == ("Codex", 8, 10)
 
 
 def test_json_is_the_report(tmp_path, capsys) -> None:

@@ -15,10 +15,11 @@ from .test_mod import ROOT, Session
 SUBSCRIBED = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-scripted-" + "a" * 80}
 RESETS_IN = {"5h": 9_000, "7d": 300_000}
 UTILIZATION = {"5h": 0.62, "7d": 0.31}
+MOVED = 0.04
 
 
 def kept(home: Path, client: installs.Installed, env: dict[str, str]) -> tuple[list[list[object]], str, int]:
-    """(what is kept after two turns whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
+    """(what is kept of two sessions whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
     began = int(time.time())
     with ScriptedApi() as api:
         made = Session(ClientHome(home, client, api.url), api)
@@ -34,6 +35,9 @@ def kept(home: Path, client: installs.Installed, env: dict[str, str]) -> tuple[l
         })  # fmt: skip
         made.home.extra_env.update(env)
         made.runs.append(made.home.run_headless(["one", "two"], plugin_dir=ROOT))
+        for name in RESETS_IN:  # another session, which finds the windows fuller
+            api.headers[f"anthropic-ratelimit-unified-{name}-utilization"] = str(UTILIZATION[name] + MOVED)
+        made.runs.append(made.home.run_headless(["three"], plugin_dir=ROOT))
         assert made.log() == ""
         path = made.popkit / "limits.json"
         return json.loads(path.read_text()) if path.exists() else [], made.popkit_says("limits"), began
@@ -45,7 +49,9 @@ def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Inst
         ("five_hour", 62, began + 9_000),
         ("seven_day", 31, began + 300_000),
     ]
-    assert "5 h       62 % used" in says
+    assert {(kind, percent) for kind, _, percent, _ in rows[2:]} == {("five_hour", 66), ("seven_day", 35)}
+    assert "5 h       66 % used" in says
+    assert "Not enough history to tell what tokens are worth in it yet: 0 of 8 windows." in " ".join(says.split())
 
 
 def test_a_key_of_the_api_has_none(clients: dict[str, installs.Installed], tmp_path: Path):

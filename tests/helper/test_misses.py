@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,6 +129,46 @@ def test_a_transcript_that_was_replaced_repeats_nothing(watched: Watched):
     watched.conversation.write(other)
     other.replace(watched.path)
     assert watched.misses.notice(MODELS).endswith("(a slash command: /context)")
+
+
+def subagent_of(watched: Watched, name: str = "agent-a1") -> Watched:
+    """A conversation of the same size in a subagent of a watched session."""
+    folder = watched.path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True, exist_ok=True)
+    return Watched(folder / f"{name}.jsonl")
+
+
+def test_what_a_subagent_loses_is_said_once_and_named_as_its_own(watched: Watched):
+    subagent = subagent_of(watched)
+    subagent.conversation.wait(4_000)
+    subagent.conversation.prompt("go on")
+    subagent.conversation.request(reads=BASE)
+    subagent.write()
+    assert watched.notice() == "Cache miss: ~180k tokens written again, $1.71 (in a subagent, 66 min went by)"
+    assert watched.notice() == ""
+
+
+def test_neither_thread_hides_what_another_lost_before(watched: Watched):
+    subagent = subagent_of(watched)
+    watched.conversation.wait(9_000)
+    watched.conversation.request(reads=200_000)
+    assert watched.notice() == ""
+    subagent.conversation.model = "claude-opus-4-5"
+    subagent.conversation.request(reads=0)
+    subagent.write()
+    watched.conversation.command("/context")
+    watched.conversation.request(reads=BASE)
+    said = watched.notice()
+    assert said.startswith("2 cache misses: ")
+    assert said.endswith("(a slash command: /context; in a subagent, the model changed: claude-opus-4-6 to claude-opus-4-5)")
+
+
+def test_a_subagent_that_ended_before_the_session_was_taken_up_is_not_read(watched: Watched):
+    subagent = subagent_of(watched)
+    subagent.conversation.request(reads=0)
+    subagent.write()
+    os.utime(subagent.path, (BEGAN - 10, BEGAN - 10))
+    assert Misses(str(watched.path), BEGAN).notice(MODELS) == ""
 
 
 def test_a_session_without_a_transcript_says_nothing(tmp_path: Path):

@@ -10,7 +10,7 @@ from hooks.utils.state import shipped
 from popkit_retention.lab import measure
 from popkit_retention.lab.blocks import tokens_of
 from popkit_retention.lab.door_policy import Door
-from popkit_retention.lab.measure import Policy
+from popkit_retention.lab.policy import Policy
 from tests.lab.made import Made
 from tests.lab.transcripts import Script
 from tests.policy.priced import prices

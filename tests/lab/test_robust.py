@@ -114,12 +114,10 @@ def test_deep_values_cost_their_line_at_most(tmp_path, capsys, depth: int, where
 # --- files that are none ---------------------------------------------------------------------------------------------------------
 
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "tool", "tool_call_id": "c1", "content": "42"}]
-CODEX = {"timestamp": "2026-01-01T10:00:00.000Z", "type": "response_item", "payload": {"type": "message", "role": "user", "content": []}}
 GEMINI = {"sessionId": "a", "messageId": 0, "type": "user", "message": "hi", "timestamp": "2026-01-01T10:00:00.000Z"}
 FOREIGN = {
     "openai": json.dumps({"messages": MESSAGES}) * 3,
     "openai, a line each": (json.dumps({"messages": MESSAGES}) + "\n") * 9,
-    "codex": (json.dumps(CODEX) + "\n") * 9,
     "gemini": json.dumps([GEMINI] * 9, indent=2),
     "gemini, with uuids": (json.dumps({**GEMINI, "type": "gemini", "uuid": "u"}) + "\n") * 9,
     "aider": "# aider chat started at 2026-01-01 10:00:00\n\n#### fix it\n\n> Tokens: 4.5k sent\n" * 9,

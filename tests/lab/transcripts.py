@@ -6,7 +6,7 @@ import json
 from datetime import datetime, timezone
 from pathlib import Path
 
-from popkit_retention.lab.measure import Policy
+from popkit_retention.lab.policy import Policy
 from tests.hosts.lines import Lines
 
 BEGAN = 1_790_000_000.0

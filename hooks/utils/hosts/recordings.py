@@ -12,7 +12,9 @@ from __future__ import annotations
 from ..io import files
 from ..io.codec import dumps
 from ..policy.tools import Tools
+from . import entire
 from .claude_code import host as claude_code
+from .claude_code import projects
 from .codex import tools as codex_tools
 from .codex import translation as codex
 from .opencode import tools as opencode_tools
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 # The translations, in the order in which they are asked, and the tools of each.
 TRANSLATIONS: tuple[Translation, ...] = (codex, opencode)
 TOOLS = (codex_tools.TOOLS, opencode_tools.TOOLS)
+CLAUDE_CODE = claude_code.NAME
 _UNREADABLE = b"?\n"
 
 
@@ -50,7 +53,13 @@ def host_of(path: str) -> str:
     """Return the name of the host whose recording a file is; Claude Code for what nobody else knows. OSError when it cannot be read."""
     with files.open_regular(path) as file:
         translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
-    return translation.NAME if translation is not None else claude_code.NAME
+    return translation.NAME if translation is not None else CLAUDE_CODE
+
+
+def session_id_of(path: str) -> str:
+    """Return the session of a recording: as the metadata of its checkpoint says, else the name of the file."""
+    checkpoint = entire.checkpoint_of(path)
+    return checkpoint.session if checkpoint is not None else projects.session_id_of(path)
 
 
 def lines(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:

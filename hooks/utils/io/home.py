@@ -24,10 +24,11 @@ class NoHome(Exception):
 def claude_folder(environ: Mapping[str, str]) -> str:
     """The host's configuration folder."""
     folder = environ.get("CLAUDE_CONFIG_DIR") or ""
-    return absolute(folder) if folder else join(_user_folder(environ), ".claude")
+    return absolute(folder) if folder else join(user_folder(environ), ".claude")
 
 
-def _user_folder(environ: Mapping[str, str]) -> str:
+def user_folder(environ: Mapping[str, str]) -> str:
+    """The user's own folder; NoHome where nobody knows it."""
     user = environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()
     if user.startswith("~"):  # nobody has resolved it
         raise NoHome
@@ -55,7 +56,7 @@ def popkit_home(environ: Mapping[str, str]) -> str:
     if not folder:
         return join(claude_folder(environ), "popkit")
     if folder == "~" or folder.startswith("~/"):
-        folder = _user_folder(environ) + folder[1:]
+        folder = user_folder(environ) + folder[1:]
     if not folder.startswith("/"):
         shown = "".join(char if char.isprintable() else "?" for char in folder[:60])
         raise NoHome(f'POPKIT_HOME is "{shown}", a relative path. Set it to an absolute one, or to one that begins with ~/')

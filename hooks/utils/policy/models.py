@@ -28,8 +28,8 @@ class Model:
     """
 
     __slots__ = (
-        "id", "input_usd", "kept_s", "known", "long_input_usd", "long_output_usd", "long_prompt_tokens", "output_usd", "read", "thinking_bound",
-        "window", "window_before", "window_since", "write_1h", "write_5m",
+        "id", "input_usd", "kept_s", "known", "long_input_usd", "long_output_usd", "long_prompt_tokens", "output_usd", "read",
+        "thinking_bound", "window", "window_before", "window_since", "write_1h", "write_5m",
     )  # fmt: skip
 
     def __init__(self, id: str, entry: dict[str, Any] | None = None) -> None:

@@ -97,6 +97,8 @@ def once_answered(change: Callable[[], T]) -> T:
 
 def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
     """Raise Refused for a transcript with anything in it that is not understood, or with several results of one of these ids."""
+    if index.translated:
+        raise Refused(f"this is a recording of {index.translated}, which PopKit reads and never changes")
     if index.doubts:
         raise Refused(_REFUSED + index.doubts[0])
     doubled = sorted(index.doubled.intersection(ids))

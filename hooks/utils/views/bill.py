@@ -61,16 +61,31 @@ def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line
 
 
 def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) -> text.Line:
-    words = indent + _named(row)
-    if row["deferred"]:
-        words += f": on demand, {text.short_tokens(row['on_demand'])} once Claude loads it"
-    if row["used"] is not None:
-        words += f"; {_used(row['used'], now)}"
+    words = indent + _words(row, now)
     usd = row["tokens"] * bill["pace"]["usd"]
     share = f"{row['tokens'] / bill['tokens']:.0%}" if bill["tokens"] and row["tokens"] else ""
     return _row(
         f"{row['tokens']:,}" if row["tokens"] else "-", share, f"{usd:,.2f}" if bill["pace"]["usd"] and row["tokens"] else "", words
     )
+
+
+def _words(row: dict[str, Any], now: float) -> str:
+    words = _named(row)
+    if row["deferred"]:
+        words += f": on demand, {text.short_tokens(row['on_demand'])} once Claude loads it"
+    if row["used"] is not None:
+        words += f"; {_used(row['used'], now)}"
+    return words
+
+
+def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
+    """Return what a page says of a bill: `rows` and `proposals` in words, in the order of the bill's, and `parts` of the whole by name."""
+    return {
+        "rows": [_words(row, now) for row in bill["rows"]],
+        "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
+        "parts": _PARTS,
+        "unknown": "" if bill["rows"] else _unknown_words(bill),
+    }
 
 
 def _named(row: dict[str, Any]) -> str:
@@ -127,10 +142,14 @@ def _unknown(bill: dict[str, Any]) -> list[text.Line]:
         tokens = bill["first_prompt"]
         began = f"the newest session began with {text.long_tokens(tokens)} before your first word (its first prompt, less your words)"
         lines += text.pair("Before", f"{began}: {_monthly(tokens, bill['pace'])}")
+    return lines + text.pair("Of what", _unknown_words(bill))
+
+
+def _unknown_words(bill: dict[str, Any]) -> str:
     problem = bill["estimated"]["problem"]
     why = f"What Claude Code said could not be used: {text.clean(problem.get('why'))}." if problem else "Claude Code has not said yet."
     ask = "Run Claude Code 2.1.287 or later here with PopKit: after the first turn it is known, and /popkit bill shows it."
-    return lines + text.pair("Of what", f"{why} {ask}")
+    return f"{why} {ask}"
 
 
 def whole_lines(whole: dict[str, Any], of: str, dated: str, began: list[int] | None = None) -> list[text.Line]:

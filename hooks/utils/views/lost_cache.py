@@ -34,20 +34,22 @@ CAUSES = {
 }  # fmt: skip
 
 
-def notice(priced: Sequence[tuple[Loss, float]]) -> str:
-    """Return one line for losses and what each cost in dollars; "" for none."""
+def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:
+    """Return one line for losses, with what each cost in dollars and whether it is a subagent's; "" for none."""
     if not priced:
         return ""
     head = "Cache miss" if len(priced) == 1 else text.counted(len(priced), "cache miss")
-    tokens, usd = sum(loss.tokens for loss, _ in priced), sum(usd for _, usd in priced)
-    causes = dict.fromkeys(_cause(loss) for loss, _ in priced)
+    tokens, usd = sum(loss.tokens for loss, _, _ in priced), sum(usd for _, usd, _ in priced)
+    causes = dict.fromkeys(_cause(loss, in_subagent) for loss, _, in_subagent in priced)
     return f"{head}: {text.short_tokens(tokens)} written again, ${usd:,.2f} ({'; '.join(causes)})"
 
 
-def _cause(loss: Loss) -> str:
+def _cause(loss: Loss, in_subagent: bool) -> str:
     """Return what happened, as part of a sentence."""
+    where = "in a subagent, " if in_subagent else ""
     if loss.cause == lost_cache.PAUSE:
-        return f"you were away {text.span(loss.pause_s)}" if loss.spoke else f"{text.span(loss.pause_s)} went by"
+        away = loss.spoke and not in_subagent
+        return f"you were away {text.span(loss.pause_s)}" if away else f"{where}{text.span(loss.pause_s)} went by"
     what = CAUSES[loss.cause][0]
-    said = what[0].lower() + what[1:]
+    said = where + what[0].lower() + what[1:]
     return f"{said}: {text.clean(loss.detail)}" if loss.detail else said

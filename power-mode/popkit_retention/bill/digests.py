@@ -11,19 +11,27 @@ import time
 from contextlib import closing, suppress
 
 from hooks.utils.hosts.claude_code import projects, sent
+from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, open_store
 from hooks.utils.io.storage import Storage
 from hooks.utils.policy import lost_cache
 
+from ..parallel.results import ANYWHERE, results
+from ..parallel.sources import Source
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypedDict
 
     from hooks.utils.policy.conversation import Usage
     from hooks.utils.policy.lost_cache import Sent
 
+    from ..parallel.results import Where
+    from ..parallel.sources import Skip
+
+    Progress = Callable[[int, int], object]
     # (id of the model, hundreds of thousands of tokens that the prompt has, at most 2: a price may hold up to a size of prompt)
     Priced = tuple[str, int]
 
@@ -71,12 +79,13 @@ if TYPE_CHECKING:
         calls: dict[str, list[float]]
         used: list[Used]
         losses: list[Loss]
-        # [[when its slot begins (seconds), tokens that are plain, read, written, output]] of each slot that had a request.
+        # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that stood before the first
+        # word and were not lost]] of each slot that had a request.
         by_time: list[list[int]]
 
 
 FILE = "bills.sqlite"
-FORM = 5  # of a digest
+FORM = 6  # of a digest
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
 _BUCKET = 100_000
@@ -96,6 +105,7 @@ def digest_of(path: str, size: int) -> Digest:
     session = sent.read(path, size)
     requests = session.requests
     losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3])
+    of_request = {id(loss.usage): loss for loss in losses}
     return {
         "session": _session_of(path),
         "cwd": session.cwd,
@@ -104,7 +114,7 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
-        "used": _used(requests, session.standing, {id(loss.usage): loss for loss in losses}),
+        "used": _used(requests, session.standing, of_request),
         "losses": [
             {
                 "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
@@ -112,13 +122,13 @@ def digest_of(path: str, size: int) -> Digest:
             }
             for loss in losses
         ],
-        "by_time": _by_time(requests),
+        "by_time": _by_time(requests, session.standing, of_request),
     }  # fmt: skip
 
 
 def _session_of(path: str) -> str:
     folder, agent = os.path.split(os.path.dirname(path))
-    own = projects.session_id_of(path)
+    own = session_id_of(path)
     return f"{os.path.basename(folder)}/{own}" if agent == "subagents" else own
 
 
@@ -161,13 +171,16 @@ def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None
         sum["pauses" if loss.cause == lost_cache.PAUSE else "lost"][hour] += lost
 
 
-def _by_time(requests: list[Sent]) -> list[list[int]]:
+def _by_time(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss]) -> list[list[int]]:
     slots: dict[int, list[int]] = {}
     for request in requests:
         usage = request.usage
         at = int(usage.at) // SLOT_S * SLOT_S
-        sums = slots.setdefault(at, [at, 0, 0, 0, 0])
-        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output)
+        sums = slots.setdefault(at, [at, 0, 0, 0, 0, 0])
+        loss = losses.get(id(usage))
+        # What was lost begins where reading ends, so what stands is lost with it as far as it was not read.
+        stands = min(standing, usage.tokens, usage.read) if loss else min(standing, usage.tokens)
+        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output, stands)
         sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
     return list(slots.values())
 
@@ -175,43 +188,32 @@ def _by_time(requests: list[Sent]) -> list[list[int]]:
 # --- many ------------------------------------------------------------------------------------------------------------------------------
 
 
-def of_paths(paths: Iterable[str], progress: Callable[[int, int], object]) -> Iterator[Digest]:
-    """Yield the digests of transcripts; one that cannot be read is left out. `progress(bytes done, bytes in all)`."""
-    sized = [(path, size) for path in paths for size in [_size(path)] if size]
-    whole, done = sum(size for _, size in sized), 0
-    for (_, size), digest in zip(sized, _each(sized, whole)):
-        done += size
-        progress(done, whole)
-        if digest is not None:
+def of_sources(found: Sequence[Source], progress: Progress, skip: Skip, where: Where = ANYWHERE) -> Iterator[Digest]:
+    """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
+    cannot be read."""
+    for source, digest, reason in _each(found, progress, where):
+        if digest is None:
+            skip(source.address, reason)
+        else:
             yield digest
 
 
-def _each(sized: list[tuple[str, int]], whole: int) -> Iterator[Digest | None]:
-    workers = min(os.cpu_count() or 1, 8, len(sized))
-    if whole < _ALONE_BYTES or workers < 2:
-        yield from map(_digest, sized)
-        return
-    from multiprocessing import get_context
-
-    with get_context("fork" if hasattr(os, "fork") else "spawn").Pool(workers) as pool:
-        yield from pool.imap(_digest, sized, chunksize=4)
+def _each(found: Sequence[Source], progress: Progress, where: Where) -> Iterator[tuple[Source, Digest | None, str]]:
+    whole, done = sum(source.size for source in found), 0
+    for each in results(digest_of_file, found, where.worth(found, _ALONE_BYTES)):
+        done += each[0].size
+        progress(done, whole)
+        yield each
 
 
-def _digest(one: tuple[str, int]) -> Digest | None:
-    try:
-        return digest_of(*one)
-    except OSError:
-        return None
+def digest_of_file(path: str) -> Digest:
+    """Return the digest of a transcript, as long as it is now; OSError where it cannot be read."""
+    return digest_of(path, os.stat(path).st_size)
 
 
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
-
-
-def of_user(environ: Mapping[str, str], since: float, now: float, progress: Callable[[int, int], object]) -> list[Digest]:
+def of_user(
+    environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Where = ANYWHERE,
+) -> list[Digest]:  # fmt: skip
     """Return the digests of all sessions and subagents of the user that had a request since a time, those of transcripts that are no more
     among them. What has changed is read first, and remembered."""
     path = os.path.join(home.popkit_home(environ), FILE)
@@ -221,7 +223,7 @@ def of_user(environ: Mapping[str, str], since: float, now: float, progress: Call
         known = {row[0]: row[1:] for row in db.execute("SELECT path, size, changed_ns FROM digests WHERE form = ?", (FORM,))}
         stamps = {one: stamp for one in transcripts for stamp in [_stamp(one)] if stamp is not None}
         changed = [one for one, stamp in stamps.items() if known.get(one) != stamp]
-        _read(db, changed, stamps, progress)
+        _read(db, [Source(one, stamps[one][0]) for one in changed], stamps, progress, where)
         with Transaction(db):
             db.execute("DELETE FROM digests WHERE ended < ? OR form != ?", (now - KEPT_S, FORM))
         rows = db.execute("SELECT digest FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
@@ -247,13 +249,9 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def _read(db: sqlite3.Connection, paths: list[str], stamps: Mapping[str, tuple[int, int]], progress: Callable[[int, int], object]) -> None:
-    sized = [(path, stamps[path][0]) for path in paths]
-    whole, done = sum(size for _, size in sized), 0
+def _read(db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Where) -> None:
     rows: list[tuple[object, ...]] = []
-    for (path, size), digest in zip(sized, _each(sized, whole)):
-        done += size
-        progress(done, whole)
+    for (path, *_), digest, _ in _each(changed, progress, where):
         if digest is not None:
             rows.append((path, *stamps[path], FORM, digest["ended"], json.dumps(digest, ensure_ascii=True)))
     with Transaction(db):

@@ -1,6 +1,8 @@
-"""What took how much of the tokens that a limit's window saw, from digests. Pure."""
+"""What took how much of the tokens that a limit's window saw, by use, by what they were for and by session. From digests. Pure."""
 
 from __future__ import annotations
+
+from hooks.utils.policy.lost_cache import PAUSE
 
 from .digests import SLOT_S
 
@@ -33,15 +35,27 @@ if TYPE_CHECKING:
         used: Tokens
         tokens: int
         parts: list[Part]
+        # name of SOURCES -> tokens; their sum is `tokens`
+        sources: dict[str, int]
+
+
+# All that subagents used; of main threads what they wrote, what was written to the cache again after a pause and for any other cause, what
+# stood before the first word, and all else of their prompts.
+SOURCES = ("conversation", "standing", "pauses", "lost", "output", "subagents")
 
 
 def took(digests: Iterable[Digest], since: float) -> Took:
     """Return what sessions used since a time (seconds, to ten minutes): `used` and `tokens` in all, and the `parts`, the largest first."""
     parts: dict[tuple[str, bool], Part] = {}
     whole = _none()
+    sources = dict.fromkeys(SOURCES, 0)
     for digest in digests:
         session, agent, _ = digest["session"].partition("/")
-        for at, *counts in digest["by_time"]:
+        if not agent:
+            for loss in digest["losses"]:
+                if int(loss["at"]) // SLOT_S * SLOT_S + SLOT_S > since:
+                    sources["pauses" if loss["cause"] == PAUSE else "lost"] += loss["tokens"]
+        for at, *counts, stands in digest["by_time"]:
             if at + SLOT_S <= since:
                 continue
             part = parts.setdefault(
@@ -49,14 +63,19 @@ def took(digests: Iterable[Digest], since: float) -> Took:
                 {"session": session, "cwd": digest["cwd"], "subagents": bool(agent), "used": _none(), "tokens": 0, "share": 0.0},
             )
             part["tokens"] += sum(counts)
+            sources["standing"] += 0 if agent else stands
             for sums in (part["used"], whole):
                 _add(sums, counts)
     tokens = sum(part["tokens"] for part in parts.values())
     for part in parts.values():
         part["share"] = part["tokens"] / tokens if tokens else 0.0
+    sources["subagents"] = sum(part["tokens"] for part in parts.values() if part["subagents"])
+    sources["output"] = sum(part["used"]["output"] for part in parts.values() if not part["subagents"])
+    sources["conversation"] = tokens - sum(sources.values())
     return {
         "used": whole,
         "tokens": tokens,
+        "sources": sources,
         "parts": sorted(parts.values(), key=lambda part: (-part["tokens"], part["session"], part["subagents"])),
     }
 

@@ -9,16 +9,18 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.io import files, home
+from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import standing
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement
-from . import screen
+from ..bill.project_bill import bill_of, text_of
+from ..operations import sessions
+from ..parallel.sources import Unavailable
+from . import many_sessions, screen
 from .answering import Answer, Refused
-from .misses_command import named
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -30,9 +32,10 @@ if TYPE_CHECKING:
     from hooks.utils.policy.models import Models
 
     from ..bill.digests import Digest
+    from ..parallel.results import Where
+    from .many_sessions import LeftOut
 
-MISTAKES = (OSError, StoreError)
-_FILE_BYTES = 1_000_000
+MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
 _HIDDEN_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.287 or later)"
 
 
@@ -44,15 +47,17 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     models = models_of(layers.load(home.plugin_root(), popkit_home, None))
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
-    if args.arguments and not args.word:
-        return _of_paths(args, environ, models)
+    where = many_sessions.where_of(args.flags)
+    if not args.word and (args.arguments or "list" in args.flags or args.host != sessions.CLAUDE_CODE):
+        return _of_paths(args, environ, models, where)
+    many_sessions.equip((), args.flags, environ)
     since = args.since.ago(now) if not args.word and args.since else now - statement.MONTH_S
     bar = Bar(environ)
     try:
-        everything = digests.of_user(environ, 0.0, now, bar.show)
+        everything = digests.of_user(environ, 0.0, now, bar.show, where)
     finally:
         bar.end()
-    bill = _bill(popkit_home, project, everything, since, now, models)
+    bill = bill_of(popkit_home, project, everything, since, now, models)
     if args.word == "hide":
         return _hide(args, popkit_home, project, bill, now)
     if args.word == "show":
@@ -60,43 +65,24 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer(views.lines_of(bill, now, args.details), bill)
 
 
-def _bill(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
-    """Return the bill of a project as data."""
-    breakdown, hidden = standing.load(popkit_home, project), standing.hidden(popkit_home, project)
-    inside = {cwd for cwd in {digest["cwd"] for digest in everything} if cwd and statement.is_inside(os.path.realpath(cwd), project)}
-    own = [digest for digest in everything if digest["cwd"] in inside]
-    lately = [digest for digest in own if digest["ended"] >= since]
-    mains = [digest for digest in lately if statement.is_main(digest)]
-    newest = max((digest for digest in own if statement.is_main(digest) and digest["used"]), key=lambda one: one["ended"], default=None)
-    used = statement.calls_of(everything)
-    rows = statement.rows_of(breakdown, newest["hooks"] if newest else 0, hidden, used, _text) if breakdown.get("categories") else []
-    return {
-        "project": project, "since": since, "rows": rows, "tokens": sum(row["tokens"] for row in rows),
-        "estimated": {name: breakdown.get(name) for name in ("at", "session", "model", "missing", "problem")},
-        "first_prompt": newest["standing"] if newest else None,
-        "pace": statement.pace(mains, models, max(86_400.0, now - since)), "whole": statement.whole(lately, models),
-        "proposals": statement.proposals(rows, len(mains)), "hidden": hidden, "prices_of": models.dated,
-    }  # fmt: skip
-
-
-def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models) -> Answer:
+def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models, where: Where) -> Answer:
     """Return the bill of transcripts: what stood in them is known as a whole alone."""
-    bar = Bar(environ)
-    try:
-        found = list(digests.of_paths(named(args.arguments), bar.show))
-    finally:
-        bar.end()
+    found, left_out = digests_of(args, environ, where)
     whole = statement.whole(found, models)
     began = [digest["standing"] for digest in found if statement.is_main(digest)]
-    lines = views.whole_lines(whole, "the sessions that you named", models.dated, began)
-    return Answer(lines, {"whole": whole, "first_prompt": began, "prices_of": models.dated})
+    lines = views.whole_lines(whole, "the sessions that you named", models.dated, began) + left_out.lines()
+    return Answer(lines, {"whole": whole, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()})
 
 
-def _text(path: str) -> str | None:
+def digests_of(args: Parsed, environ: Mapping[str, str], where: Where) -> tuple[list[Digest], LeftOut]:
+    """Return the digests of the transcripts that the user named, and what was left out of them."""
+    paths, left_out, bar = many_sessions.paths_of(args.arguments, args.flags), many_sessions.LeftOut(), Bar(environ)
+    paths = paths or [sessions.folder_of_host(environ, args.host)]
+    many_sessions.equip(paths, args.flags, environ)
     try:
-        return files.read_text(path, _FILE_BYTES)
-    except OSError:
-        return None
+        return list(digests.of_sources(many_sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
+    finally:
+        bar.end()
 
 
 # --- hide and show ---------------------------------------------------------------------------------------------------------------------
@@ -166,7 +152,7 @@ def _draft(wanted: str, out: str, project: str) -> Answer:
     """Write a section of a file as a draft of a skill into a new file; the file of the section stays as it is."""
     path, _, heading = wanted.partition("#")
     path = os.path.join(project, os.path.expanduser(path))
-    content = _text(path)
+    content = text_of(path)
     if content is None:
         raise Refused(f"{path} cannot be read")
     body = statement.section(content, heading)

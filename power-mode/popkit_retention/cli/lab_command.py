@@ -10,17 +10,19 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 
 from hooks.utils import text
-from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files
 
 from .. import extras
-from ..lab import outcomes, survey
-from ..lab.policies import POLICIES
-from . import lab_decisions, screen
+from ..lab import card, loading, outcomes, survey
+from ..operations import sessions
+from ..parallel.sources import Unavailable, find
+from . import lab_decisions, many_sessions, screen
 from .answering import Refused
 from .lab_decisions import TTLS
+from .main import version
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -29,8 +31,13 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
+    from ..lab.parquet import Parquet
+    from ..parallel.results import Where
+
 _SAID = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
+_REASONS = 5  # at most, of each policy that failed
+MISTAKES = (Unavailable,)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -45,16 +52,20 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
-    unknown = [name for name in args.policy or () if name not in POLICIES]
-    if unknown:
-        raise Refused(f"unknown policy {text.cut(text.clean(unknown[0]), 40)}. Known: {', '.join(POLICIES)}")
+    lab_decisions.check(args.policy or ())
+    for path in (args.html, args.parquet):
+        if path:
+            check_writable(path)
     if args.html:
-        check_writable(args.html)
         maker = _page_maker(environ)
     ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
+    paths, where = _asked(args, environ)
     bar = Bar(environ)
-    result = survey.survey(paths_of(args.arguments, environ), args.policy, ttls, args.jobs, bar.show, args.model)
-    bar.end()
+    with ExitStack() as opened:
+        opened.callback(bar.end)
+        table = opened.enter_context(_parquet(args.parquet)) if args.parquet else None
+        result = survey.survey(paths, args.policy, ttls, where.jobs, bar.show, args.model, where.scheduler, table)
+    result["card"] = card.card_of(result, version())
     if args.json:
         print(json.dumps(result))
     else:
@@ -64,7 +75,22 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     if args.html:
         _write_html(result, args.html, maker)
         print(f"popkit lab: the page is {text.clean(os.path.abspath(args.html))}", file=sys.stderr)
+    if args.parquet:
+        print(f"popkit lab: the table is {text.clean(os.path.abspath(args.parquet))}", file=sys.stderr)
     return 0
+
+
+def _asked(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
+    """Return which sessions the user means, and where they are to be worked on."""
+    paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
+    many_sessions.equip(paths, args.flags, environ)
+    return paths or [_folder(args, environ)], where
+
+
+def _parquet(path: str) -> Parquet:
+    from ..lab.parquet import Parquet
+
+    return Parquet(path)
 
 
 def lines_of(result: dict) -> list[text.Line]:
@@ -79,8 +105,9 @@ def lines_of(result: dict) -> list[text.Line]:
         lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
         for name, one in sorted(policies.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
             mark = "►" if name == "auto" else " "
+            shown = text.pad(text.clean(loading.shown(name)), _NAME)
             lines.append(
-                f"{mark} {text.pad(name, _NAME)}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
+                f"{mark} {shown}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
                 f"{one['dearer']:>8.1%}{one['cleared_share']:>9.1%}"
             )
     if result["ttls"]:
@@ -88,13 +115,34 @@ def lines_of(result: dict) -> list[text.Line]:
         lines += text.wrap(
             "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
         )
-    if result["skipped"]:
-        lines += ["", "Left out:"]
-        for reason, count in sorted(result["skipped"].items(), key=lambda pair: (-pair[1], pair[0])):
-            lines += text.wrap(f"  {count:>6,}  {reason}", indent=" " * 10)
-    elif not result["sessions"]:
+    lines += _failed(result)
+    lines += many_sessions.lines_of(result["skipped"], result["skipped_files"])
+    if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: name files or folders of *.jsonl."]
+    return lines + (_card(result["card"]) if result["sessions"] else [])
+
+
+def _failed(result: dict) -> list[text.Line]:
+    """Return where policies of somebody's own failed."""
+    lines: list[text.Line] = []
+    for name, reasons in result["failed"].items():
+        sessions = text.counted(sum(reasons.values()), "session")
+        said = f"{text.clean(loading.shown(name))} failed in {sessions}. There it counts as if it had cleared nothing:"
+        lines += ["", *text.wrap(said)]
+        for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:_REASONS]:
+            lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
+        if len(reasons) > _REASONS:
+            lines.append(f"          and {text.counted(len(reasons) - _REASONS, 'other reason')}; --json has all")
     return lines
+
+
+def _card(card_: dict) -> list[text.Line]:
+    """Return what another run has to have in common with this one to give the same figures."""
+    parts = [f"popkit {card_['popkit']}"]
+    parts += [f"{name} {card_[name][: card.SHOWN]}" for name in ("engine", "corpus", "results")]
+    parts += [f"{text.clean(name)} {digest[: card.SHOWN]}" for name, digest in card_["policies"].items()]
+    said = "Whoever has the same engine, prices and corpus gets the same results; --json has this in full."
+    return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(said, indent="  ")]
 
 
 def _priced(result: dict) -> str:
@@ -119,13 +167,12 @@ def _plural(count: int, one: str, many: str) -> str:
 
 
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
-    skipped: list[str] = []
-    paths = [path for _, path in survey.find(paths_of(args.arguments, environ), lambda path, _: skipped.append(path))]
-    paths = [path for path in paths if os.path.basename(os.path.dirname(path)) != "subagents"]
+    paths, where = _asked(args, environ)
+    found = [source for source in find(paths, lambda *_: None) if os.path.basename(os.path.dirname(source.address)) != "subagents"]
     result = {}
     for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
         bar = Bar(environ, "sessions")
-        result[str(ttl_s)] = outcomes.keeping_warm(paths, ttl_s, args.model, bar.show)
+        result[str(ttl_s)] = outcomes.keeping_warm(found, ttl_s, args.model, bar.show, where)
         bar.end()
     if args.json:
         print(json.dumps(result))
@@ -177,12 +224,12 @@ def _write_html(result: dict, path: str, maker: list) -> None:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
 
 
-def paths_of(paths: list[str], environ: Mapping[str, str]) -> list[str]:
-    """Return what the user named, else the client's own folder of sessions. Refused where there is none."""
-    folder = projects.folder_of(environ)
-    if not paths and not os.path.isdir(folder):
-        raise Refused(f"there are no sessions of Claude Code here: {text.clean(folder)} does not exist. Name a folder or a file")
-    return paths or [folder]
+def _folder(args: Parsed, environ: Mapping[str, str]) -> str:
+    """Return the folder in which the host keeps its sessions. Refused where there is none."""
+    try:
+        return sessions.folder_of_host(environ, args.host)
+    except sessions.NoSession as error:
+        raise Refused(str(error)) from None
 
 
 def check_writable(path: str) -> None:

@@ -13,15 +13,16 @@ from hooks.utils.policy import door
 from hooks.utils.state import shipped
 from hooks.utils.text import clean, counted
 
-from ..lab import outcomes, policies
+from ..lab import loading, outcomes, policies
 from ..lab import sessions as lab_sessions
+from ..lab.checked import Checked, Failed
 from ..lab.door_policy import Door
 from ..operations import sessions
 from .answering import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
     from typing import TextIO
 
     from hooks.utils.flag_parser import Parsed
@@ -38,15 +39,24 @@ _MESSAGE = 60  # characters of an error
 def run(args: Parsed) -> int:
     """Write a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to;
     Refused when it cannot."""
-    factory = _factory(args.policy)
+    check([args.policy])
     session = read(args.argument)
     prices = policies.prices_for(session, TTLS[args.ttl], args.model)
-    policy = factory(session, prices)
-    if args.say_once or args.shape:
-        policy = Door(shipped.rules(), policy, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
-    summary = _written(session, policy, prices, args.out)
-    print(f"{args.policy}, {args.ttl} cache, {in_words(prices)}: {summary}", file=sys.stderr)
+    try:
+        _decide(args, session, prices)
+    except Failed as why:
+        raise Refused(f"{clean(args.policy)} failed: {clean(str(why))}") from None
     return 0
+
+
+def _decide(args: Parsed, session: Session, prices: Prices) -> None:
+    policy = chosen = policies.made(args.policy, session, prices)
+    if args.say_once or args.shape:
+        policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
+    summary = _written(session, policy, prices, args.out)
+    if isinstance(chosen, Checked):
+        chosen.end()
+    print(f"{clean(args.policy)}, {args.ttl} cache, {in_words(prices)}: {summary}", file=sys.stderr)
 
 
 def in_words(prices: Prices) -> str:
@@ -80,10 +90,13 @@ def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextI
     return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
 
 
-def _factory(name: str) -> Callable[[Session, Prices], measure.Policy]:
-    if name not in policies.POLICIES:
-        raise Refused(f"no policy {clean(name)[:40]}. Known: {', '.join(policies.POLICIES)}")
-    return policies.POLICIES[name][0]
+def check(names: Iterable[str]) -> None:
+    """Refuse names that stand for no policy, before the long run."""
+    try:
+        for name in names:
+            policies.described(name)
+    except loading.Unusable as error:
+        raise Refused(clean(str(error))) from None
 
 
 def read(path: str) -> Session:
@@ -103,7 +116,7 @@ def read(path: str) -> Session:
 
 def _written(session: Session, policy: measure.Policy, prices: Prices, out: str) -> str:
     try:
-        with _opened(out, session.path) as file:
+        with _opened(out, session.path) as file, loading.printing_to_stderr():
             return replay(session, policy, prices, file)
     except BrokenPipeError:
         raise

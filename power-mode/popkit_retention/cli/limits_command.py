@@ -1,4 +1,5 @@
-"""`popkit limits`: how full the windows of your plan's limits are, when they will be full, and what used them."""
+"""`popkit limits`: how full the windows of your plan's limits are, when they will be full, what used them, and what tokens are
+worth in them."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from hooks.utils.policy.limits import LENGTHS_S, windows
 from hooks.utils.state import limits
 
 from ..bill import digests
+from ..bill.fit import COLD, KINDS, LEAST_BLOCKS, LEAST_MOVEMENTS, Fit, movements
 from ..bill.windows import took
 from ..views import limits as views
 from .answering import Answer
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.limits import Window
+    from hooks.utils.policy.limits import Reading, Window
 
 MISTAKES = (OSError, StoreError)
 
@@ -31,10 +33,11 @@ def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     kept = limits.readings(home.popkit_home(environ))
     running = windows(kept, now)
     begins = [began for window in running for began in [_began(window)] if began is not None]
-    used = _digests(environ, min(begins), now) if begins else []
+    oldest = min((reading.at for reading in kept), default=now)
+    used = _digests(environ, min(oldest, *begins), now) if begins else []
     found = {
         "last_reading_at": max((reading.at for reading in kept), default=None),
-        "windows": [_as_data(window, used) for window in running],
+        "windows": [_as_data(window, used, kept) for window in running],
     }
     return Answer(views.lines_of(found, now), found)
 
@@ -53,9 +56,25 @@ def _began(window: Window) -> float | None:
     return newest.resets_at - length if length and newest.resets_at else None
 
 
-def _as_data(window: Window, used: list[digests.Digest]) -> dict[str, Any]:
+def _as_data(window: Window, used: list[digests.Digest], kept: list[Reading]) -> dict[str, Any]:
     newest, began = window.newest, _began(window)
     return {
         "kind": newest.kind, "percent": newest.percent, "at": newest.at, "percent_per_hour": window.pace, "full_at": window.full_at,
         "resets_at": newest.resets_at or None, "began": began, "took": None if began is None else took(used, began),
+        "fit": None if began is None else _fit(Fit(movements(kept, newest.kind, used))),
+    }  # fmt: skip
+
+
+def _fit(fit: Fit) -> dict[str, Any]:
+    """Return what a million tokens of each kind, and a prompt that is written again, are of the window, in percent: {`percent`, `error`,
+    `claimed`}, None where nothing is known."""
+    several: dict[str, dict[str, float]] = {**{kind: {kind: 1e6} for kind in KINDS}, "cold": COLD}
+    worth: dict[str, Any] = {}
+    for name, tokens in several.items():
+        found = fit.worth(tokens)
+        claimed = fit.claimed(tokens) is not None
+        worth[name] = found and {"percent": found[0], "error": found[1], "claimed": claimed}
+    return {
+        "why": fit.why, "blocks": fit.blocks, "needs_blocks": LEAST_BLOCKS, "movements": fit.movements,
+        "needs_movements": LEAST_MOVEMENTS, "worth": worth,
     }  # fmt: skip

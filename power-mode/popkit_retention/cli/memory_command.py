@@ -28,9 +28,10 @@ from ..memory.monitoring import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
 from ..operations.memory_table import COMMAND, LISTED, TABLE
+from ..parallel.sources import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
-from . import memory_files, memory_learning
+from . import many_sessions, memory_files, memory_learning
 from .answering import Answer, Refused, run
 from .memory_place import Place
 from .screen import Bar
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 # What the user got wrong, or what stands in the way: the message says which, and what to do.
 MISTAKES = (
-    Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError,
+    Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, Unavailable, OSError,
 )  # fmt: skip
 HOOK, _COLLECTS = "memory-learn", "retention"  # in the hooks' log
 _CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
@@ -236,9 +237,18 @@ def _learn(request: Request) -> Answer:
             raise flag_parser.UsageError("--if-on takes one transcript")
         memory_learning.if_on(request.arguments[0], request.environ)
         return Answer([], {})
-    paths = memory_learning.transcripts(request.arguments, "past" in request.flags, request.place)
-    into = request.place if "project" in request.flags or "past" in request.flags else None
-    learnt = memory_learning.learn(paths, request.environ, into, Bar(request.environ, "sessions"))
+    flags, past, left_out = request.flags, "past" in request.flags, many_sessions.LeftOut()
+    words, where = many_sessions.paths_of(request.arguments, flags), many_sessions.where_of(flags)
+    many_sessions.equip(words, flags, request.environ)
+    if past and words:
+        found = many_sessions.sources_of(words, left_out)
+    else:
+        paths = memory_learning.transcripts(words, past, request.place)
+        found = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
+    into = request.place if "project" in flags or (past and not words) else None
+    learnt = memory_learning.learn(found, request.environ, into, Bar(request.environ, "sessions"), where)
+    for _, reason in left_out.files:
+        learnt.leave_out(reason.rpartition(": ")[2])
     return Answer(views.learnt(learnt.to_json(), request.command), learnt.to_json())
 
 

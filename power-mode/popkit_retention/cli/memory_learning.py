@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import entries, projects
@@ -15,7 +17,10 @@ from hooks.utils.state import memory as kept
 from hooks.utils.state.live import Site
 from hooks.utils.text import quote as shown
 
+from ..memory.extraction import lesson_of, taught
 from ..operations import sessions
+from ..parallel.results import Skipped, Where, results, results_of
+from ..parallel.sources import Source
 from .answering import Refused
 from .memory_place import Place
 from .screen import Bar
@@ -24,7 +29,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ..memory.extraction import Taught
+
 _STAMP = b'"timestamp"'
+HERE = Where(1)
+_ALONE_BYTES = 16 * 1024 * 1024  # fewer are read by one process before others would have started
 _LOOKED_INTO = 200  # lines at the head of a transcript until one has a time
 
 
@@ -54,8 +63,6 @@ def transcripts(words: Sequence[str], past: bool, place: Place) -> list[str]:
     """Return the transcripts that a user means: those named, by file or by session; all past ones of the project; else its newest.
     NoSession or Refused where there is none."""
     environ = place.environ
-    if words and past:
-        raise Refused("name sessions or give --past, not both")
     if words:
         return [_named(environ, word) for word in words]
     ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
@@ -94,20 +101,32 @@ def _of_project(environ: Mapping[str, str], key: str) -> list[str]:
     return paths
 
 
-def learn(paths: Sequence[str], environ: Mapping[str, str], into: Place | None, bar: Bar) -> Learnt:
+def learn(found: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Where = HERE) -> Learnt:
     """Learn transcripts, those first that began first: each into the project that it began in, or all into one. MEMORY.md is rewritten at
-    the end. What cannot be read is left out and counted, unless it is the only one: then NoSession says why."""
+    the end. What cannot be read is left out and counted, unless it is the only one: then NoSession says why. What a session shows is
+    found out `where` the user wants it; it is taken in here, one after the other."""
     learnt = Learnt()
     places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
-    ordered = sorted((_began(path), path) for path in {os.path.realpath(path): path for path in paths}.values())
+    found = list({os.path.realpath(each.address) if each.store is None else each.address: each for each in found}.values())
     with ExitStack() as opened:
         opened.callback(bar.end)
-        for done, (_, path) in enumerate(ordered):
+        ordered: list[tuple[Head, Source]] = []
+        for source, head, reason in results(head_of, found, HERE if all(each.store is None for each in found) else where):
+            if head is None:
+                _leave_out(source, reason, len(found), learnt)
+            else:
+                ordered.append((head, source))
+        ordered.sort(key=lambda pair: (pair[0].at, pair[1].address))
+        work = [(partial(taught, root=_checkout(head.began, environ, into).root), source) for head, source in ordered]
+        for done, ((head, _), (source, shown, reason)) in enumerate(zip(ordered, results_of(work, where.worth(found, _ALONE_BYTES)))):
             bar.show(done, len(ordered))
             try:
-                _learn_one(path, environ, into, places, opened, learnt)
+                if shown is None:
+                    _leave_out(source, reason, len(found), learnt)
+                else:
+                    _take_in(source, head.began, shown, environ, into, places, opened, learnt)
             except (sessions.NoSession, OSError) as error:
-                if len(ordered) == 1:
+                if len(found) == 1:
                     raise
                 learnt.leave_out(_why(error))
         for place in places.values():
@@ -117,26 +136,51 @@ def learn(paths: Sequence[str], environ: Mapping[str, str], into: Place | None, 
     return learnt
 
 
-def _learn_one(
-    path: str, environ: Mapping[str, str], into: Place | None, places: dict[str, Place], opened: ExitStack, learnt: Learnt
-) -> None:
-    from ..memory.extraction import lesson
+class Head(NamedTuple):
+    """In which folder a session began ("" when it does not say), and when (seconds)."""
 
-    began = sessions.check(path)
+    began: str
+    at: float
+
+
+def head_of(path: str) -> Head:
+    """Return how the session of a transcript began; Skipped for a file that is none."""
+    try:
+        return Head(sessions.check(path), _began(path))
+    except sessions.NoSession as error:
+        raise Skipped(str(error).partition(f"{text.clean(path)}: ")[2] or str(error)) from None
+
+
+def _leave_out(source: Source, reason: str, of: int, learnt: Learnt) -> None:
+    if of == 1:
+        raise sessions.NoSession(f"{text.clean(source.address)}: {reason}")
+    learnt.leave_out(reason.rpartition(": ")[2])
+
+
+def _checkout(began: str, environ: Mapping[str, str], into: Place | None) -> repository.Repository:
+    """Return the checkout that a session worked in; where it does not say, that of the project that it is learnt into."""
+    if began or into is None:
+        return kept.project_of(Site(environ, "").home, began).repository
+    return into.project.repository
+
+
+def _take_in(
+    source: Source, began: str, shown: Taught, environ: Mapping[str, str], into: Place | None, places: dict[str, Place], opened: ExitStack,
+    learnt: Learnt,
+) -> None:  # fmt: skip
+    path = source.address
     if began:
         project = kept.project_of(Site(environ, "").home, began)
         project.check_joined()  # each folder for itself: others of the project may have joined
         project.note_checkout()
-        checkout = project.repository
-    elif into is not None:
-        checkout = into.project.repository
-    else:
+    elif into is None:
         raise sessions.NoSession(f"{text.clean(path)}: does not say in which folder it began. Name its project with --project FOLDER")
+    checkout = _checkout(began, environ, into)
     place = into or places.get(checkout.key)
     if place is None:
         place = places[checkout.key] = opened.enter_context(Place(environ, began))
     mine = place.project.repository
-    counts = place.learn(lesson(path, repository.Repository(mine.key, checkout.root, mine.name)))
+    counts = place.learn(lesson_of(shown, repository.Repository(mine.key, checkout.root, mine.name)))
     place.project.learnt(path)
     learnt.sessions += 1
     learnt.added += counts.added
@@ -175,7 +219,7 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
     with Place(environ, sessions.check(path) or os.getcwd()) as place:
         if not place.project.is_on():
             return
-        learn([path, *_left(place)], environ, place, Bar(environ))
+        learn([Source(one, 0) for one in (path, *_left(place))], environ, place, Bar(environ))
         try:
             place.memory.run()
         except Busy:

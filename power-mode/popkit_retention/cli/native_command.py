@@ -118,11 +118,12 @@ def _best_in_words(best: Fit, count: int) -> str:
 def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
     from ..lab import sessions as lab_sessions
     from ..lab import survey
+    from ..parallel.sources import find
 
     folder = projects.folder_of(environ)
     if not os.path.isdir(folder):
         return []
-    paths = [path for _, path in survey.find([folder], lambda *_: None) if "/subagents/" not in path]
+    paths = [source.address for source in find([folder], lambda *_: None) if "/subagents/" not in source.address]
     read = []
     for path in sorted(paths, key=os.path.getmtime, reverse=True):
         try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
-from hooks.utils.text import WIDTH, laid_out, visible, width_of, without_controls
+from hooks.utils.text import WIDTH, countdown, laid_out, visible, width_of, without_controls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
 _DRAWN = "█░·─►←…"
 _BAR = 30
+_TOLD_AFTER_S, _REFRESHED_S = 5.0, 1.0
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
@@ -35,16 +37,24 @@ class Bar:
         self.unit = unit
         self.on = sys.stderr.isatty() and environ.get("TERM") != "dumb"
         self.shown = -1
+        self.shown_at = self.began = time.monotonic()
 
     def show(self, done: int, whole: int) -> None:
         """Show that `done` of `whole` are done."""
         percent = 100 * done // whole if whole else 100
-        if self.on and percent != self.shown:
-            self.shown = percent
+        now = time.monotonic()
+        if self.on and (percent != self.shown or now - self.shown_at > _REFRESHED_S):
+            self.shown, self.shown_at = percent, now
             full = _BAR * percent // 100
             amount = f"{whole:,} {self.unit}" if self.unit else f"{whole / 1e6:,.1f} MB"
-            sys.stderr.write(f"\r[{'#' * full}{'.' * (_BAR - full)}] {percent:>3} % of {amount}")
+            sys.stderr.write(f"\r[{'#' * full}{'.' * (_BAR - full)}] {percent:>3} % of {amount}{self._left(done, whole, now)}\x1b[K")
             sys.stderr.flush()
+
+    def _left(self, done: int, whole: int, now: float) -> str:
+        """Return how long the rest will take if it goes on as it did so far; nothing until that can be told, and near the end."""
+        gone = now - self.began
+        left = gone * (whole - done) / done if done else 0.0
+        return f", about {countdown(left)} left" if gone > _TOLD_AFTER_S and left >= 1 else ""
 
     def end(self) -> None:
         if self.shown >= 0:

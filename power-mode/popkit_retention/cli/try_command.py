@@ -10,7 +10,7 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.hosts import recorded_tools
+from hooks.utils.hosts import recorded_tools, recordings
 from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
@@ -41,16 +41,18 @@ _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Show status, timeline and what could be reclaimed of one session."""
-    path = args.argument or sessions.newest_with_results(environ) or _SAMPLE
+    path = args.argument or sessions.newest_with_results(environ, args.host) or _SAMPLE
     try:
         project = sessions.check(path)
         report, got = _counted(path, project, environ)
+        host = recordings.host_of(path)
     except OSError as error:
         raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     if args.json:
-        print(as_json({**report, "installed": got}))
+        print(as_json({**report, "host": host, "installed": got}))
         return 0
-    screen.show([*_whose(report, path == _SAMPLE), *_shown(report, got), *_install(home.plugin_root())], sys.stdout, environ)
+    ends = _install(home.plugin_root()) if host == recordings.CLAUDE_CODE else _elsewhere(host)
+    screen.show([*_whose(report, path == _SAMPLE, host), *_shown(report, got), *ends], sys.stdout, environ)
     return 0
 
 
@@ -85,8 +87,9 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     popkit_home = _home(environ) or ""
     config = layers.load(home.plugin_root(), popkit_home or None, project)
     journal = _journal(popkit_home, path)
-    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, recorded_tools(), profile), sessions.session_id_of(path))
-    site = Unwritten(popkit_home, project, sessions.session_id_of(path))
+    session, tools = recordings.session_id_of(path), recorded_tools()
+    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
+    site = Unwritten(popkit_home, project, session)
     view = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
     if view.context:
         view.context["cache"] = None  # it was warm then; that says nothing today
@@ -108,11 +111,12 @@ class Unwritten:
 
 def _journal(popkit_home: str, path: str) -> list:
     """Return what hooks have noted of a session, if they saw it: git's answers, pins, clears."""
-    return store.read_lines(store.ContextFiles(popkit_home, sessions.session_id_of(path)).journal) if popkit_home else []
+    return store.read_lines(store.ContextFiles(popkit_home, recordings.session_id_of(path)).journal) if popkit_home else []
 
 
-def _whose(report: Report, is_sample: bool) -> list[text.Line]:
-    lines = text.title("PopKit on a recorded sample session" if is_sample else "PopKit on your session")
+def _whose(report: Report, is_sample: bool, host: str) -> list[text.Line]:
+    own = "PopKit on your session" if host == recordings.CLAUDE_CODE else f"PopKit on a session of {host}"
+    lines = text.title("PopKit on a recorded sample session" if is_sample else own)
     if not is_sample:
         lines.append(text.fitted("Session   " + text.clean(report["session"])))
         lines.append(lambda columns: ["Project   " + text.cut_start(text.clean(report["project"]) or "unknown", columns - 10)])
@@ -149,6 +153,15 @@ def _got(got: dict[str, Any] | None) -> list[text.Line]:
 
 def _amount(tokens: int, results: int) -> str:
     return f"{text.long_tokens(tokens)} in {text.counted(results, 'result')}" if tokens else "nothing"
+
+
+def _elsewhere(host: str) -> list[text.Line]:
+    """Return what the figures of another host's recording are worth."""
+    words = (
+        f"This is a recording of {host}. PopKit reads it and never changes it: this is what it would say of such a session in Claude Code."
+        " docs/hosts.md says what the recording lacks."
+    )
+    return ["", *text.wrap(words)]
 
 
 def _install(root: str) -> list[text.Line]:

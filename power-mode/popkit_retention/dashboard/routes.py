@@ -8,6 +8,7 @@ from pydantic import BeforeValidator
 from ..context.build_types import ContextStatus
 from . import memories, session_operations, sessions
 from .app_state import AppState
+from .bills import BillReport
 from .changes import ChangeFeed
 from .savings import SavingsReport
 from .security import Access
@@ -15,6 +16,7 @@ from .series import MOST
 from .sessions import listed
 from .shapes import (
     COLUMNS,
+    Bill,
     Budgets,
     Changes,
     Content,
@@ -67,7 +69,7 @@ def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
     """Return the routers of all parts."""
     return [
         _server(state, access, version),
-        *(part(state) for part in (_changes, _sessions, _memory, _stored_data, _spending, _savings)),
+        *(part(state) for part in (_changes, _sessions, _memory, _stored_data, _spending, _bill, _savings)),
     ]
 
 
@@ -200,6 +202,18 @@ def _spending(app_state: AppState) -> APIRouter:
     )
     def status(sessionId: Annotated[str, Query(min_length=1, max_length=400)]) -> ContextStatus:  # noqa: N803  the specification's name
         return app_state.spending.status(sessionId)
+
+    return made
+
+
+def _bill(app_state: AppState) -> APIRouter:
+    """Return the route of the bill."""
+    made = APIRouter(tags=["bill"])
+    report = BillReport(app_state)
+
+    @made.get("/api/bill", response_model=Bill, responses=failures(*ASKING, 503), summary="What prompts begin with, and lost caches")
+    def bill(project: Annotated[str, Query(max_length=4_000, description='"" for that of the newest session')] = "") -> Bill:
+        return report.bill(project)
 
     return made
 

@@ -21,6 +21,7 @@ JSON; errors are {"error": what is wrong and what to do}.
 | GET /api/retention/log?limit= | RetentionLog |
 | POST /api/retention/deeds | DeedDone; body RetentionDeedAsked |
 | GET /api/budgets?user= | Budgets |
+| GET /api/bill?project= | Bill: what stands before the first word, what the whole was paid for, lost caches |
 | GET /api/stats?days= | Stats: what PopKit was worth, by day and project |
 | GET /api/changes?since= | Changes: what has changed since a token was given |
 """
@@ -461,6 +462,30 @@ class Budgets(_Shape):
     usage: list[UsageDay]
     users: list[str]
     how: str
+
+
+class BillPhrases(_Shape):
+    """A bill in words: `rows` and `proposals` in its order, `parts` of the whole by name; `unknown`: why there are no rows, and how to get
+    them."""
+
+    rows: list[str]
+    proposals: list[str]
+    parts: dict[str, str]
+    unknown: str
+
+
+class Bill(_Shape):
+    """`reading`: the share of the changed transcripts that has been read, None when all have; until then the rest is of what was known
+    before. `bill`: as `popkit bill --json`, of `project`; None before anything is known. `misses`: as `popkit misses --json`, over all
+    projects; `causes`: cause -> [what happened, what would prevent it]. `projects`: the newest first."""
+
+    reading: Optional[float] = None
+    project: str = ""
+    projects: list[str] = []
+    bill: Optional[dict[str, Any]] = None
+    misses: Optional[dict[str, Any]] = None
+    phrases: Optional[BillPhrases] = None
+    causes: dict[str, list[str]] = {}
 
 
 class WorthDay(Figures):

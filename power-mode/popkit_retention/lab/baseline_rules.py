@@ -10,7 +10,7 @@ from hooks.utils.policy.parts import normal_path
 from hooks.utils.policy.tools import EDITS
 
 from .blocks import Block, Request
-from .measure import Choice, Policy, View
+from .policy import Choice, Policy, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

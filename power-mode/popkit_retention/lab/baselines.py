@@ -14,7 +14,7 @@ from hooks.utils.policy.tools import DELEGATE, EDIT, EDITS, FETCH, FIND, PLAN, R
 
 from .baseline_rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
 from .blocks import Block
-from .measure import Choice, View
+from .policy import Choice, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

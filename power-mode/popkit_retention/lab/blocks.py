@@ -76,7 +76,8 @@ class Session:
 
     `steps`: the events in order: ("add", Block), ("event", engine event), ("cut", kept, Blocks that stay behind them), ("compact", engine
     event), ("request", Request). `base`: tokens of system and tools. `cwd`: the folder that it began in, "" for a subagent. `size`: bytes
-    read; `bad`: lines left out. `models`: id -> requests that it answered. `texts`: Block that is no result -> its text, if asked for."""
+    read; `bad`: lines left out; `is_translated`: whether another host recorded it. `models`: id -> requests that it answered. `texts`:
+    Block that is no result -> its text, if asked for."""
 
     path: str
     steps: list[tuple[Any, ...]] = field(default_factory=list)
@@ -85,6 +86,7 @@ class Session:
     cwd: str = ""
     size: int = 0
     bad: int = 0
+    is_translated: bool = False
     models: dict[str, int] = field(default_factory=dict)
     texts: dict[Block, str] = field(default_factory=dict)
 

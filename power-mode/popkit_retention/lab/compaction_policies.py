@@ -17,7 +17,7 @@ from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Rul
 
 from .blocks import NO_HANDLE, Block, Request, tokens_of
 from .engine_policies import AutoPolicy
-from .measure import STANDS, SUMMARISED, Choice, Policy, View
+from .policy import STANDS, SUMMARISED, Choice, Policy, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -12,7 +12,7 @@ from hooks.utils.policy.tools import READ
 
 from .blocks import Block, Request
 from .engine_policies import Tracked
-from .measure import Choice, Policy, View
+from .policy import Choice, Policy, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

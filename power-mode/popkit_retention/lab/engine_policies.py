@@ -15,7 +15,7 @@ from hooks.utils.policy.placeholder import beside, placeholder, why, with_outlin
 from hooks.utils.policy.ruleset import Ruleset
 
 from .blocks import Block, Request, tokens_of
-from .measure import Choice, Policy, View
+from .policy import Choice, Policy, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

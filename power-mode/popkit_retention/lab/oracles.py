@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 
 from .blocks import Block, Session, tokens_of
-from .measure import Choice, Policy, View
+from .policy import Choice, Policy, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -11,13 +12,16 @@ from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS, Ruleset
 from hooks.utils.state import shipped
 
+from ..parallel.results import Skipped, Where, results
+from ..parallel.sources import Source
 from . import sessions
 from .baselines import ContextEditing
 from .blocks import Request, Session
 from .door_policy import Door
 from .engine_policies import AutoPolicy
-from .measure import DEARER, OnRequest, Policy, Score, score
+from .measure import DEARER, OnRequest, Score, score
 from .policies import prices_for
+from .policy import Policy
 from .survey import LEAST_REQUESTS
 
 Progress = Callable[[int, int], object]  # done, of all
@@ -90,23 +94,32 @@ class KeepWarm(Policy):
         return 0 if request.calls else self.number
 
 
-def keeping_warm(paths: Sequence[str], ttl_s: int, model: str = "", progress: Progress | None = None) -> dict[str, Any]:
+def keeping_warm(
+    found: Sequence[Source],
+    ttl_s: int,
+    model: str = "",
+    progress: Progress | None = None,
+    where: Where = Where(1),  # noqa: B008  a value
+) -> dict[str, Any]:
     """Return {`sessions`, `requests`, `sent` (requests that only kept the cache), `cost`, `without` (units), `dearer` (sessions)}. Files
     that cannot be read are passed over."""
     sums = {"sessions": 0, "requests": 0, "sent": 0, "cost": 0.0, "without": 0.0, "dearer": 0}
-    for number, path in enumerate(paths, 1):
-        try:
-            session = sessions.read(path, with_needs=False)
-        except OSError:
-            session = Session(path)
-        if len(session.requests) >= LEAST_REQUESTS:
-            prices = prices_for(session, ttl_s, model)
-            warm, without = score(session, KeepWarm(prices), prices), score(session, Policy(), prices)
-            added = (1, warm.requests, warm.warmed, warm.cost, without.cost, int(warm.cost > DEARER * without.cost))
+    for number, (_, added, _) in enumerate(results(partial(_kept_warm, ttl_s=ttl_s, model=model), found, where), 1):
+        if added is not None:
             sums = {name: value + more for (name, value), more in zip(sums.items(), added)}
         if progress:
-            progress(number, len(paths))
+            progress(number, len(found))
     return sums
+
+
+def _kept_warm(path: str, ttl_s: int, model: str) -> tuple[float, ...]:
+    """Return what a session adds to the sums; Skipped where it has too few requests."""
+    session = sessions.read(path, with_needs=False)
+    if len(session.requests) < LEAST_REQUESTS:
+        raise Skipped(f"under {LEAST_REQUESTS} requests")
+    prices = prices_for(session, ttl_s, model)
+    warm, without = score(session, KeepWarm(prices), prices), score(session, Policy(), prices)
+    return (1, warm.requests, warm.warmed, warm.cost, without.cost, int(warm.cost > DEARER * without.cost))
 
 
 # --- the provider's own clearing --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""All policies that a session can be replayed under, by name, and the prices at which it is."""
+"""All policies that a session can be replayed under, by name, anybody's among them, and the prices at which it is."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from hooks.utils.policy.economics import Prices, prices_of
 from hooks.utils.policy.models import Models
 from hooks.utils.state import shipped
 
-from . import baselines, oracles
+from . import baselines, loading, measure, oracles
 from .blocks import Session
+from .checked import Checked
 from .compaction_policies import Compact, Summaries
 from .door_policy import Door, settings_of
 from .engine_policies import AutoPolicy, Tiers
-from .measure import Policy
+from .policy import Policy
 
 Factory = Callable[[Session, Prices], Policy]
 
@@ -55,7 +56,7 @@ def _rule(make: Callable[..., Policy], *values: object) -> Factory:
 
 
 _HEADROOM = "[Read content stale: {path} was modified after this read ({lines} lines). Retrieve original: hash=000000000000]"
-_COZEMPIC = "[cozempic: Read {path} — {lines} lines, {kb:.1f} KB]"
+_COZEMPIC = "[stale read - file was later edited, trimmed by cozempic]"
 
 # name -> (factory, description).
 POLICIES: dict[str, tuple[Factory, str]] = {
@@ -88,3 +89,30 @@ POLICIES: dict[str, tuple[Factory, str]] = {
     "oracle-needs": (oracles.Needs, "knows every later need, not the cache"),
     "oracle": (oracles.Oracle, "knows every later need and the cache"),
 }
+
+
+def described(name: str) -> str:
+    """Return what a policy does, in a line; loading.Unusable for a name that stands for none."""
+    if loading.is_own(name):
+        return loading.load(name).described
+    if name in POLICIES:
+        return POLICIES[name][1]
+    raise loading.Unusable(
+        f"unknown policy {name}. Known: {', '.join(POLICIES)}. One of your own is named module:Class, or path/to/file.py:Class"
+    )
+
+
+def made(name: str, session: Session, prices: Prices) -> Policy:
+    """Return the policy of a name that `described` knows, for a session. Only a policy that ships may look at the session."""
+    return Checked(loading.load(name).make) if loading.is_own(name) else POLICIES[name][0](session, prices)
+
+
+def score(name: str, session: Session, prices: Prices) -> measure.Score:
+    """Return the score of a session under a policy of `described`; checked.Failed where somebody's own policy failed."""
+    with loading.printing_to_stderr():
+        policy = made(name, session, prices)
+        try:
+            return measure.score(session, policy, prices)
+        finally:
+            if isinstance(policy, Checked):
+                policy.end()

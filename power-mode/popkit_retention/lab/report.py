@@ -58,7 +58,7 @@ def page(survey: dict) -> str:
         parts.append(_section(title, _TRADE_OFF, trade_off(policies), f"t{at}"))
     if survey["curve"]:
         parts.append(_section("The context of the longest session", _curve_text(survey["curve"]), curve(survey["curve"]), "carried"))
-    parts += [_extremes(survey), _tables(survey), _skipped(survey)]
+    parts += [_extremes(survey), _tables(survey), _failed(survey), _skipped(survey)]
     policy = f'<meta http-equiv="Content-Security-Policy" content="{_NO_NETWORK}">'
     head = f'<meta charset="utf-8">{policy}<meta name="viewport" content="width=device-width, initial-scale=1">'
     script = f"<script>{get_plotlyjs()}</script>"
@@ -255,6 +255,20 @@ def _why(one: list, lifetime: dict) -> str:
     if missed:
         return f"{text}, of which {missed:,} came back: each costs a request more"
     return text + (", none was missed; the rewritten prompt cost more than the rest saved" if cost > 1 else ", none was missed")
+
+
+def _failed(survey: dict) -> str:
+    """Return where somebody's own policies failed, and why."""
+    rows = [
+        f'<tr><th scope="row" class="text">{html.escape(_named(name))}</th>'
+        f'<td>{count:,}</td><td class="text wide">{html.escape(why)}</td></tr>'
+        for name, reasons in survey["failed"].items()
+        for why, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    if not rows:
+        return ""
+    said = "These sessions count as if the policy had cleared nothing there."
+    return f"<section><h2>Failed</h2><p>{said}</p>" + _table([("policy", True), ("sessions", False), ("why", True)], rows) + "</section>"
 
 
 def _skipped(survey: dict) -> str:

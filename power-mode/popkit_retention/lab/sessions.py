@@ -33,6 +33,7 @@ def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Sessio
     """Return the session of a transcript; OSError when it cannot be read. Lines that are not understood are left out."""
     index = transcript.index(path)
     reading = _Reading(Session(path, size=index.size), with_needs, transcript.Reader(index), with_texts)
+    reading.session.is_translated = bool(index.translated)
     side = None  # a subagent's own file holds nothing but a side chain
     for entry in entries.read(path, index.size):
         if not side and not reading.session.cwd and isinstance(entry.get("cwd"), str):

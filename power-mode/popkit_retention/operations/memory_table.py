@@ -5,6 +5,8 @@ from __future__ import annotations
 from hooks.utils.argument_types import FILE, FOLDER, Type, choices, several, text, whole
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 
+from .shared_flags import MANY_SESSIONS
+
 COMMAND = "popkit memory"
 _TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")  # memory/items.py loads what a server of tools does without
 LISTED = 50
@@ -71,13 +73,16 @@ TABLE = Table(
     FORGET,
     Operation("undo [ID…]", "bring back forgotten items: these, or all that were forgotten last", effect=CHANGES),
     Operation(
-        "learn [SESSION|FILE…]",
+        "learn [SESSION|PATH…]",
         "learn from sessions, oldest first: those you name, or this project's newest",
-        Flag("--past", "learn from all past sessions of this project"),
+        Flag("--past", "learn from all past sessions of this project; with PATHs, from all that are there"),
+        *MANY_SESSIONS,
         Flag("--if-on", "learn from one transcript if memory is on, then update MEMORY.md and do what run does (for hooks)"),
         Flag("--quiet", "print nothing and always exit 0; failures go to the hooks' log"),
         effect=CHANGES,
         type=FILE,
+        more="With --past, PATH is a transcript, a folder of them, or an address such as s3://company/sessions/. Each session teaches the"
+        " project that it began in; with --project, that one.",
     ),
     Operation(
         "run",

@@ -3,8 +3,12 @@ where there is none. Reads only."""
 
 from __future__ import annotations
 
+import os
+
+from hooks.utils.hosts import entire, recordings
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.claude_code.projects import session_id_of
+from hooks.utils.hosts.codex import rollouts
 from hooks.utils.io.codec import loads
 from hooks.utils.text import clean
 
@@ -12,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+CLAUDE_CODE = "claude-code"  # as `--host` names it
 _ID_SHOWN = 5
 _INSTEAD = "`popkit context` without --session takes the newest of this project"
 # `newest_with_results` looks into so many files before it gives up.
@@ -44,9 +49,24 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD) -> s
     raise NoSession(f"{len(found)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
 
 
-def newest_with_results(environ: Mapping[str, str]) -> str | None:
-    """Return the newest transcript of any project in which a tool was called; None where there is none."""
-    return next((path for path in projects.newest_first(environ)[:_LOOKED_INTO] if _has_results(path)), None)
+def newest_with_results(environ: Mapping[str, str], host: str = CLAUDE_CODE) -> str | None:
+    """Return the newest transcript of any project in which a tool was called, None where there is none; NoSession where there is none of
+    another host."""
+    if host == CLAUDE_CODE:
+        return next((path for path in projects.newest_first(environ)[:_LOOKED_INTO] if _has_results(path)), None)
+    found = next((path for path in rollouts.newest_first(environ)[:_LOOKED_INTO] if _has_results(path)), None)
+    if found is None:
+        raise NoSession(f"there are no sessions of Codex with a tool call in {clean(rollouts.folder_of(environ))}. Name a file instead")
+    return found
+
+
+def folder_of_host(environ: Mapping[str, str], host: str) -> str:
+    """Return the folder in which a host keeps its sessions, as `--host` names it; NoSession where it does not exist."""
+    folder = projects.folder_of(environ) if host == CLAUDE_CODE else rollouts.folder_of(environ)
+    if not os.path.isdir(folder):
+        name = "Claude Code" if host == CLAUDE_CODE else "Codex"
+        raise NoSession(f"there are no sessions of {name} here: {clean(folder)} does not exist. Name a folder or a file")
+    return folder
 
 
 def _has_results(path: str) -> bool:
@@ -58,9 +78,10 @@ def _has_results(path: str) -> bool:
 
 def check(path: str) -> str:
     """The folder in which the session of a transcript began ("" when it does not say); NoSession for a file that is none."""
-    lines = 0
+    lines, condensed = 0, False
     try:
         for _, line in entries.lines(path):
+            condensed = condensed or (not lines and entire.is_condensed(line))
             lines += bool(line.strip())
             entry = _conversation_entry(line)
             if entry is not None:
@@ -69,9 +90,16 @@ def check(path: str) -> str:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise NoSession(f"{clean(path)}: cannot be read: {clean(why)}") from None
+    host = recordings.host_of(path)
+    if host != recordings.CLAUDE_CODE:
+        raise NoSession(f"{clean(path)}: is a recording of {host} that holds no conversation")
     if not lines:
         raise NoSession(f"{clean(path)}: is empty")
-    raise NoSession(f"{clean(path)}: is not a Claude Code transcript: none of its {lines:,} lines belongs to a conversation")
+    if condensed:
+        raise NoSession(f"{clean(path)}: is the condensed copy of a checkpoint, without results. Name the {entire.FULL} beside it")
+    raise NoSession(
+        f"{clean(path)}: is not a Claude Code transcript or a Codex rollout: none of its {lines:,} lines belongs to a conversation"
+    )
 
 
 def _conversation_entry(line: bytes) -> dict | None:

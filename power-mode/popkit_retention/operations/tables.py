@@ -8,6 +8,7 @@ from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 
 from . import memory_table, retention_table
+from .shared_flags import MANY_SESSIONS
 
 _JSON = Flag("--json", "as JSON")
 _YES = Flag("--yes", "do not ask")
@@ -18,7 +19,10 @@ _MODEL = Flag(
 _TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
-_PATH_NOTE = "PATH is a transcript or a folder of them; without any, it is all sessions of this user."
+_HOST = Flag("--host claude-code|codex", "whose sessions, where no path is given", default="claude-code")
+_PATH_NOTE = (
+    "PATH is a transcript, a folder of them, or an address such as s3://company/sessions/; without any, it is all sessions of this user."
+)
 ARCHIVE_SEARCH = Operation(
     "search WORDS",
     "find what was cleared in this project by the words in it",
@@ -62,7 +66,13 @@ ARCHIVE = Table(
 TRY = Table(
     "popkit try",
     "show what PopKit would say about your newest session, or about a sample; writes nothing",
-    Operation("[TRANSCRIPT]", type=FILE),
+    Operation(
+        "[TRANSCRIPT]",
+        "",
+        _HOST,
+        type=FILE,
+        more="TRANSCRIPT may also be a rollout of Codex, or the full.jsonl of a checkpoint of Entire.",
+    ),
     common=(_JSON,),
 )
 LAB = Table(
@@ -71,19 +81,21 @@ LAB = Table(
     Operation(
         "[PATH…]",
         "",
-        Flag("--policy NAME", "only these (default: all)", many=True),
+        Flag("--policy NAME", "only these (default: all that ship); your own as module:Class or path/to/file.py:Class", many=True),
         _TTLS,
         _MODEL,
         _JSON,
         Flag("--html FILE", "also write a page with plots", FILE),
-        Flag("--jobs N", "processes (default: one for each processor)", whole()),
+        Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
+        *MANY_SESSIONS,
+        _HOST,
         type=FILE,
-        more=_PATH_NOTE,
+        more=f"{_PATH_NOTE} docs/policies.md shows how to write a policy of your own.",
     ),
     Operation(
         "--decisions FILE",
         "what one policy would have cleared in a past session, request by request, as JSON lines",
-        Flag("--policy NAME", "the rule to follow", default="auto"),
+        Flag("--policy NAME", "the policy to follow, or your own as module:Class or path/to/file.py:Class", default="auto"),
         _TTL_FLAG,
         Flag("--say-once HOW", "what results leave out because the context shows it (default: off)", choice(*SAY_ONCE)),
         Flag("--shape HOW", "what results leave out because it says nothing (default: off)", choice(*SHAPES)),
@@ -98,6 +110,8 @@ LAB = Table(
         _TTLS,
         _MODEL,
         _JSON,
+        *MANY_SESSIONS,
+        _HOST,
         type=FILE,
         more=_PATH_NOTE,
     ),
@@ -156,7 +170,9 @@ MISSES = Table(
         "[PATH…]",
         "",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        *MANY_SESSIONS,
         _JSON,
+        _HOST,
         type=FILE,
         more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
         " the transcript shows between the two. " + _PATH_NOTE,
@@ -170,8 +186,10 @@ BILL = Table(
         "what stands in each prompt of this project, and what its bill was made of",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         Flag("--details", "also each tool, skill, agent, and section of a file"),
+        *MANY_SESSIONS,
+        _HOST,
         type=FILE,
-        more="With PATH, a transcript or a folder of them, what the bill of these was made of.",
+        more="With PATH, a transcript, a folder of them, or an address such as s3://company/sessions/, what their bill was made of.",
     ),
     Operation(
         "hide NAME",
@@ -193,13 +211,14 @@ BILL = Table(
 )
 LIMITS = Table(
     "popkit limits",
-    "how full your plan's limits are, when they will be full, and what used them",
+    "how full your plan's limits are, when they will be full, what used them, and what tokens are worth in them",
     Operation(
         "",
-        "each window with what is used of it, its pace, when it will be full and when it resets; then the tokens that used it",
+        "each window with its use, its pace, when it will be full and resets; then the tokens that used it, and what these are worth",
         _JSON,
         more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
-        " readings; when it will be full is shown only where that comes before the reset.",
+        " readings; when it will be full is shown only where that comes before the reset. What tokens are worth in a window is fitted to"
+        " your own readings, from eight windows (of the week: days) on, and shown only where its error is at most a third of it.",
     ),
 )
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
@@ -245,7 +264,7 @@ SETUP = Table(
         Flag("--yes", "of opencode: make the change without asking"),
         Flag("--scope user|project", "of opencode: whose opencode.json", default="user"),
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "tokens", "traces", "opencode"),
+        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
         more="""Without NAME: the list. Packages go into a virtual environment in PopKit's folder.
 
 `popkit setup opencode` adds PopKit's plugin to opencode.json. It shows the change and asks first.""",

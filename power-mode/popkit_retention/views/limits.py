@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
+from hooks.utils.policy.limits import FIVE_HOUR
 from hooks.utils.views import limits
 
 TYPE_CHECKING = False
@@ -23,9 +24,23 @@ NONE = (
     " runs there."
 )
 _UNKNOWN = (
-    "These are tokens of this machine's sessions. How the provider counts each kind of token toward a window is not known, so no share is a"
-    " share of the limit, and no fit is shown."
+    "These are tokens of this machine's sessions. The provider does not say how it counts each kind of token toward a window, so no"
+    " share is a share of the limit."
 )
+SOURCES = {
+    "conversation": "the conversation: results, and what was said",
+    "standing": "what stands before the first word",
+    "pauses": "written to the cache again after a pause",
+    "lost": "written to the cache again for another reason",
+    "output": "output and thinking",
+    "subagents": "subagents, all of theirs",
+}
+_FITTED = {
+    "plain": "a million tokens of input, not cached", "read": "a million tokens read from the cache",
+    "written": "a million tokens written to the cache", "output": "a million tokens of output",
+    "cold": "a cache of 100k tokens that went cold",
+}  # fmt: skip
+_BLOCKS = {FIVE_HOUR: "windows"}
 
 
 def lines_of(found: dict[str, Any], now: float) -> list[text.Line]:
@@ -41,7 +56,7 @@ def lines_of(found: dict[str, Any], now: float) -> list[text.Line]:
     for window in took:
         since = limits.clock(window["began"], now)
         lines += ["", *text.wrap(f"{limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
-        lines += _rows(window["took"])
+        lines += [*_rows(window["took"]), *_fit(window["fit"], limits.NAMES[window["kind"]], _BLOCKS.get(window["kind"], "days"))]
     return [*lines, "", *text.wrap(_UNKNOWN)] if took else lines
 
 
@@ -68,6 +83,8 @@ def _rows(took: Took) -> list[text.Line]:
     by_kind = sorted(((took["used"][kind], words) for kind, words in USED.items()), key=lambda row: -row[0])  # type: ignore[literal-required]
     lines = [_row(tokens, tokens / whole, words) for tokens, words in by_kind if tokens]
     lines.append("")
+    lines += [_row(took["sources"][name], took["sources"][name] / whole, words) for name, words in SOURCES.items() if took["sources"][name]]
+    lines.append("")
     shown = took["parts"][:_MOST_PARTS]
     lines += [_row(part["tokens"], part["share"], _named(part)) for part in shown]
     rest = took["parts"][_MOST_PARTS:]
@@ -75,6 +92,27 @@ def _rows(took: Took) -> list[text.Line]:
         tokens = sum(part["tokens"] for part in rest)
         lines.append(_row(tokens, tokens / whole, f"in {len(rest):,} more"))
     return lines
+
+
+def _fit(fit: dict[str, Any], window: str, blocks: str) -> list[text.Line]:
+    """Return what tokens are worth in a window, as far as one's own history shows it."""
+    if fit["why"] == "elsewhere":
+        said = "The window also moves while nothing runs on this machine, so what tokens are worth in it cannot be told."
+    elif fit["why"] == "blocks":
+        said = f"Not enough history to tell what tokens are worth in it yet: {fit['blocks']} of {fit['needs_blocks']} {blocks}."
+    elif fit["why"]:
+        said = f"Not enough history to tell what tokens are worth in it yet: {fit['movements']} of {fit['needs_movements']} movements."
+    else:
+        claimed = [(words, fit["worth"][name]) for name, words in _FITTED.items() if fit["worth"][name] and fit["worth"][name]["claimed"]]
+        if claimed:
+            head = f"Worth in the {window} window, fitted to {fit['blocks']} {blocks} of yours:"
+            return ["", *text.wrap(head), *[line for words, found in claimed for line in _worth(words, found)]]
+        said = f"Your {fit['blocks']} {blocks} do not tell closely enough what tokens are worth in it."
+    return ["", *text.wrap(said)]
+
+
+def _worth(words: str, found: dict[str, float]) -> list[text.Line]:
+    return text.wrap(f"~{found['percent']:.2g} % (± {found['error']:.1g}): {words}", indent="    ")
 
 
 def _named(part: Part) -> str:

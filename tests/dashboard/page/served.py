@@ -19,7 +19,7 @@ from tests import debian
 from tests.dashboard.page import forked
 from tests.patience import HANG_S
 
-VIEWS = ("sessions", "memory", "retention", "budgets", "stats")
+VIEWS = ("sessions", "memory", "retention", "budgets", "bill", "stats")
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 400, "height": 850}
 # A browser that asks nobody but us.

@@ -20,6 +20,7 @@ EMPTY = {
     "memory": ("Nothing is remembered yet", "popkit memory on"),
     "retention": ("Nothing is held", "choose Hold"),
     "budgets": ("No limit is set", "To set one"),
+    "bill": ("No sessions yet", "The bill begins"),
     "stats": ("PopKit has saved and cost nothing yet", "Figures appear"),
 }
 

@@ -37,13 +37,14 @@ class Index:
 
     __slots__ = (
         "abandoned", "bad", "calls", "chain", "compactions", "doubled", "doubts", "kept", "result_ids", "seen", "since", "size", "telling",
-        "torn", "version",
+        "torn", "translated", "version",
     )  # fmt: skip
 
     def __init__(self, seen: tuple[int, int]) -> None:
         self.seen = seen  # (device, inode) of the file
         self.size = 0  # bytes that were read
         self.bad = 0  # lines that are no JSON object
+        self.translated = ""  # name of the host whose recording it is, where that is another one
         self.torn = False  # whether the last line is incomplete
         self.doubts: list[str] = []  # what a rewrite must not touch the file for
         self.version: tuple[int, ...] = (0,)  # of the host that wrote last, (0,) where no line tells
@@ -109,7 +110,7 @@ def index(path: str) -> Index:
         number, version, cwd = 0, "", None
         translation = entries.translation_of(file)
         if translation is not None:
-            found.doubt(f"it is a recording of {translation.NAME}, which is only read")
+            found.translated = translation.NAME
         for line in file if translation is None else entries.translated(translation, file, status.st_size):
             number += 1
             found.size += len(line)

@@ -75,13 +75,13 @@ class _Reading:
         self.has_records = False  # whether requests have a line of their own for what they used
 
     def take(self, line: Entry) -> Iterator[Entry]:
-        kind, payload = line.get("type"), line.get("payload")
+        kind, payload = _kind(line), line.get("payload")
         if isinstance(line.get("timestamp"), str):
             self.at = line["timestamp"]
         if not isinstance(payload, dict):
             if kind in _ITEMS:
                 yield from self._item(line)
-            elif kind is None and isinstance(line.get("id"), str):
+            elif not kind and isinstance(line.get("id"), str):
                 self._meta(line)
         elif kind == "response_item":
             yield from self._item(payload)
@@ -108,7 +108,7 @@ class _Reading:
                 setattr(self, name, payload[name])
 
     def _event(self, payload: Entry) -> Iterator[Entry]:
-        kind = payload.get("type")
+        kind = _kind(payload)
         if kind == "token_count" and not self.has_records:
             info = payload.get("info")
             total = info.get("total_token_usage") if isinstance(info, dict) else None
@@ -148,7 +148,7 @@ class _Reading:
             yield from self.flush()
 
     def _item(self, item: Entry) -> Iterator[Entry]:
-        kind = item.get("type")
+        kind = _kind(item)
         if kind == "message":
             yield from self._message(item)
         elif kind == "reasoning":
@@ -222,6 +222,11 @@ class _Reading:
             texts = [payload["message"]]
         for text in texts:
             yield self._entry("user", {"isCompactSummary": True, "message": {"role": "user", "content": text}})
+
+
+def _kind(value: Entry) -> str:
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else ""
 
 
 def usage_of(said: object) -> dict[str, int] | None:

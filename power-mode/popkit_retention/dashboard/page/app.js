@@ -8,13 +8,14 @@ import { useLive } from "./live.js";
 import { Patterns } from "./palette.js";
 import { Deeds } from "./parts/deeds.js";
 import { useRoute, VIEWS } from "./route.js";
+import { Bill } from "./views/bill.js";
 import { Budgets } from "./views/budgets.js";
 import { Memory } from "./views/memory.js";
 import { Retention } from "./views/retention.js";
 import { Sessions } from "./views/sessions.js";
 import { Stats } from "./views/stats.js";
 
-const SHOWN = { sessions: Sessions, memory: Memory, retention: Retention, budgets: Budgets, stats: Stats };
+const SHOWN = { sessions: Sessions, memory: Memory, retention: Retention, budgets: Budgets, bill: Bill, stats: Stats };
 
 function App() {
   const { view, id } = useRoute();

@@ -8,6 +8,7 @@ export const VIEWS = [
   ["memory", "Memory"],
   ["retention", "Retention"],
   ["budgets", "Budgets"],
+  ["bill", "Bill"],
   ["stats", "Stats"],
 ];
 

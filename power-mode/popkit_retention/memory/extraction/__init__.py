@@ -20,6 +20,7 @@ from hooks.utils.hosts import recorded_tools
 from hooks.utils.hosts.claude_code import calls, entries, transcript
 from hooks.utils.hosts.claude_code.moments import is_answer
 from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
@@ -43,10 +44,47 @@ if TYPE_CHECKING:
     from hooks.utils.policy.calls import Call
 
 
+@dataclass(frozen=True)
+class Taught:
+    """What a session shows by itself, before its checkout is asked what of it still stands. `written`: names; `unaided`: what it wrote
+    without having been shown it. All else is as in a Lesson."""
+
+    session: str
+    began: float
+    ended: float
+    notes: tuple[Observed, ...]
+    observed: tuple[Observed, ...]
+    written: tuple[str, ...]
+    unaided: frozenset[str]
+    lookups: int
+    tokens: int
+    showings: tuple
+    gone: tuple[tuple[str, str], ...]
+
+
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
     """Return what the session of a transcript teaches about a repository, `root` being the checkout that it worked in. `session`: its
     id, where that is not the name of the file. Raise OSError when the transcript cannot be read."""
+    return lesson_of(taught(path, repository.root, session), repository)
+
+
+def lesson_of(shown: Taught, repository: Repository) -> Lesson:
+    """Return the lesson of what a session has shown: what is no longer in the checkout is left out."""
     root = repository.root
+    observed = [*shown.notes, *provenance.known(shown.observed, root)]
+    made = {(each.kind, each.text) for each in observed}
+    written = [(NAME, name) for name in shown.written if (NAME, name) not in made]
+    unaided = {each.text for each in observed if any(name in shown.unaided for name in _names_in(each))}
+    unaided |= {name for _, name in written if name in shown.unaided}
+    return Lesson(
+        shown.session, repository.key, shown.began, shown.ended, tuple(observed), tuple(sorted(unaided)), shown.lookups, shown.tokens, root,
+        shown.showings, tuple(written), shown.gone,
+    )  # fmt: skip
+
+
+def taught(path: str, root: str, session: str = "") -> Taught:
+    """Return what the session of a transcript shows, which worked in the checkout `root`: of the transcript alone, on whatever machine.
+    Raise OSError when it cannot be read."""
     names, files, commands, rules = Names(), Files(root), Commands(root), Ruleset.from_config({}, recorded_tools())
     notes: dict[str, float] = {}
     showings = Showings()
@@ -74,16 +112,11 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
             commands.see(event.call, event.text, event.cwd)
             lookups += is_lookup
             tokens += estimate_tokens(event.text) if is_lookup else 0
-    observed = [Observed(NOTE, text, 1, at) for text, at in notes.items()]
-    observed += provenance.known(commands.observed() + files.observed() + names.observed(), root)
-    made = {(each.kind, each.text) for each in observed}
-    written = [(NAME, name) for name in names.written() if (NAME, name) not in made]
-    unaided = {each.text for each in observed if any(name in names.unaided for name in _names_in(each))}
-    unaided |= {name for _, name in written if name in names.unaided}
     gone = tuple(sorted([(PATH, path) for path in files.gone] + [(COMMAND, text) for text in commands.gone]))
-    return Lesson(
-        session or Path(path).stem, repository.key, began, ended, tuple(observed), tuple(sorted(unaided)), lookups, tokens, root,
-        showings.all(), tuple(written), gone,
+    return Taught(
+        session or session_id_of(path), began, ended, tuple(Observed(NOTE, text, 1, at) for text, at in notes.items()),
+        tuple(commands.observed() + files.observed() + names.observed()), tuple(names.written()), frozenset(names.unaided), lookups, tokens,
+        showings.all(), gone,
     )  # fmt: skip
 
 
