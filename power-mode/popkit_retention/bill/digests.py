@@ -10,7 +10,7 @@ import sqlite3
 import time
 from contextlib import closing, suppress
 
-from hooks.utils.hosts.claude_code import projects, sent
+from hooks.utils.hosts.claude_code import entries, projects, sent
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, open_store
@@ -208,7 +208,7 @@ def _each(found: Sequence[Source], progress: Progress, where: Where) -> Iterator
 
 def digest_of_file(path: str) -> Digest:
     """Return the digest of a transcript, as long as it is now; OSError where it cannot be read."""
-    return digest_of(path, os.stat(path).st_size)
+    return digest_of(path, entries.size_of(path))
 
 
 def of_user(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from ...io import home
 from ...io.system import join
@@ -12,12 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SUFFIX = ".jsonl"
+_NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT[\d-]{8}-([0-9a-f-]{36})\.jsonl")
 
 
 def folder_of(environ: Mapping[str, str]) -> str:
     """Return the folder of Codex's sessions: `sessions` in $CODEX_HOME, else in ~/.codex. NoHome where nobody knows the user's own."""
     folder = environ.get("CODEX_HOME") or ""
     return join(home.absolute(folder) if folder else join(home.user_folder(environ), ".codex"), "sessions")
+
+
+def session_id_of(path: str) -> str:
+    """Return the id of the session that a rollout is named after; "" for a file of another name."""
+    found = _NAME.fullmatch(os.path.basename(path))
+    return found[1] if found else ""
 
 
 def newest_first(environ: Mapping[str, str]) -> list[str]:

@@ -8,6 +8,7 @@ message with a `compaction` part and an answer that is the summary; what stands 
 from __future__ import annotations
 
 import json  # noqa: TID253  no hook on a tool call reads other hosts' records
+import re  # noqa: TID253
 from datetime import datetime, timezone  # noqa: TID253
 
 from . import results
@@ -23,6 +24,7 @@ NAME = "OpenCode"
 SESSION = "ses_"  # how its sessions' ids begin
 MESSAGE = "messageID"  # of an entry: the message that it is of
 _HEADS = (b'"info"', b'"messages"')
+_ID = re.compile(rb'"id":\s*"(ses_[\w-]{1,100})"')
 _DONE = ("completed", "error")
 _INTERRUPTED = "[Tool execution was interrupted]"
 
@@ -167,11 +169,19 @@ def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
     yield from of_session(export.get("info"), _list(export.get("messages")))
 
 
-def of_session(info: object, messages: Iterable[object]) -> Iterator[Entry]:
-    """Yield the entries of a session's messages; `info` is what OpenCode knows of the session."""
+def of_session(info: object, messages: Iterable[object]) -> Iterator[Entry | None]:
+    """Yield the entries of a session's messages, None for a message that is none; `info` is what OpenCode knows of the session."""
     translator = Translator(_text(info, "id"), _text(info, "directory"))
     for message in messages:
+        if message is None:
+            yield None
         yield from translator.entries(message)
+
+
+def session_of(head: bytes) -> str:
+    """Return the id of the session that an export is of, from its beginning; "" where that does not tell."""
+    found = _ID.search(head)
+    return found[1].decode("ascii") if found else ""
 
 
 # --- parts -------------------------------------------------------------------------------------------------------------------------
