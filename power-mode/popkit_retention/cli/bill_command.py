@@ -77,7 +77,7 @@ def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models, where: W
 def digests_of(args: Parsed, environ: Mapping[str, str], where: Where) -> tuple[list[Digest], LeftOut]:
     """Return the digests of the transcripts that the user named, and what was left out of them."""
     paths, left_out, bar = many_sessions.paths_of(args.arguments, args.flags), many_sessions.LeftOut(), Bar(environ)
-    paths = paths or [sessions.folder_of_host(environ, args.host)]
+    paths = paths or sessions.places_of_host(environ, args.host)
     many_sessions.equip(paths, args.flags, environ)
     try:
         return list(digests.of_sources(many_sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out

@@ -41,7 +41,10 @@ _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Show status, timeline and what could be reclaimed of one session."""
-    path = args.argument or sessions.newest_with_results(environ, args.host) or _SAMPLE
+    if args.argument:
+        path = sessions.named(environ, args.argument)
+    else:
+        path = sessions.newest_with_results(environ, args.host, os.getcwd()) or _SAMPLE
     try:
         project = sessions.check(path)
         report, got = _counted(path, project, environ)

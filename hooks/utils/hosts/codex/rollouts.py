@@ -28,8 +28,8 @@ def session_id_of(path: str) -> str:
     return found[1] if found else ""
 
 
-def newest_first(environ: Mapping[str, str]) -> list[str]:
-    """Return the rollouts of all sessions, the one that was written last first."""
+def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
+    """Return (when it was last written in seconds, path) of the rollouts of all sessions, the one that was written last first."""
     found = []
     for folder, _, names in os.walk(folder_of(environ)):
         for name in names:
@@ -39,4 +39,4 @@ def newest_first(environ: Mapping[str, str]) -> list[str]:
                     found.append((os.stat(path).st_mtime, path))
                 except OSError:
                     continue
-    return [path for _, path in sorted(found, reverse=True)]
+    return sorted(found, reverse=True)

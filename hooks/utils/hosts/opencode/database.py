@@ -45,15 +45,17 @@ def sessions(path: str) -> list[tuple[str, str, str, float]]:
     """Return (id, folder, id of the parent or "", when it last changed in seconds) of each session, the one that changed last first."""
     with _opened(path) as db:
         rows = db.execute("SELECT id, directory, parent_id, time_updated FROM session ORDER BY time_updated DESC, id DESC").fetchall()
-    return [(_text(id), _text(folder), _text(parent), _seconds(at)) for id, folder, parent, at in rows]
+    return [(_text(id), _text(folder), _text(parent), seconds_of(at)) for id, folder, parent, at in rows]
 
 
-def sizes(path: str) -> dict[str, int]:
-    """Return how many characters the messages and parts of each session have: id -> sum."""
+def sizes(path: str, only: str = "") -> dict[str, int]:
+    """Return how many characters the messages and parts of each session have, or of this one alone: id -> sum."""
     sums: dict[str, int] = {}
+    which, ids = (" WHERE session_id = ?", (only,)) if only else ("", ())
     with _opened(path) as db:
         for table in ("message", "part"):
-            for id, size in db.execute(f"SELECT session_id, SUM(LENGTH(data)) FROM {table} GROUP BY session_id"):  # noqa: S608  our names
+            summed = f"SELECT session_id, SUM(LENGTH(data)) FROM {table}{which} GROUP BY session_id"  # noqa: S608  our names
+            for id, size in db.execute(summed, ids):
                 sums[_text(id)] = sums.get(_text(id), 0) + (size if isinstance(size, int) else 0)
     return sums
 
@@ -167,6 +169,6 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _seconds(value: object) -> float:
+def seconds_of(value: object) -> float:
     """Return a time in milliseconds as seconds; 0 for what is none."""
     return value / 1_000 if isinstance(value, (int, float)) and 0 < value < 1e14 else 0.0

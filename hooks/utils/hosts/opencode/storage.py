@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(rf"(.+\.db)/({SESSION}[^/]+)", re.DOTALL)
 _FILE = re.compile(rf".+/storage/session/[^/]+/({SESSION}[^/]+)\.json", re.DOTALL)
 _DATABASE = re.compile(r"opencode(?:-[\w.-]+)?\.db")
-FOLDER = "storage"
+FOLDER, DATABASE = "storage", ".db"
 
 
 class Stored(NamedTuple):
@@ -42,19 +42,41 @@ def folder_of(environ: Mapping[str, str]) -> str:
     return os.path.join(data, "opencode")
 
 
+def places(environ: Mapping[str, str]) -> list[str]:
+    """Return the databases and folders that hold the user's sessions."""
+    folder, named = folder_of(environ), environ.get("OPENCODE_DB") or ""
+    found = places_in(folder)
+    if named and named != ":memory:":
+        return [os.path.join(folder, named), *(place for place in found if os.path.isdir(place))]
+    return found
+
+
 def every(environ: Mapping[str, str]) -> list[Stored]:
     """Return the sessions of the user, the one that changed last first. OSError where there is a database that cannot be read."""
-    folder, named = folder_of(environ), environ.get("OPENCODE_DB") or ""
-    places = places_in(folder)
-    if named and named != ":memory:":
-        places = [os.path.join(folder, named), *(place for place in places if place.endswith(FOLDER))]
-    return sessions_in([place for place in places if os.path.exists(place)])
+    return sessions_in([place for place in places(environ) if os.path.exists(place)])
 
 
 def places_in(folder: str) -> list[str]:
     """Return the databases in a folder, and its `storage`, the older form, where that is there."""
     places = [os.path.join(folder, name) for name in files.names(folder) if _DATABASE.fullmatch(name)]
     return [*places, os.path.join(folder, FOLDER)] if os.path.isdir(os.path.join(folder, FOLDER, "session")) else places
+
+
+def holds_sessions(path: str) -> bool:
+    """Return whether a path is that of a database, or of the folder of the older form."""
+    if os.path.isdir(path):
+        return os.path.basename(os.path.abspath(path)) == FOLDER and os.path.isdir(os.path.join(path, "session"))
+    return path.endswith(DATABASE) and database.is_database(path)
+
+
+def size(address: str) -> int:
+    """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        session_files.session(address)
+        return max(1, session_files.size(address))
+    database.session(found[1], found[2])
+    return max(1, database.sizes(found[1], found[2]).get(found[2], 0))
 
 
 def sessions_in(places: list[str]) -> list[Stored]:
@@ -101,12 +123,21 @@ def read(address: str) -> tuple[dict[str, Any], Iterator[dict[str, Any] | None]]
     return session_files.session(address), session_files.messages(address)
 
 
-def sizes(stored: list[Stored]) -> dict[str, int]:
-    """Return how much each of these sessions holds, about in bytes: address -> at least 1. OSError where a database cannot be read."""
-    of_database = {path: database.sizes(path) for path in {found[1] for each in stored for found in [_ADDRESS.fullmatch(each.address)] if found}}
+def changed(address: str) -> float:
+    """Return when the session at an address last changed (seconds); 0 where that cannot be told."""
+    try:
+        at = read(address)[0].get("time")
+    except OSError:
+        return 0.0
+    return database.seconds_of(at.get("updated")) if isinstance(at, dict) else 0.0
+
+
+def sizes(places: list[str]) -> dict[str, int]:
+    """Return how much each session of these databases and folders holds, about in bytes: address -> at least 1. OSError where one cannot be
+    read."""
+    of_database = {place: database.sizes(place) for place in places if not os.path.isdir(place)}
     made = {}
-    for each in stored:
+    for each in sessions_in(places):
         found = _ADDRESS.fullmatch(each.address)
-        size = of_database[found[1]].get(each.id, 0) if found else session_files.size(each.address)
-        made[each.address] = max(1, size)
+        made[each.address] = max(1, of_database[found[1]].get(each.id, 0) if found else session_files.size(each.address))
     return made
