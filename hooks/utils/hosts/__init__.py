@@ -9,6 +9,12 @@ if TYPE_CHECKING:
 
 # How the ids of a host's sessions begin; any other session is Claude Code's.
 OPENCODE = "ses_"
+CLAUDE_CODE = "Claude Code"
+
+
+def name_of(session_id: str) -> str:
+    """Return the name of the host of a session that a client of ours knows, as people call it."""
+    return "OpenCode" if session_id.startswith(OPENCODE) else CLAUDE_CODE
 
 
 def tools_of(session_id: str) -> Tools:

@@ -83,8 +83,8 @@ def _exported(path: str) -> str:
 
 
 def stored(address: str) -> Iterator[bytes] | None:
-    """Return the translated lines of a session in a host's own storage, by its address; None for the path of a file. OSError where it cannot
-    be read, also while the lines are gone through."""
+    """Return the translated lines of a session in a host's own storage, by its address; None for the path of a file. OSError where it
+    cannot be read, also while the lines are gone through."""
     if not storage.id_of(address):
         return None
     return _lines(opencode.NAME, opencode.of_session(*storage.read(address)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from .. import text
+from .phrases import agent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _PARTS = {
     "conversation": "The conversation as it is sent: results, prompts, answers",
     "pauses": "Written again after a pause longer than the cache lives",
     "lost": "Written again for other reasons: popkit misses",
-    "output": "What Claude wrote, thinking included",
+    "output": "What {agent} wrote, thinking included",
 }
 _ASIDE = 24  # columns before the words of a row
 _MOST_PROPOSED = 10
@@ -168,6 +169,7 @@ def whole_lines(whole: dict[str, Any], of: str, dated: str, began: list[int] | N
     lines += ["", _row("", "share", "dollars", "what")]
     for name, words in _PARTS.items():
         usd = whole["parts"][name]
+        words = words.format(agent=agent_of(whole["hosts"]))
         lines.append(_row("", f"{usd / whole['usd']:.0%}", f"{usd:,.2f}", words))
     at = f" of {dated}" if dated else ""
     note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. What was written again counts as"

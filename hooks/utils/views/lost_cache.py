@@ -28,10 +28,12 @@ CAUSES = {
     lost_cache.DATE: ("The day changed", "The prompt holds the date."),
     lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older ones do so at each prompt."),
     lost_cache.COMMAND: ("A slash command", ""),
-    lost_cache.INTERRUPTION: ("You interrupted Claude", ""),
+    lost_cache.INTERRUPTION: ("You interrupted the answer", ""),
     lost_cache.LOOK_BACK: ("More was added than the cache looks back", "20 positions: many small results at once."),
     lost_cache.UNKNOWN: ("No cause is on record", ""),
 }  # fmt: skip
+# Causes whose advice is a command of PopKit's, or a setting, that Claude Code alone has.
+ADVISE_PLUGIN = (lost_cache.PAUSE, lost_cache.CLEARED)
 
 
 def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:

@@ -82,7 +82,7 @@ def _named(environ: Mapping[str, str], word: str) -> str:
     if os.path.isdir(word):
         raise Refused(f"{text.clean(word)} is a folder. Name the transcripts in it, such as {text.clean(os.path.join(word, '*.jsonl'))}")
     if storage.holds_sessions(word):
-        raise Refused(f"{text.clean(word)} holds many sessions. To learn from all of them: popkit memory learn --past {shown(word)}")
+        raise Refused(f"{text.clean(word)} holds many sessions. To learn from all of them, put --past before it")
     if os.path.exists(word):
         return os.path.abspath(word)
     if "/" in word or word.endswith(projects.SUFFIX):

@@ -82,8 +82,8 @@ TABLE = Table(
         Flag("--quiet", "print nothing and always exit 0; failures go to the hooks' log"),
         effect=CHANGES,
         type=FILE,
-        more="With --past, PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/. Each"
-        " session teaches the project that it began in; with --project, that one.",
+        more="With --past, PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/."
+        " Each session teaches the project that it began in; with --project, that one.",
     ),
     Operation(
         "run",

@@ -4,14 +4,15 @@ folder; NoSession says what to do where there is none. Reads only."""
 from __future__ import annotations
 
 import os
+from itertools import islice
 
 from hooks.utils.hosts import entire, others, recordings
 from hooks.utils.hosts.claude_code import entries, projects
-from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.hosts.codex import rollouts
 from hooks.utils.hosts.opencode import storage
+from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io.codec import loads
-from hooks.utils.text import clean
+from hooks.utils.text import clean, listed
 
 from ..parallel.sources import find
 
@@ -52,8 +53,9 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_a
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NoSession(f"no session {clean(wanted)} under {clean(projects.folder_of(environ))}. {instead}")
-    ids = ", ".join(clean(recordings.session_id_of(path)) for path in found[:_ID_SHOWN])
+        where = f"of {listed(list(HOSTS.values()), len(HOSTS))}" if of_any_host else f"under {clean(projects.folder_of(environ))}"
+        raise NoSession(f"no session {clean(wanted)} {where}. {instead}")
+    ids = ", ".join(clean(session_id_of(path)) for path in found[:_ID_SHOWN])
     raise NoSession(f"{len(found)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
 
 
@@ -145,14 +147,7 @@ def _places(environ: Mapping[str, str], host: str) -> list[str]:
 
 def _first_with_results(paths: Iterable[str]) -> str | None:
     """Return the first of these in which a tool was called, as far as one looks."""
-    tried = 0
-    for path in dict.fromkeys(paths):
-        if tried == _LOOKED_INTO:
-            break
-        tried += 1
-        if _has_results(path):
-            return path
-    return None
+    return next((path for path in islice(dict.fromkeys(paths), _LOOKED_INTO) if _has_results(path)), None)
 
 
 def _has_results(path: str) -> bool:

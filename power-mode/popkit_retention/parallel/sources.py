@@ -65,8 +65,8 @@ def listed(path: str) -> list[str]:
 
 
 def find(paths: Iterable[str], skip: Skip) -> list[Source]:
-    """Return the *.jsonl files below files, folders and addresses, and the sessions in OpenCode's storage there, each once, the biggest first.
-    `skip(path, reason)` is called for all others. Unavailable where the package for an address is missing."""
+    """Return the *.jsonl files below files, folders and addresses, and the sessions in OpenCode's storage there, each once, the biggest
+    first. `skip(path, reason)` is called for all others. Unavailable where the package for an address is missing."""
     found: dict[str, Source] = {}  # real path, or address
     for path in paths:
         if is_remote(path):

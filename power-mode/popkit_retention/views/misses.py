@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.views.lost_cache import CAUSES
+from hooks.utils.hosts import CLAUDE_CODE
+from hooks.utils.views.lost_cache import ADVISE_PLUGIN, CAUSES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def lines_of(found: dict[str, Any], period: str, dated: str) -> list[text.Line]:
         usd = "unknown" if row["unpriced"] == row["times"] else f"{row['usd']:,.2f}"
         tokens = text.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")
         lines.append(_row(f"{row['times']:,}", tokens, usd, f"{words}: {details}" if details else words))
-        if advice:
+        if advice and (row["cause"] not in ADVISE_PLUGIN or CLAUDE_CODE in found["hosts"]):
             lines.append(_row("", "", "", advice))
     at = f" of {dated}" if dated else ""
     note = f"Dollars are what writing cost beyond reading, at the prices of the API{at}. A subscription counts it toward its limits."

@@ -14,7 +14,7 @@ from .calls import dumps_or_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any, BinaryIO
 
     from ..recordings import Translation
@@ -45,8 +45,8 @@ def translation_of(file: BinaryIO) -> Translation | None:
 
 
 def stored(address: str) -> Iterator[bytes] | None:
-    """The lines of a session in another host's own storage, as a transcript of this one would have them; None for the path of a file. OSError
-    where it cannot be read, also while they are gone through."""
+    """The lines of a session in another host's own storage, as a transcript of this one would have them; None for the path of a file.
+    OSError where it cannot be read, also while they are gone through."""
     if not any(mark in address for mark in _IN_STORAGE):
         return None
     from .. import recordings

@@ -129,7 +129,7 @@ def _opened(path: str) -> Iterator[Connection]:
                 why = f"not a database of OpenCode as PopKit knows it: {table} has no {', '.join(missing)}"
                 raise OSError(errno.ENOTSUP, why, path)
         yield db
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # what is quoted of a spoilt file may be no text
         raise OSError(errno.EIO, f"SQLite says: {error}", path) from None
     finally:
         if db is not None:
@@ -157,7 +157,7 @@ def _writes_ahead(path: str) -> bool:
     key = path, os.stat(path).st_ino
     if key not in _modes:
         head = files.read_bytes(path, _HEAD_BYTES) or b""
-        if not head.startswith(_MAGIC):
+        if not head.startswith(_MAGIC) or len(head) < _HEAD_BYTES:
             raise OSError(errno.EINVAL, "not a database", path)
         _modes[key] = head[18] == _WRITES_AHEAD
     return _modes[key]
