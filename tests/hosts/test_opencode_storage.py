@@ -187,7 +187,8 @@ def test_an_index_holds_for_a_session_that_has_grown_since(tmp_path: Path):
     path = stores.database(tmp_path, worked())
     index = transcript.index(f"{path}/{SESSION}")
     with closing(sqlite3.connect(path, isolation_level=None)) as running:
-        running.execute("INSERT INTO message SELECT 'msg_9', session_id, time_created * 2, 0, data FROM message WHERE id = 'msg_0000'")
+        later = "SELECT 'msg_9', session_id, time_created * 2, 0, data FROM message WHERE id = 'msg_0000'"
+        running.execute(f"INSERT INTO message {later}")
         running.execute("INSERT INTO part VALUES ('prt_9', 'msg_9', ?, 0, 0, ?)", (SESSION, '{"type": "text", "text": "more"}'))
         assert len(list(entries.read(f"{path}/{SESSION}", index.size, index.telling))) == sum(index.telling)
         assert len(list(entries.read(f"{path}/{SESSION}", entries.ALL, index.telling))) == sum(index.telling) + 1

@@ -291,6 +291,8 @@ def _resume(said: Verdict, report: Report) -> str:
 def _nothing(said: Verdict, report: Report) -> str:
     if not report["results"]:
         why = "there are no tool results yet"
+    elif report["doubt"] and report["host"] != CLAUDE_CODE:
+        why = f"in {report['host']}, what was sent stays as it was sent"
     elif report["doubt"]:
         why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
     elif said["tokens"]:

@@ -94,7 +94,7 @@ def _take_stored(places: list[str], found: dict[str, Source], skip: Skip) -> Non
     try:
         sizes = storage.sizes(places)
     except OSError as error:
-        skip(str(error.filename or places[0]), unreadable(error))
+        skip(str(error.filename), unreadable(error))
         return
     for address, size in sizes.items():
         found.setdefault(address, Source(address, size))

@@ -104,7 +104,7 @@ def index(path: str) -> Index:
     kept = entries.stored(path)
     if kept is not None:
         found = Index((0, 0))
-        _read(kept, found, entries.host_of(path))
+        _read(kept, found, entries.host_of(path), is_final=True)
         return found
     with files.open_regular(path) as file:
         status = os.fstat(file.fileno())
@@ -113,13 +113,13 @@ def index(path: str) -> Index:
         if translation is None:
             _read(file, found)
         else:
-            _read(entries.translated(translation, file, status.st_size), found, translation.NAME)
+            _read(entries.translated(translation, file, status.st_size), found, translation.NAME, translation.IS_FINAL)
             found.size = status.st_size
     return found
 
 
-def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
-    """Learns what lines tell; `host`: whose recording they are translated from."""
+def _read(lines: Iterable[bytes], found: Index, host: str = "", is_final: bool = False) -> None:
+    """Learns what lines tell; `host`: whose recording they are translated from, `is_final`: see recordings.Translation."""
     results: tuple = (set(), set())  # of the main thread, of subagents
     chains = (Chain(), Chain())
     carried = _Carried()
@@ -135,7 +135,7 @@ def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
         if entry is None:
             found.bad += not says_nothing(line)
             continue
-        if not cwd and "host" in entry and not host:
+        if not cwd and "host" in entry and (is_final or not host):
             found.doubt(f"{entry['host']} keeps this session itself, and what was sent stays as it was sent")
         cwd = cwd or entry.get("cwd")
         version = entry.get("version") or version

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]
 
-NAME = "Codex"
+NAME, IS_FINAL = "Codex", False
 _TYPES = (
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record",
     "inter_agent_communication_metadata",
