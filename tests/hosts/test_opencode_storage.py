@@ -194,7 +194,7 @@ def test_an_index_holds_for_a_session_that_has_grown_since(tmp_path: Path):
         assert len(list(entries.read(f"{path}/{SESSION}", entries.ALL, index.telling))) == sum(index.telling) + 1
 
 
-# --- what is broken, huge or of another version --------------------------------------------------------------------------------------------
+# --- what is broken, huge or of another version -------------------------------------------------------------------------------------------
 
 
 def changed(path: Path, statement: str, *values: object) -> str:
