@@ -1,4 +1,4 @@
-"""Fixtures for tests against the real OpenCode: one home and one API a test, for each kind of provider."""
+"""Fixtures for tests against the real OpenCode: one server for all, one project and one API a test, for each kind of provider."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.client.installs import npm
 
 from . import installs
-from .client import MODELS, OpenCodeHome
+from .client import MODELS, Project, Server
 from .scripted_api import BothApis
 
 
@@ -20,6 +20,13 @@ def program() -> Path:
     if npm() is None:
         pytest.skip("npm is not on PATH, so OpenCode cannot be installed")
     return installs.install()
+
+
+@pytest.fixture(scope="session")
+def server(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """OpenCode, started once."""
+    with Server(tmp_path_factory.mktemp("opencode"), program) as server:
+        yield server
 
 
 @pytest.fixture
@@ -36,8 +43,9 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def home(tmp_path: Path, program: Path, api: BothApis, provider: str) -> OpenCodeHome:
-    """A fresh home and project with the plugin; `{work}` in scripts is the project folder."""
-    made = OpenCodeHome(tmp_path, program, api.url, provider)
+def project(tmp_path: Path, server: Server, api: BothApis, provider: str) -> Iterator[Project]:
+    """A fresh project with the plugin and no session yet; `{work}` in scripts is its folder."""
+    made = Project(server, tmp_path.name, api.url, provider)
     api.places["work"] = str(made.work)
-    return made
+    yield made
+    made.leave()

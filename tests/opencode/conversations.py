@@ -9,7 +9,7 @@ from typing import Any
 from tests.client.append_only import changes, dangling
 from tests.client.scripted_api import Step, call, say, text_of
 
-from .client import OpenCodeHome
+from .client import Project
 from .scripted_api import BothApis, as_messages
 
 HANDLE = re.compile(r"popkit restore ([a-z2-7]{8})")
@@ -31,9 +31,9 @@ def twice(path: str = "{work}/src/big.js") -> list[Step]:
     ]  # fmt: skip
 
 
-def bodies(api: BothApis, home: OpenCodeHome) -> list[dict[str, Any]]:
+def bodies(api: BothApis, project: Project) -> list[dict[str, Any]]:
     """The requests of the conversation, in Anthropic's form."""
-    chat = home.provider != "anthropic"
+    chat = project.provider != "anthropic"
     return [as_messages(body) if chat else body for body in api.conversation(chat)]
 
 

@@ -13,7 +13,7 @@ from ..hosts.opencode.kept import Kept
 from ..io import files, git
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import journal, live, memory, pending
+from ..state import ending, journal, live, memory, pending, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from ..policy.calls import Call
     from ..policy.ruleset import Ruleset
-    from ..state import store
     from ..state.site import Site
     from .door import Door
+
+_EXIT = "exit"  # why a session ends, in the words of Claude Code
 
 
 class Guest:
@@ -84,6 +85,18 @@ class Guest:
     def standing(self, agent_id: str) -> list[str]:
         """Return the ids of the results that stand, once all that was put off is done."""
         return self._of(agent_id).ids()
+
+    def end(self) -> None:
+        """End the session for now, as the hook on its end does elsewhere; it may be resumed. What was put off is done before."""
+        site, transcript_path = self.site(), self.door.transcript_path
+        if not site.enabled or store.look(site.paths()) is None:
+            return  # nothing was tracked
+        now = time_of_day(site.environ)
+        ending.end(site, now, _EXIT)
+        ending.start_jobs(site, transcript_path, now)
+        if settling.is_due(site, transcript_path):
+            settling.settle(site, transcript_path)
+        sweeping.sweep(site, now)
 
     # --- put off ---------------------------------------------------------------------------------------------------------------
 

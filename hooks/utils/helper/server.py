@@ -94,6 +94,12 @@ class Session:
         """Wait until all that was put off is done."""
         self.work.join()
 
+    def end(self) -> None:
+        """Do what was put off, and end the session of a host that has no hook for that."""
+        with self._settled():
+            if self.guest:
+                self.guest.end()
+
     def _settled(self) -> threading.Lock:
         """Return the lock of what is stored, once all that was put off is done: while it is held, nothing else changes that."""
         self.settle()
@@ -362,7 +368,7 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
         for ending in (signal.SIGTERM, signal.SIGHUP):  # of the client, of its terminal
             signal.signal(ending, lambda *_: sys.exit(0))
         server.serve_forever(poll_interval=0.2)
-        server.session.settle()
+        server.session.end()
     finally:
         server.server_close()
         sockets.close(environ, session_id, path)

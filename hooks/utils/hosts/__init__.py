@@ -10,6 +10,13 @@ if TYPE_CHECKING:
 # How the ids of a host's sessions begin; any other session is Claude Code's.
 OPENCODE = "ses_"
 CLAUDE_CODE = "Claude Code"
+# What is said where a host keeps its sessions itself: NAME before it.
+KEEPS = "keeps this session itself, so nothing leaves it but by /compact"
+
+
+def is_kept(session_id: str) -> bool:
+    """Return whether a session's host keeps it where nothing of ours is changed."""
+    return session_id.startswith(OPENCODE)
 
 
 def name_of(session_id: str) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 
-from ..hosts import OPENCODE
+from ..hosts import is_kept
 from ..hosts.claude_code import moments
 from ..io import files
 from ..policy import economics, warming
@@ -44,7 +44,7 @@ class Warmth:
     def __init__(self, site: Site, transcript_path: str) -> None:
         config, word = site.config, site.session.get("warm")
         self.from_session = word in (ON, OFF)
-        self.is_guest = site.session_id.startswith(OPENCODE)
+        self.is_guest = is_kept(site.session_id)
         self.on = site.enabled and (word if self.from_session else config.get("keep_warm")) == ON
         self.most_in_a_row: int = config.get("keep_warm_requests", KEEP_WARM_REQUESTS)
         self.most_usd: float = config.get("keep_warm_usd", KEEP_WARM_USD)

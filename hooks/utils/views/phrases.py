@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import text
-from ..hosts import CLAUDE_CODE
+from ..hosts import CLAUDE_CODE, KEEPS
 from ..hosts import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
@@ -291,8 +291,8 @@ def _resume(said: Verdict, report: Report) -> str:
 def _nothing(said: Verdict, report: Report) -> str:
     if not report["results"]:
         why = "there are no tool results yet"
-    elif report["doubt"] and report["host"] != CLAUDE_CODE:
-        why = f"in {report['host']}, what was sent stays as it was sent"
+    elif KEEPS in report["doubt"]:
+        why = text.clean(report["doubt"])
     elif report["doubt"]:
         why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
     elif said["tokens"]:

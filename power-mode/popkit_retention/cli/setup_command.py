@@ -33,9 +33,11 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     """List what there is, or set one of it up."""
     name: str = args.argument
     if name == opencode_setup.NAME:
-        return opencode_setup.set_up(args.undo, args.scope, args.yes, args.json, environ)
-    if args.undo or args.yes:
-        raise Refused(f"--undo and --yes are for popkit setup {opencode_setup.NAME}")
+        if args.json:
+            raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes answers beforehand")
+        return opencode_setup.set_up(args.undo, args.scope, args.yes, environ)
+    if args.undo or args.yes or args.scope != "user":
+        raise Refused(f"--undo, --yes and --scope are for popkit setup {opencode_setup.NAME}")
     if not name:
         return _list(args.json, environ)
     result = _set_up(name, environ, quiet=args.json)
@@ -52,7 +54,11 @@ def _list(as_data: bool, environ: Mapping[str, str]) -> int:
     lines = text.title("What can be set up")
     for name, (purpose, _, _) in EXTRAS.items():
         lines += text.pair(f"{name:<12}{'ready' if places[name] else 'not set up'}", purpose, 24)
-    lines += text.pair(f"{opencode_setup.NAME:<12}{opencode_setup.state(environ)}", "PopKit in OpenCode: one line in opencode.json", 24)
+    lines += text.pair(
+        f"{opencode_setup.NAME:<12}{'ready' if opencode_setup.found(environ) else 'not set up'}",
+        "PopKit in OpenCode: its plugin in opencode.json",
+        24,
+    )
     lines += ["", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")]
     screen.show(lines, sys.stdout, environ)
     return 0

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SUFFIX = ".jsonl"
-KEPT = "transcripts"  # below our folder
 # The host shortens longer folder names and puts a hash behind them.
 _FOLDER_NAME_CHARS = 200
 
@@ -24,7 +23,7 @@ def folder_of(environ: Mapping[str, str]) -> str:
 def _roots(environ: Mapping[str, str]) -> list[str]:
     """Return the folders that have a folder for each project: the host's, and ours, where the helper keeps what it is told of the sessions
     of other hosts."""
-    return [folder_of(environ), os.path.join(home.popkit_home(environ), KEPT)]
+    return [folder_of(environ), os.path.join(home.popkit_home(environ), home.TRANSCRIPTS)]
 
 
 def session_id_of(path: str) -> str:

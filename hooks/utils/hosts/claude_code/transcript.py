@@ -15,6 +15,7 @@ from ...io.system import os
 from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in
+from .. import KEEPS
 from .. import tool as tool_named
 from . import calls, entries, usage
 from .chain import Chain, Uuids
@@ -136,7 +137,7 @@ def _read(lines: Iterable[bytes], found: Index, host: str = "", is_final: bool =
             found.bad += not says_nothing(line)
             continue
         if not cwd and "host" in entry and (is_final or not host):
-            found.doubt(f"{entry['host']} keeps this session itself, and what was sent stays as it was sent")
+            found.doubt(f"{entry['host']} {KEEPS}")
         cwd = cwd or entry.get("cwd")
         version = entry.get("version") or version
         _learn(entry, found, results[entries.is_side(entry)], carried)
