@@ -84,9 +84,14 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
     return {
         "rows": [_words(row, now) for row in bill["rows"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
-        "parts": _PARTS,
+        "parts": _parts(bill["whole"]),
         "unknown": "" if bill["rows"] else _unknown_words(bill),
     }
+
+
+def _parts(whole: dict[str, Any]) -> dict[str, str]:
+    """Return the parts of a whole in words, by name."""
+    return {name: words.format(agent=agent_of(whole["hosts"])) for name, words in _PARTS.items()}
 
 
 def _named(row: dict[str, Any]) -> str:
@@ -167,9 +172,8 @@ def whole_lines(whole: dict[str, Any], of: str, dated: str, began: list[int] | N
     if not whole["usd"]:
         return lines
     lines += ["", _row("", "share", "dollars", "what")]
-    for name, words in _PARTS.items():
+    for name, words in _parts(whole).items():
         usd = whole["parts"][name]
-        words = words.format(agent=agent_of(whole["hosts"]))
         lines.append(_row("", f"{usd / whole['usd']:.0%}", f"{usd:,.2f}", words))
     at = f" of {dated}" if dated else ""
     note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. What was written again counts as"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import text
+from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
 
 TYPE_CHECKING = False
@@ -32,8 +33,13 @@ CAUSES = {
     lost_cache.LOOK_BACK: ("More was added than the cache looks back", "20 positions: many small results at once."),
     lost_cache.UNKNOWN: ("No cause is on record", ""),
 }  # fmt: skip
-# Causes whose advice is a command of PopKit's, or a setting, that Claude Code alone has.
-ADVISE_PLUGIN = (lost_cache.PAUSE, lost_cache.CLEARED)
+_OF_CLAUDE_CODE = (lost_cache.PAUSE, lost_cache.CLEARED)  # whose advice is a command that it alone has
+
+
+def said_of(cause: str, hosts: Sequence[str]) -> tuple[str, str]:
+    """Return what happened, and what would prevent it in sessions of these hosts; "" for nothing that a person could do there."""
+    words, advice = CAUSES[cause]
+    return words, "" if cause in _OF_CLAUDE_CODE and CLAUDE_CODE not in hosts else advice
 
 
 def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:
