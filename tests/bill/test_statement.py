@@ -204,7 +204,8 @@ def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requ
     used = _used(sent, standing, lost)
     by_time, kinds_by_time = _by_time(sent, standing, lost)
     digest = {
-        "used": used, "session": "one", "calls": {}, "cwd": "/shop", "by_time": by_time, "kinds_by_time": kinds_by_time,
+        "used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code",
+        "by_time": by_time, "kinds_by_time": kinds_by_time,
         "losses": [{"at": loss.usage.at, "cause": loss.cause, "tokens": loss.tokens} for loss in lost.values()],
     }  # fmt: skip
     whole = statement.whole([digest], MODELS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from .. import text
+from .phrases import agent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _PARTS = {
     "conversation": "The conversation, as it is sent with each request",
     "pauses": "Written again after a pause longer than the cache lives",
     "lost": "Written again for other reasons: popkit misses",
-    "output": "What Claude wrote, thinking included",
+    "output": "What {agent} wrote, thinking included",
 }
 # kind of what a conversation is made of, beside results -> in words
 _KINDS = {
@@ -101,7 +102,7 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
         "kinds": [_phrase(row, kind_words, now) for row in bill["whole"]["kinds"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
         "hidden": [_hidden(row) for row in bill["hidden"].values()],
-        "parts": _PARTS,
+        "parts": _parts(bill["whole"]),
         "unknown": "" if bill["rows"] else _unknown_words(bill),
     }
 
@@ -109,6 +110,11 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
 def _phrase(row: dict[str, Any], words: Callable[[dict[str, Any]], str], now: float) -> dict[str, Any]:
     below = part_words if row["kind"] == "server" and words is kind_words else words
     return {"words": words(row), "used": _used(row["used"], now), "parts": [_phrase(part, below, now) for part in row["parts"]]}
+
+
+def _parts(whole: dict[str, Any]) -> dict[str, str]:
+    """Return the parts of a whole in words, by name."""
+    return {name: words.format(agent=agent_of(whole["hosts"])) for name, words in _PARTS.items()}
 
 
 def _named(row: dict[str, Any]) -> str:
@@ -193,7 +199,7 @@ def whole_lines(
     if not whole["usd"]:
         return lines
     lines += ["", _row("", "share", "dollars", "what")]
-    for name, words in _PARTS.items():
+    for name, words in _parts(whole).items():
         lines.append(_paid(whole["parts"][name], whole, words))
         if name == "conversation":
             lines += _kinds(whole, most)

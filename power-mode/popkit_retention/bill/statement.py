@@ -186,15 +186,17 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
 
 def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
     """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: what the conversations
-    were made of, as `kinds.rows` has it (their dollars are those of the conversation), `requests`, `sessions`, and `unpriced`: requests of
-    models without a known price, whose dollars are in no sum."""
+    were made of, as `kinds.rows` has it (their dollars are those of the conversation), `requests`, `sessions`, the names of their `hosts`,
+    and `unpriced`: requests of models without a known price, whose dollars are in no sum."""
     parts = dict.fromkeys(PARTS, 0.0)
     usd_by_kind: dict[str, float] = {}
     tokens: dict[str, int] = {}
     requests = unpriced = sessions = 0
     everything = list(digests)
+    hosts: set[str] = set()
     for digest in everything:
         sessions += bool(digest["used"])
+        hosts.update([digest["host"]] if digest["used"] else ())
         for used in digest["used"]:
             requests += used["requests"]
             for kind, sums in used["kinds"].items():
@@ -210,10 +212,9 @@ def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
             some["conversation"] = max(0.0, sum(paid.values()) - sum(some.values()))
             for name, usd in some.items():
                 parts[name] += usd
-    return {
-        "usd": sum(parts.values()), "parts": parts, "kinds": kinds.rows(tokens, usd_by_kind, calls_of(everything)), "requests": requests,
-        "sessions": sessions, "unpriced": unpriced,
-    }  # fmt: skip
+    counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
+    made_of = kinds.rows(tokens, usd_by_kind, calls_of(everything))
+    return {"usd": sum(parts.values()), "parts": parts, "kinds": made_of, **counts}
 
 
 def _divided(used: Used, models: Models) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """What the entries of a transcript put into the conversation: of each text whose it is and how large it is estimated. Reads only.
 
-Most of a transcript are results, and most of a result's line is what the host keeps beside what the model got. So of such a line the message
-alone is parsed.
+Most of a transcript are results, and most of a result's line is what the host keeps beside what the model got. So of such a line only the
+message is parsed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...policy.tools import Tool
     from .entries import Entry
 
-LONGEST_TOOL = 200
+_LONGEST_TOOL = 200
 _MESSAGE, _BEHIND = b'"message":', b',"uuid":"'
 # What of an attachment the model gets, of kinds that it gets at all.
 _SHOWN = ("content", "snippet", "prompt", "addedLines", "addedBlocks")
@@ -110,7 +110,7 @@ class Contents:
             tool = self._tools.get(name) or self._tools.setdefault(name, tool_named(name))
             path = next((given[key] for key in tool.paths if isinstance(given.get(key), str)), "")
             holds = content_of_path(path) if tool.operation == READ else _HOLDS.get(tool.operation, "dialogue")
-            self._calls[id] = RESULT + name[:LONGEST_TOOL], holds
+            self._calls[id] = RESULT + name[:_LONGEST_TOOL], holds
 
     def _said(self, entry: Entry, uuid: str) -> None:
         kind = SUMMARY if entries.is_summary(entry) else SAID if entries.is_prompt(entry) else ADDED

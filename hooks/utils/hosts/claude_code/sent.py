@@ -48,7 +48,8 @@ _NAMED = {"Skill": (("skill", "command"), "skill"), "Agent": (("subagent_type",)
 
 
 class Session:
-    """What a transcript tells of its requests: `requests` (Sent, in order), and the folder (`cwd`), "" where it does not say.
+    """What a transcript tells of its requests: `requests` (Sent, in order), the folder (`cwd`), "" where it does not say, and the name of
+    the `host`, "" for Claude Code.
 
     `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
     said before the first request · `hooks`: of what hooks had added by then.
@@ -57,6 +58,7 @@ class Session:
     def __init__(self) -> None:
         self.requests: list[Sent] = []
         self.cwd = ""
+        self.host = ""
         self.calls: dict[str, list[float]] = {}
         self.words = 0
         self.hooks = 0
@@ -149,6 +151,7 @@ class _Reading:
             return
         if not self.session.cwd and isinstance(entry.get("cwd"), str):
             self.session.cwd = entry["cwd"]
+            self.session.host = str(entry.get("host") or "")
         if entry.get("type") == "assistant":
             self._assistant(entry)
         else:
@@ -207,14 +210,14 @@ class _Reading:
             return
         message = entry["message"]
         id = message.get("id") or entry["uuid"]
-        usage = usage_of({**entry, "isSidechain": False})
-        if usage is not None and id not in self.known:
+        usage = None if id in self.known else usage_of({**entry, "isSidechain": False})
+        if usage is not None:
             self.known.add(id)
             self._compare()
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
             self.between = Between()
             self._share()
-        elif usage is not None:
+        elif id in self.known:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
         for block in blocks:
