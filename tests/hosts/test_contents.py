@@ -10,7 +10,9 @@ import pytest
 from hooks.utils.hosts.claude_code import sent
 from hooks.utils.policy.composition import ADDED, CALLED, OTHER, SAID, SUMMARY, THOUGHT, WROTE
 from hooks.utils.policy.estimate import IMAGE_TOKENS
+from popkit_retention.bill.digests import digest_of
 from tests.bill.conversations import Conversation
+from tests.hosts import rollouts, test_opencode
 
 READ, BASH = "result Read", "result Bash"
 FILE, LOG = "x = 1\n" * 800, "passed 1\n" * 300
@@ -108,3 +110,19 @@ def test_thinking_leaves_with_the_turn_where_a_model_drops_it(tmp_path: Path):
         it.prompt("and now?")
         it.request()
         assert (THOUGHT in made_of(it, tmp_path)) == stays
+
+
+@pytest.mark.parametrize(
+    ("recording", "tools"),
+    [
+        (lambda: rollouts.worked("records"), {"exec_command", "apply_patch", "update_plan"}),
+        (lambda: rollouts.worked("counts"), {"shell", "apply_patch", "update_plan"}),
+        (test_opencode.worked, {"read", "bash", "edit"}),
+    ],
+    ids=["Codex", "Codex, earlier", "OpenCode"],
+)
+def test_recordings_of_other_hosts_are_told_apart_by_their_own_tools(recording, tools: set[str], tmp_path: Path):
+    path = recording().write(tmp_path)
+    (used,) = digest_of(str(path), path.stat().st_size)["used"]
+    assert {kind.removeprefix("result ") for kind in used["kinds"] if kind.startswith("result ")} == tools
+    assert {SAID, CALLED, WROTE} < set(used["kinds"])
