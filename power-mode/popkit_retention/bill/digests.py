@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 
 
 FILE = "bills.sqlite"
-FORM = 6  # of a digest
+FORM = 7  # of a digest
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
 _BUCKET = 100_000
