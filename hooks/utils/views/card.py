@@ -39,7 +39,7 @@ def card(kind: str, found: LedgerFigures, worth: Mapping[str, Figures], sessions
     is_known = installed["net_usd"] is not None
     net = f"Net {ledgers.usd(installed['net_usd'], True)}" if is_known else "Net unknown"
     net = net if figures.is_anything(installed) else "Nothing saved and nothing cost yet"
-    head = f"{text.counted(sessions, 'session')}, until {day}"
+    head = f"{text.counted(sessions, 'session')} since PopKit was installed, as of {day}"
     method = _METHOD + (f" Prices of {dated}." if dated else "")
     if installed["unpriced"]:
         method += " Requests to a model without a known price are not in the money."
