@@ -67,7 +67,7 @@ class Conversation(Transcript):
         self.prompt(f"<command-name>{name}</command-name>")
 
     def digest(self, folder: Path) -> Digest:
-        path = Path(self.write(folder / f"{self.model}.jsonl"))
+        path = Path(self.write(folder / "session.jsonl"))
         path.write_text(path.read_text().replace('{"type": "api-request', '{"type":"api-request'))  # as the client writes it
         return digest_of(str(path), path.stat().st_size)
 

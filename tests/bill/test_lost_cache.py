@@ -144,6 +144,14 @@ def test_parallel_results_are_one_position_of_the_look_back(tmp_path: Path):
     assert [found for found, _ in conversation.losses(tmp_path)] == [lost_cache.UNKNOWN]
 
 
+def test_a_detail_is_no_longer_than_a_few_lines(tmp_path: Path):
+    conversation = Conversation()
+    conversation.model = "claude-" + "x" * 100_000
+    conversation.request(reads=0)
+    [(cause, detail)] = _told(conversation, tmp_path)
+    assert (cause, len(detail)) == (lost_cache.MODEL, 200)
+
+
 def test_servers_are_named_once_however_many_tools_they_bring(tmp_path: Path):
     conversation = Conversation()
     _tools(conversation)

@@ -35,6 +35,7 @@ LOOK_BACK_POSITIONS = 20
 LONG_PAUSE_S = 300
 # A prompt that is so much smaller than the one before lacks something that was in it.
 _SHRUNK = 0.9
+_LONGEST_DETAIL = 200
 # Models that leave the thinking of earlier turns out of the prompt once the user speaks, by how their ids begin (provider's documentation
 # of extended thinking: Opus 4.5 and later models keep it).
 _DROP_THINKING = (
@@ -172,4 +173,4 @@ def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[flo
         (LOOK_BACK, between.positions > LOOK_BACK_POSITIONS, ""),
         (EARLY, pause > LONG_PAUSE_S or not between.may_be_other(*PARTS), ""),
     )
-    return next(((cause, detail) for cause, is_shown, detail in shown if is_shown), (UNKNOWN, ""))
+    return next(((cause, detail[:_LONGEST_DETAIL]) for cause, is_shown, detail in shown if is_shown), (UNKNOWN, ""))

@@ -28,7 +28,7 @@ def rows(found: LedgerFigures) -> list[tuple[str, str]]:
         ("Kept out of the context", f"{ledgers.kept_out(found)} tokens"),
         ("Cleared from it", f"{ledgers.tokens(found['cleared_tokens'])} tokens"),
         ("Cache kept warm", f"{warm:,} time" + ("" if warm == 1 else "s")),
-        ("What PopKit cost", ledgers.usd(found["cost_usd"])),
+        ("What PopKit cost", "unknown" if found["cost_usd"] is None else ledgers.usd(found["cost_usd"])),
     ]
 
 

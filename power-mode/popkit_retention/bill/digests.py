@@ -225,7 +225,10 @@ def of_user(
         changed = [one for one, stamp in stamps.items() if known.get(one) != stamp]
         _read(db, [Source(one, stamps[one][0]) for one in changed], stamps, progress, where)
         with Transaction(db):
-            db.execute("DELETE FROM digests WHERE ended < ? OR form != ?", (now - KEPT_S, FORM))
+            db.execute("DELETE FROM digests WHERE form != ?", (FORM,))
+            old = db.execute("SELECT path FROM digests WHERE ended < ?", (now - KEPT_S,)).fetchall()
+            # One that is there would be read again the next time.
+            db.executemany("DELETE FROM digests WHERE path = ?", [row for row in old if row[0] not in stamps])
         rows = db.execute("SELECT digest FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
     return [digest for (text,) in rows for digest in [json.loads(text)]]
 
