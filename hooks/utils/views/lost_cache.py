@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import text
+from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
 
 TYPE_CHECKING = False
@@ -27,13 +28,20 @@ CAUSES = {
     lost_cache.ERROR: ("A request failed and was sent again", ""),
     lost_cache.DATE: ("The day changed", "In older versions of Claude Code the prompt begins with the date."),
     lost_cache.SYSTEM: ("The system prompt changed", "Settings, servers and mods add to it: change them between conversations."),
-    lost_cache.MESSAGES: ("Claude Code changed earlier messages", "Nothing that you did is on record."),
+    lost_cache.MESSAGES: ("Earlier messages were sent differently", "Nothing that you did is on record."),
     lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older do so at each prompt, unless asked not to."),
     lost_cache.COMMAND: ("A slash command", ""),
-    lost_cache.INTERRUPTION: ("You interrupted Claude", ""),
+    lost_cache.INTERRUPTION: ("You interrupted the answer", ""),
     lost_cache.LOOK_BACK: ("More was added than the cache looks back", "It looks back 20 blocks: add fewer at once."),
     lost_cache.UNKNOWN: ("No cause is on record", ""),
 }  # fmt: skip
+_OF_CLAUDE_CODE = (lost_cache.PAUSE, lost_cache.CLEARED, lost_cache.DATE)  # whose advice holds there alone
+
+
+def said_of(cause: str, hosts: Sequence[str]) -> tuple[str, str]:
+    """Return what happened, and what would prevent it in sessions of these hosts; "" for nothing that a person could do there."""
+    words, advice = CAUSES[cause]
+    return words, "" if cause in _OF_CLAUDE_CODE and CLAUDE_CODE not in hosts else advice
 
 
 def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:
