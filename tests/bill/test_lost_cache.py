@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from hooks.utils.policy import lost_cache
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.lost_cache import Between, Sent
+from hooks.utils.state import shipped
 from popkit_retention.bill.digests import digest_of
 from tests.bill.conversations import BASE, Conversation
+
+MODELS = shipped.models()
 
 
 def test_a_conversation_that_finds_its_cache_loses_nothing(tmp_path: Path):
@@ -123,7 +126,7 @@ def test_a_model_that_drops_earlier_thinking_loses_its_cache_when_the_user_speak
 
 def test_the_day_is_the_users(tmp_path: Path):
     old, new = Usage(50_000, 1_000.0, "claude-opus-5", 3_600, 0, 50_000), Usage(52_000, 1_100.0, "claude-opus-5", 3_600, 20_000, 32_000)
-    found = lost_cache.losses([Sent(old), Sent(new)], lambda at: at >= 1_050)
+    found = lost_cache.losses([Sent(old), Sent(new)], lambda at: at >= 1_050, MODELS)
     assert [(loss.cause, loss.tokens) for loss in found] == [(lost_cache.DATE, 30_000)]
 
 
@@ -132,6 +135,15 @@ def test_a_cache_of_five_minutes_is_cold_after_six(tmp_path: Path):
     conversation.wait(360)
     conversation.request(reads=0)
     assert conversation.losses(tmp_path) == [(lost_cache.PAUSE, BASE + 2_000)]
+
+
+@pytest.mark.parametrize(("away_s", "cause"), [(1_000, lost_cache.EARLY), (2_000, lost_cache.PAUSE)])
+def test_a_cache_that_a_provider_keeps_by_itself_lives_as_long_as_that(away_s: int, cause: str, tmp_path: Path):
+    """Of OpenAI's model half an hour, though nobody asked for more than five minutes."""
+    conversation = Conversation("gpt-5.6-sol", hour=False)
+    conversation.wait(away_s)
+    conversation.request(reads=0)
+    assert [found for found, _ in conversation.losses(tmp_path)] == [cause]
 
 
 def test_parallel_results_are_one_position_of_the_look_back(tmp_path: Path):
@@ -368,7 +380,7 @@ usages = st.builds(
 
 @given(st.lists(usages, max_size=8))
 def test_a_loss_is_never_more_than_was_left_nor_more_than_was_sent_anew(requests: list[Usage]):
-    found = lost_cache.losses([Sent(usage, between=Between()) for usage in requests], lambda at: at // 86_400)
+    found = lost_cache.losses([Sent(usage, between=Between()) for usage in requests], lambda at: at // 86_400, MODELS)
     pairs = list(zip(requests, requests[1:]))
     assert len(found) <= len(pairs)
     for loss in found:

@@ -37,6 +37,7 @@ from hooks.utils.policy.lost_cache import (
     TOOLS,
     UNKNOWN,
 )  # fmt: skip
+from hooks.utils.state import shipped
 from popkit_retention.cli import main
 
 from . import installs
@@ -105,7 +106,7 @@ def _six_minutes_before(at: re.Match[str]) -> str:
 
 def losses_of(transcript: Path, day_of: Callable[[float], object] = lambda _: 0) -> list[tuple[str, str]]:
     requests = sent.read(str(transcript), transcript.stat().st_size).requests
-    return [(loss.cause, loss.detail) for loss in lost_cache.losses(requests, day_of)]
+    return [(loss.cause, loss.detail) for loss in lost_cache.losses(requests, day_of, shipped.models())]
 
 
 @pytest.fixture

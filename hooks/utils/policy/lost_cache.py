@@ -106,19 +106,21 @@ class Loss:
 
 
 class Losses:
-    """The losses of one conversation, request by request. `day_of`: the user's calendar day at a time in seconds."""
+    """The losses of one conversation, request by request. `day_of`: the user's calendar day at a time in seconds; `models`: how long the
+    providers of some keep a cache by themselves."""
 
-    __slots__ = ("_before", "_day_of", "_lifetime_s")
+    __slots__ = ("_before", "_day_of", "_lifetime_s", "_models")
 
-    def __init__(self, day_of: Callable[[float], object]) -> None:
+    def __init__(self, day_of: Callable[[float], object], models: Models) -> None:
         self._day_of = day_of
+        self._models = models
         self._before: Sent | None = None
         self._lifetime_s = 300  # of what was written last: a request that only reads does not say
 
     def of(self, sent: Sent) -> Loss | None:
         """Return the loss of the next request; None where it found its cache."""
         before, self._before = self._before, sent
-        lifetime = self._lifetime_s
+        lifetime = max(self._lifetime_s, self._models.model(before.usage.model).kept_s if before else 0)
         if sent.usage.created:
             self._lifetime_s = sent.usage.cache_ttl_s
         tokens = lost_tokens(before.usage, sent.usage) if before is not None else 0
@@ -128,9 +130,9 @@ class Losses:
         return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke)
 
 
-def losses(requests: Iterable[Sent], day_of: Callable[[float], object]) -> list[Loss]:
+def losses(requests: Iterable[Sent], day_of: Callable[[float], object], models: Models) -> list[Loss]:
     """Return the losses of one conversation, in order."""
-    found = Losses(day_of)
+    found = Losses(day_of, models)
     return [loss for loss in map(found.of, requests) if loss is not None]
 
 
