@@ -112,7 +112,13 @@ def _fit(fit: dict[str, Any], window: str, blocks: str) -> list[text.Line]:
 
 
 def _worth(words: str, found: dict[str, float]) -> list[text.Line]:
-    return text.wrap(f"~{found['percent']:.2g} % (± {found['error']:.1g}): {words}", indent="    ")
+    return text.wrap(f"~{_rounded(found['percent'], 2)} % (± {_rounded(found['error'], 1)}): {words}", indent="    ")
+
+
+def _rounded(number: float, digits: int) -> str:
+    """Return a number with so many digits that count, written out."""
+    rounded = float(f"{number:.{digits}g}")
+    return f"{rounded:,.0f}" if rounded >= 10 ** (digits - 1) else f"{number:.{digits}g}"
 
 
 def _named(part: Part) -> str:
