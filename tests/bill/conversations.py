@@ -66,9 +66,14 @@ class Conversation(Transcript):
     def command(self, name: str) -> None:
         self.prompt(f"<command-name>{name}</command-name>")
 
+    def written(self, path: Path) -> Path:
+        """Write it to a file, the notes of requests as the client writes them."""
+        self.write(path)
+        path.write_text(path.read_text().replace('{"type": "api-request', '{"type":"api-request'))
+        return path
+
     def digest(self, folder: Path) -> Digest:
-        path = Path(self.write(folder / "session.jsonl"))
-        path.write_text(path.read_text().replace('{"type": "api-request', '{"type":"api-request'))  # as the client writes it
+        path = self.written(folder / "session.jsonl")
         return digest_of(str(path), path.stat().st_size)
 
     def losses(self, folder: Path) -> list[tuple[str, int]]:

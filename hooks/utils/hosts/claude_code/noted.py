@@ -81,6 +81,11 @@ class Notes:
         self._answered: _Note | None = None  # what the last answer was to
         self._late: tuple[str, Between] | None = None  # an answer whose request is not noted yet
 
+    @property
+    def are_late(self) -> bool:
+        """Whether the last answer names a request that is not noted yet, in a conversation whose requests are."""
+        return self._late is not None and bool(self._notes)
+
     def take(self, line: bytes, between: Between) -> None:
         """Take in a line that begins with REQUEST or SHAPE; a request that is sent again has failed, which is noted in `between`."""
         try:

@@ -85,22 +85,23 @@ class Following:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = self._end = 0  # the file's number, and the end of the last whole line
+        self._given = 0  # requests
         self._reading = _Reading()
 
     def new(self) -> tuple[list[Sent], bool]:
         """Return the requests since the last time, and whether the file is another since then, which is read from its beginning; OSError
-        when it cannot be read."""
+        when it cannot be read. The newest waits for the client's note of it."""
         status = os.stat(self._path)
         is_other = status.st_ino != self._file or status.st_size < self._end
         if is_other:
-            self._file, self._end, self._reading = status.st_ino, 0, _Reading()
-        requests = self._reading.session.requests
-        count = len(requests)
+            self._file, self._end, self._reading, self._given = status.st_ino, 0, _Reading(), 0
         for begin, line in entries.lines(self._path, status.st_size, self._end):
             if line.endswith(b"\n"):  # else it is being written
                 self._reading.take(line)
                 self._end = begin + len(line)
-        return requests[count:], is_other
+        requests, before = self._reading.session.requests, self._given
+        self._given = len(requests) - self._reading.notes.are_late
+        return requests[before : self._given], is_other
 
 
 class _Reading:
