@@ -102,6 +102,14 @@ def test_a_database_that_cannot_be_read_takes_none_of_the_others(shared: Board) 
     assert shared.app_state.failed == 1, "the same failure is noted once"
 
 
+def test_a_link_is_not_followed(shared: Board, tmp_path: Path) -> None:
+    folder = Path(shared.shop.environ()["HOME"])
+    for path in (next(folder.rglob("opencode.db")), next(folder.rglob(f"*{ROLLOUT}.jsonl"))):
+        path.rename(tmp_path / path.name)
+        path.symlink_to(tmp_path / path.name)
+    assert set(listed(shared)) == {SESSION}
+
+
 def test_what_we_keep_of_an_opencode_session_comes_before_its_own_storage(shared: Board) -> None:
     kept = shared.shop.home / "transcripts" / "-shop" / f"{OPENCODE}.jsonl"
     kept.parent.mkdir(parents=True)

@@ -52,7 +52,8 @@ class OtherHosts:
 
     def _look(self, transcripts: list[str]) -> None:
         projects = {head_of(path).project for path in transcripts} - {""}
-        self._known = [each for host in others.LISTS for each in self._of(host) if each.id and is_of(projects, project_of(each))]
+        found = (each for host in others.LISTS for each in self._of(host))
+        self._known = [each for each in found if each.id and not is_linked(each.path) and is_of(projects, project_of(each))]
         self._read_at = time.monotonic()
 
     def _of(self, host: str) -> list[Recorded]:
@@ -70,6 +71,11 @@ class OtherHosts:
 def project_of(recorded: Recorded) -> str:
     """Return the folder in which a session began; "" where that is not told."""
     return recorded.project or head_of(recorded.path).project
+
+
+def is_linked(path: str) -> bool:
+    """Return whether a recording, or the database that it is in, is a link: it could lead anywhere."""
+    return os.path.islink(path) or os.path.islink(os.path.dirname(path))
 
 
 def is_of(projects: set[str], folder: str) -> bool:
