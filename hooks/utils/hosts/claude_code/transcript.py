@@ -105,7 +105,7 @@ def index(path: str) -> Index:
     kept = entries.stored(path)
     if kept is not None:
         found = Index((0, 0))
-        _read(kept, found, entries.host_of(path), is_final=True)
+        _read(kept, found, entries.host_of(path))
         return found
     with files.open_regular(path) as file:
         status = os.fstat(file.fileno())
@@ -114,13 +114,13 @@ def index(path: str) -> Index:
         if translation is None:
             _read(file, found)
         else:
-            _read(entries.translated(translation, file, status.st_size), found, translation.NAME, translation.IS_FINAL)
+            _read(entries.translated(translation, file, status.st_size), found, translation.NAME)
             found.size = status.st_size
     return found
 
 
-def _read(lines: Iterable[bytes], found: Index, host: str = "", is_final: bool = False) -> None:
-    """Learns what lines tell; `host`: whose recording they are translated from, `is_final`: see recordings.Translation."""
+def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
+    """Learns what lines tell; `host`: whose recording they are translated from."""
     results: tuple = (set(), set())  # of the main thread, of subagents
     chains = (Chain(), Chain())
     carried = _Carried()
@@ -136,7 +136,7 @@ def _read(lines: Iterable[bytes], found: Index, host: str = "", is_final: bool =
         if entry is None:
             found.bad += not says_nothing(line)
             continue
-        if not cwd and "host" in entry and (is_final or not host):
+        if not cwd and "host" in entry:
             found.doubt(f"{entry['host']} {KEEPS}")
         cwd = cwd or entry.get("cwd")
         version = entry.get("version") or version
