@@ -185,6 +185,13 @@ def blocks_of(entry: Entry) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
+def version_of(value: object) -> tuple[int, ...]:
+    """The version of the client that an entry names, as numbers; (0,) where it names none."""
+    parts = value.split(".") if isinstance(value, str) else ()
+    numbers = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 9]
+    return tuple(numbers[:3]) or (0,)
+
+
 def is_side(entry: Entry) -> bool:
     """Whether an entry is of a subagent."""
     return bool(entry.get("isSidechain"))

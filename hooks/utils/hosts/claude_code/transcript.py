@@ -145,7 +145,7 @@ def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
             found.doubt(f"line {number}: an entry stands in it twice")
     # A subagent's file holds nothing but a side chain.
     _follow(chains[not chains[0].keys], found)
-    found.version = _version(version)
+    found.version = entries.version_of(version)
     found.result_ids = results[0] | results[1]
     found.abandoned = len(results[0] - found.calls)
     found.kept = {uuid: carried.over(uuid, found.chain) for uuid in carried.boundaries if uuid in found.chain}
@@ -199,11 +199,6 @@ def _follow(chain: Chain, found: Index) -> None:
     found.since = chain.since()
     for said in chain.doubts():
         found.doubt(said)
-
-
-def _version(value: object) -> tuple[int, ...]:
-    numbers = [part for part in value.split(".") if part.isdigit()] if isinstance(value, str) else []
-    return tuple(map(int, numbers[:3])) or (0,)
 
 
 class Reader:
