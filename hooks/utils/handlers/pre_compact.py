@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..hosts.claude_code import usage
 from ..hosts.claude_code.calls import text
 from ..io.system import now as time_of_day
-from ..state import live, memory
+from ..state import hints, live, memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
     from ..reclaim import compaction_advice
 
     now = time_of_day(environ)
+    hints.emptied(site)
     _memory(site, text(payload, "transcript_path"), now)
     if text(payload, "trigger") == "auto":
         _remember_size(site, text(payload, "transcript_path"))

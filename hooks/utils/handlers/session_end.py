@@ -7,7 +7,7 @@ from ..io import files
 from ..io.system import now as time_of_day
 from ..io.system import os
 from ..policy import engine, events
-from ..state import collecting, journal, live, memory, settling, store, sweeping
+from ..state import collecting, disk, hints, journal, live, memory, settling, store, sweeping, trials
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     if site is None:
         return
     _sweep_sockets(site.home)
-    now, why = time_of_day(environ), text(payload, "reason")
+    now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
+    trials.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
+    if why == "clear":
+        hints.emptied(site)
     paths = site.paths()
     if store.look(paths) is None:
         return  # nothing was tracked
@@ -44,7 +47,6 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         from ..state import pending
 
         pending.note(paths, entries=[entry])
-    transcript_path = text(payload, "transcript_path")
     learns = False
     if memory.is_used(site.home):
         from ..state import remembering

@@ -66,7 +66,8 @@ class Door:
         """Read the configuration again: it may have changed."""
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
-        self.settings = door.Settings(self.rules.say_once, self.rules.shape)
+        say_once, shape = self.site.setting("say_once", self.rules.say_once), self.site.setting("shape", self.rules.shape)
+        self.settings = door.Settings(say_once, shape)
         self.editing = provider_cleared.editing_of(self.environ)
 
     def context(self, agent_id: str) -> Context:

@@ -139,7 +139,7 @@ class Pane:
         """Return the answer to `/popkit WORDS`."""
         if words.split()[:1] == ["native"]:
             return self.native.answer(words)
-        if words.split()[:1] == ["bill"]:
+        if words.split()[:1] in (["bill"], ["try-out"]):
             return self.native.run(words)
         return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns))
 

@@ -4,7 +4,7 @@ hook, and what went wrong stands in the log."""
 from __future__ import annotations
 
 from ..policy.estimate import estimate_tokens
-from . import disk, journal, memory, store
+from . import disk, journal, memory, store, trials
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ _HOOK = "memory"  # in the log
 
 
 def deliver(site: Site, now: float) -> str:
-    """The MEMORY.md that a session's empty context is given, booked; "" where memory is off, knows nothing, or this context has it. What a
-    compaction or a clear empties is told by `emptied`."""
+    """The MEMORY.md that a session's empty context is given, booked; "" where memory is off, knows nothing, or this context has it, and
+    where a trial has the session do without. What a compaction or a clear empties is told by `emptied`."""
     said = ""
 
     def work(project: memory.Project) -> None:
         nonlocal said
         text = project.document()
-        if not text or not site.claim("memory", now):
+        if not text or not trials.is_given(site) or not site.claim("memory", now):
             return
         text = _current(project, text, site.environ)
         if text:

@@ -1,0 +1,254 @@
+"""Trials: which sessions have what is tried. A coin is thrown for a session before its first request, and what it says stays.
+
+Sessions are drawn in blocks of two, one with and one without, in an order that a secret of this machine decides. They stand in one small
+file of our folder; a session's own facts name what it has, so that nobody else reads that file. A session that began before the trial did,
+or that is a fork, has what is usual and counts in no trial.
+"""
+
+from __future__ import annotations
+
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.storage import Storage
+from ..io.system import join, os, sha256
+from ..policy.trials import ARMS, MEMORY, PER_ARM, USUAL, is_tried
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .site import Site
+
+NAME = "trials.json"
+STORAGE = (Storage("trials", {"": r"trials\.json"}, keep=("To keep what trials have shown:", "popkit try-out --json")),)
+FACT = "trials"  # of a session: setting -> its value, _TO_THROW until somebody asks
+_TO_THROW, _NONE = "", "-"
+_HOOK = "trials"  # in the log
+_SECRET_BYTES = 32
+_MOST_BYTES = 4 * 1024 * 1024
+MOST_ROWS = 400  # sessions of a trial; later ones are not drawn
+
+
+class Corrupt(OSError):
+    """The file of trials is not as it was written."""
+
+
+class Row:
+    """A session of a trial: its id, whether it is `treated`, when it `began`, when it `ended` (None: it goes on, or its client was killed),
+    and whether it `spoke`: a transcript of it was there at its end. Times in seconds."""
+
+    __slots__ = ("began", "ended", "session", "spoke", "treated")
+
+    def __init__(self, session: str, treated: bool, began: float, ended: float | None = None, spoke: bool = False) -> None:
+        self.session = session
+        self.treated = treated
+        self.began = began
+        self.ended = ended
+        self.spoke = spoke
+
+    def to_json(self) -> list[Any]:
+        return [self.session, self.treated, self.began, self.ended, self.spoke]
+
+
+class Run:
+    """One trial of a setting: its `name`, its `number` among those of that name (from 1), when it `began`, its `rows` in the order in which
+    they were drawn, when it was `stopped` unread, `before`: what the user's own file said of the setting (None: nothing), whether its end
+    was `told`, and its `result` once it is read."""
+
+    __slots__ = ("before", "began", "name", "number", "result", "rows", "stopped", "told")
+
+    def __init__(self, name: str, number: int, began: float, before: Any = None) -> None:
+        self.name = name
+        self.number = number
+        self.began = began
+        self.before = before
+        self.rows: list[Row] = []
+        self.stopped: float | None = None
+        self.told = False
+        self.result: dict[str, Any] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sessions are drawn for it."""
+        return self.result is None and self.stopped is None
+
+    def of(self, session: str) -> Row | None:
+        return next((row for row in self.rows if row.session == session), None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "number": self.number, "began": self.began, "before": self.before, "stopped": self.stopped,
+            "told": self.told, "result": self.result, "rows": [row.to_json() for row in self.rows],
+        }  # fmt: skip
+
+
+class Trials:
+    """All trials of a user, and the `secret` by which their coins fall."""
+
+    def __init__(self, secret: str, runs: list[Run]) -> None:
+        self.secret = secret
+        self.runs = runs
+
+    def current(self, name: str) -> Run | None:
+        """Return the newest trial of a setting."""
+        return next((run for run in reversed(self.runs) if run.name == name), None)
+
+    def begin(self, name: str, now: float, before: Any = None) -> Run:
+        """Begin a trial of a setting."""
+        newest = self.current(name)
+        self.runs.append(Run(name, newest.number + 1 if newest else 1, now, before))
+        return self.runs[-1]
+
+    def is_treated(self, run: Run, place: int) -> bool:
+        """Return what the coin says for the session at a place (from 0) of a trial."""
+        block, second = divmod(place, 2)
+        fell = sha256(f"{self.secret} {run.name} {run.number} {block}".encode()).digest()[0] & 1
+        return bool(fell ^ second)
+
+    def draw(self, name: str, session: str, now: float) -> bool | None:
+        """Return what the coin says for a session, the same whenever it is asked; None where none is thrown: the trial is over."""
+        run = self.current(name) or self.begin(name, now)
+        row = run.of(session)
+        if row is None and run.is_open and len(run.rows) < MOST_ROWS:
+            row = Row(session, self.is_treated(run, len(run.rows)), now)
+            run.rows.append(row)
+        return row.treated if row else None
+
+
+# --- the file --------------------------------------------------------------------------------------------------------------------------
+
+
+def load(popkit_home: str) -> Trials:
+    """Return the trials as they are kept. Corrupt where they cannot be read."""
+    path = join(popkit_home, NAME)
+    kept = files.read_text(path, _MOST_BYTES)
+    if kept is None:
+        return Trials(os.urandom(_SECRET_BYTES).hex(), [])
+    try:
+        value: Any = loads(kept)
+        return Trials(str(value["secret"]), [_run(run) for run in value["runs"]])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise Corrupt(22, "not as it was written. Move it away to begin all trials anew", path) from None
+
+
+def _run(value: dict[str, Any]) -> Run:
+    if value["name"] not in ARMS:
+        raise ValueError(value["name"])
+    run = Run(value["name"], int(value["number"]), float(value["began"]), value.get("before"))
+    run.stopped = None if value["stopped"] is None else float(value["stopped"])
+    run.told, run.result = value["told"] is True, value["result"] and dict(value["result"])
+    for session, treated, began, ended, spoke in value["rows"]:
+        run.rows.append(Row(str(session), treated is True, float(began), None if ended is None else float(ended), spoke is True))
+    return run
+
+
+class Changing:
+    """The trials, for `with`: nobody else changes them meanwhile, and they are kept at its end. LockTimeout, Corrupt."""
+
+    def __init__(self, popkit_home: str) -> None:
+        self._path = join(popkit_home, NAME)
+        self._home = popkit_home
+
+    def __enter__(self) -> Trials:
+        files.make_private_folder(self._home)
+        self._lock = files.Lock(self._path + ".lock")
+        self._lock.__enter__()
+        try:
+            self._trials = load(self._home)
+        except BaseException:
+            self._lock.__exit__(None)
+            raise
+        return self._trials
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                made = self._trials
+                files.replace_text(self._path, dumps({"secret": made.secret, "runs": [run.to_json() for run in made.runs]}))
+        finally:
+            self._lock.__exit__(None)
+
+
+# --- what hooks and the helper ask -----------------------------------------------------------------------------------------------------
+
+
+def begun(site: Site) -> dict[str, Any]:
+    """Return the facts of a session whose context is empty and new: for which settings a coin is to be thrown."""
+    tried = [name for name in ARMS if is_tried(site.config, name)]
+    return {FACT: dict.fromkeys(tried, _TO_THROW)} if tried and FACT not in site.session else {}
+
+
+def arm(site: Site, name: str) -> str:
+    """Return the value that a setting which is tried has in a session. Fails open: what cannot be noted is not tried."""
+    given = site.session.get(FACT) or {}
+    value = given.get(name, _NONE)
+    try:
+        if value == _TO_THROW:
+            value = _thrown(site, name)
+            site.remember(**{FACT: {**given, name: value}})
+    except (OSError, ValueError) as error:
+        from ..io import failures  # seldom
+
+        failures.record(site.environ, _HOOK, error)
+        value = _NONE
+    return value if value in ARMS[name] else USUAL[name]
+
+
+def _thrown(site: Site, name: str) -> str:
+    from ..io.system import now
+
+    try:
+        with Changing(site.home) as known:
+            treated = known.draw(name, site.session_id, now(site.environ))
+    except (OSError, ValueError):
+        # What is noted is that none was thrown: one that falls later would change a session that has begun.
+        site.remember(**{FACT: {**(site.session.get(FACT) or {}), name: _NONE}})
+        raise
+    return _NONE if treated is None else ARMS[name][not treated]
+
+
+def is_given(site: Site) -> bool:
+    """Return whether a session is given what memory holds; asked only where there is something to give."""
+    return not is_tried(site.config, MEMORY) or arm(site, MEMORY) == ARMS[MEMORY][0]
+
+
+def mark(site: Site, ended: float | None, spoke: bool = False) -> None:
+    """Note that a session has ended, or (None) goes on. `spoke`: it has a transcript. Fails open: a session that is quiet counts, too."""
+    if not any(value in ARMS[name] for name, value in (site.session.get(FACT) or {}).items() if name in ARMS):
+        return
+    try:
+        with Changing(site.home) as known:
+            for row in _rows_of(known.runs, site.session_id):
+                row.ended, row.spoke = ended, row.spoke or spoke
+    except (OSError, ValueError) as error:
+        from ..io import failures
+
+        failures.record(site.environ, _HOOK, error)
+
+
+def _rows_of(runs: Iterable[Run], session: str) -> list[Row]:
+    return [row for run in runs if run.is_open for row in [run.of(session)] if row is not None]
+
+
+def news(site: Site) -> str:
+    """Return what the user is told once, when enough sessions of a trial are over; "" for nothing."""
+    tried = [name for name in ARMS if is_tried(site.config, name)]
+    if not tried or not files.is_there(join(site.home, NAME)):
+        return ""
+    try:
+        if not any(_is_due(run) for run in load(site.home).runs):
+            return ""
+        with Changing(site.home) as known:
+            due = [run for run in known.runs if _is_due(run)]
+            for run in due:
+                run.told = True
+    except (OSError, ValueError):
+        return ""  # it is told another time
+    names = " and ".join(run.name for run in due)
+    return f"PopKit: {PER_ARM} sessions with and {PER_ARM} without {names} are over. popkit try-out shows what came of it." if due else ""
+
+
+def _is_due(run: Run) -> bool:
+    over = [row.treated for row in run.rows if row.ended is not None and row.spoke]
+    return run.is_open and not run.told and over.count(True) >= PER_ARM and over.count(False) >= PER_ARM
