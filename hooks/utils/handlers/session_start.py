@@ -35,7 +35,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     source = text(payload, "source")
     compacted = source == "compact"
     if compacted:
-        facts["compacted"] = True
+        facts.update(trials.closed(site), compacted=True)
     if source in _NEW:
         facts.update(trials.begun(site))
     site.remember(**facts)

@@ -16,6 +16,7 @@ ARMS = {
 }  # fmt: skip
 # What a session has for which no coin was thrown: what is shipped.
 USUAL = {HINTS: "off", SAY_ONCE: DEFAULT_SAY_ONCE, SHAPE: DEFAULT_SHAPE, MEMORY: "on", COMPACT: "on"}
+BY_HELPER = (SAY_ONCE, SHAPE, COMPACT)  # what only sessions have that the helper serves
 PER_ARM = 20  # sessions of each arm that a trial is read after
 # A session that did not end counts once it has been quiet for so long.
 QUIET_S = 86_400.0

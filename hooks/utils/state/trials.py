@@ -10,19 +10,19 @@ from __future__ import annotations
 from ..io import files
 from ..io.codec import dumps, loads
 from ..io.storage import Storage
-from ..io.system import join, os, sha256
-from ..policy.trials import ARMS, MEMORY, PER_ARM, USUAL, is_tried
+from ..io.system import join, now, os, sha256
+from ..policy.trials import ARMS, HINTS, MEMORY, PER_ARM, USUAL, is_tried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from .site import Site
 
 NAME = "trials.json"
 STORAGE = (Storage("trials", {"": r"trials\.json"}, keep=("To keep what trials have shown:", "popkit try-out --json")),)
-FACT = "trials"  # of a session: setting -> its value, _TO_THROW until somebody asks
+FACT = "trials"  # of a session: setting -> its value, _TO_THROW or _NONE
 _TO_THROW, _NONE = "", "-"
 _HOOK = "trials"  # in the log
 _SECRET_BYTES = 32
@@ -94,10 +94,10 @@ class Trials:
         """Return the newest trial of a setting."""
         return next((run for run in reversed(self.runs) if run.name == name), None)
 
-    def begin(self, name: str, now: float, before: Any = None) -> Run:
+    def begin(self, name: str, at: float, before: Any = None) -> Run:
         """Begin a trial of a setting."""
         newest = self.current(name)
-        self.runs.append(Run(name, newest.number + 1 if newest else 1, now, before))
+        self.runs.append(Run(name, newest.number + 1 if newest else 1, at, before))
         return self.runs[-1]
 
     def is_treated(self, run: Run, place: int) -> bool:
@@ -106,12 +106,12 @@ class Trials:
         fell = sha256(f"{self.secret} {run.name} {run.number} {block}".encode()).digest()[0] & 1
         return bool(fell ^ second)
 
-    def draw(self, name: str, session: str, now: float) -> bool | None:
+    def draw(self, name: str, session: str, at: float) -> bool | None:
         """Return what the coin says for a session, the same whenever it is asked; None where none is thrown: the trial is over."""
-        run = self.current(name) or self.begin(name, now)
+        run = self.current(name) or self.begin(name, at)
         row = run.of(session)
         if row is None and run.is_open and len(run.rows) < MOST_ROWS:
-            row = Row(session, self.is_treated(run, len(run.rows)), now)
+            row = Row(session, self.is_treated(run, len(run.rows)), at)
             run.rows.append(row)
         return row.treated if row else None
 
@@ -174,43 +174,57 @@ class Changing:
 
 
 def begun(site: Site) -> dict[str, Any]:
-    """Return the facts of a session whose context is empty and new: for which settings a coin is to be thrown."""
+    """Return the facts of a session whose context is empty and new: what the coin says of hints, and for which other settings it is still
+    to be thrown, by those who know whether they are of any use to the session."""
     tried = [name for name in ARMS if is_tried(site.config, name)]
-    return {FACT: dict.fromkeys(tried, _TO_THROW)} if tried and FACT not in site.session else {}
+    if not tried or FACT in site.session:
+        return {}
+    return {FACT: {name: _thrown(site, name) if name == HINTS else _TO_THROW for name in tried}}
+
+
+def closed(site: Site) -> dict[str, Any]:
+    """Return the facts of a session that has sent requests: for what the coin was not thrown by now, it is not."""
+    given = site.session.get(FACT) or {}
+    return {FACT: {name: value or _NONE for name, value in given.items()}} if _TO_THROW in given.values() else {}
+
+
+def throw(site: Site, names: Iterable[str], is_new: Callable[[], bool]) -> None:
+    """Throw the coin for settings, where that is still to be done. `is_new()`: whether the session has sent no request yet; for one that
+    has, it is not thrown any more. Fails open: what cannot be noted is not tried."""
+    given = site.session.get(FACT) or {}
+    due = [name for name in names if given.get(name) == _TO_THROW]
+    if not due:
+        return
+    fresh = is_new()
+    try:
+        site.remember(**{FACT: {**given, **{name: _thrown(site, name) if fresh else _NONE for name in due}}})
+    except (OSError, ValueError) as error:
+        _record(site, error)
 
 
 def arm(site: Site, name: str) -> str:
-    """Return the value that a setting which is tried has in a session. Fails open: what cannot be noted is not tried."""
-    given = site.session.get(FACT) or {}
-    value = given.get(name, _NONE)
-    try:
-        if value == _TO_THROW:
-            value = _thrown(site, name)
-            site.remember(**{FACT: {**given, name: value}})
-    except (OSError, ValueError) as error:
-        from ..io import failures  # seldom
-
-        failures.record(site.environ, _HOOK, error)
-        value = _NONE
+    """Return the value that a setting which is tried has in a session: what the coin has said, or what is usual."""
+    value = (site.session.get(FACT) or {}).get(name)
     return value if value in ARMS[name] else USUAL[name]
 
 
 def _thrown(site: Site, name: str) -> str:
-    from ..io.system import now
-
     try:
         with Changing(site.home) as known:
             treated = known.draw(name, site.session_id, now(site.environ))
-    except (OSError, ValueError):
-        # What is noted is that none was thrown: one that falls later would change a session that has begun.
-        site.remember(**{FACT: {**(site.session.get(FACT) or {}), name: _NONE}})
-        raise
+    except (OSError, ValueError) as error:
+        _record(site, error)
+        return _NONE
     return _NONE if treated is None else ARMS[name][not treated]
 
 
 def is_given(site: Site) -> bool:
-    """Return whether a session is given what memory holds; asked only where there is something to give."""
-    return not is_tried(site.config, MEMORY) or arm(site, MEMORY) == ARMS[MEMORY][0]
+    """Return whether a session is given what memory holds; asked only where there is something to give, before the first request or behind
+    a compaction."""
+    if not is_tried(site.config, MEMORY):
+        return True
+    throw(site, (MEMORY,), lambda: True)
+    return arm(site, MEMORY) == ARMS[MEMORY][0]
 
 
 def mark(site: Site, ended: float | None, spoke: bool = False) -> None:
@@ -222,9 +236,13 @@ def mark(site: Site, ended: float | None, spoke: bool = False) -> None:
             for row in _rows_of(known.runs, site.session_id):
                 row.ended, row.spoke = ended, row.spoke or spoke
     except (OSError, ValueError) as error:
-        from ..io import failures
+        _record(site, error)
 
-        failures.record(site.environ, _HOOK, error)
+
+def _record(site: Site, error: Exception) -> None:
+    from ..io import failures  # seldom
+
+    failures.record(site.environ, _HOOK, error)
 
 
 def _rows_of(runs: Iterable[Run], session: str) -> list[Row]:

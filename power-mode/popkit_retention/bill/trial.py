@@ -97,9 +97,12 @@ class Standing:
 
 
 def read(run: Run, standing: Standing, found: Totals, now: float, dated: str) -> dict[str, Any]:
-    """Return what a trial has shown; `standing` is complete. `outcomes`: name of OUTCOMES -> {ratio, low, high} per answered prompt, of
-    sessions with it to sessions without, and how many of each it stands on (None: too few) · `decides`: the outcome that advice goes by,
-    which is money unless a price is missing · `needed`: sessions of each arm that would tell a change of CHANGE."""
+    """Return what a trial has shown; ValueError before it is complete. `outcomes`: name of OUTCOMES -> {ratio, low, high, claimed} per
+    answered prompt, of sessions with it to sessions without, and of how many of each it is known; None where these are too few ·
+    `decides`: the outcome that advice goes by, money unless a price is missing · `needed`: sessions of each arm that would tell a change of
+    CHANGE."""
+    if not standing.is_complete:
+        raise ValueError("a trial is not read before its number is reached")
     rows = {arm: fates[COUNTED] for arm, fates in standing.arms.items()}
     values = {name: {arm: _values(rows[arm], found, name) for arm in rows} for name in OUTCOMES}
     decides = USD if all(len(values[USD][arm]) == PER_ARM for arm in rows) else TOKENS

@@ -25,11 +25,14 @@ ONLY = {
     "memory": "It counts in sessions of projects whose memory is on and knows something. All sessions go on to teach it.",
     "compact": "It takes Claude Code 2.1.287 or later, and counts in sessions that PopKit's code runs in.",
 }
+_NO_SUMMARY = "The request by which Claude Code summarises a conversation stands in no transcript, so its cost is in no figure."
 _OUTCOMES = {"requests": ("requests", "fewer", "more"), "tokens": ("tokens", "fewer", "more"), "usd": ("money", "less", "more")}
 _ASIDE = 12  # columns before the words of a row
 _LEFT_OUT = {
-    "no_prompt": "no prompt was answered", "missing": "the transcript is gone", "partial": "an answer says nothing of its usage",
-}  # fmt: skip
+    "no_prompt": "without an answered prompt",
+    "missing": "whose transcript is gone",
+    "partial": "of which some usage is not known",
+}
 
 
 def lines_of(trials: list[dict[str, Any]]) -> list[text.Line]:
@@ -62,11 +65,11 @@ def _running(trial: dict[str, Any]) -> list[text.Line]:
 
 def _finished(trial: dict[str, Any]) -> list[text.Line]:
     name, result = trial["name"], trial["result"]
-    arms = ", ".join(f"{arm['sessions']} with {_value(name, arm['setting'])}" for arm in result["arms"].values())
-    lines = text.wrap(f"{name}: finished {_day(result['at'])}. Sessions: {arms}")
+    arms = " and ".join(f"{arm['sessions']} sessions with {_value(name, arm['setting'])}" for arm in result["arms"].values())
+    lines = text.wrap(f"{name}: finished {_day(result['at'])}, after {arms}")
     for key, outcome in result["outcomes"].items():
         lines += text.pair("  " + _OUTCOMES[key][0], _outcome(key, outcome), _ASIDE)
-    return lines + [line for said in (_method(result), _left_out(result), _advice(name, result)) if said
+    return lines + [line for said in (_method(name, result), _left_out(name, result), _advice(name, result)) if said
                     for line in text.wrap("  " + said, indent="  ")]  # fmt: skip
 
 
@@ -74,7 +77,7 @@ def _outcome(key: str, outcome: dict[str, Any] | None) -> str:
     if outcome is None:
         return "not known of enough sessions"
     _, down, up = _OUTCOMES[key]
-    said = "cannot be told from nothing" if not outcome["claimed"] else down if outcome["ratio"] < 1 else up
+    said = "cannot be told from no effect" if not outcome["claimed"] else down if outcome["ratio"] < 1 else up
     few = sum(outcome[arm] for arm in ("with", "without"))
     only = "" if few == 2 * PER_ARM else f" (known of {outcome['with']} and {outcome['without']} sessions)"
     return f"{_change(outcome['ratio'])} (95 %: {_change(outcome['low'])} to {_change(outcome['high'])}): {said}{only}"
@@ -86,34 +89,37 @@ def _change(ratio: float) -> str:
     return f"{shown} %"
 
 
-def _method(result: dict[str, Any]) -> str:
-    dated = f", at the API's prices of {text.clean(result['prices_of'])}" if result["prices_of"] else ""
-    return f"Per answered prompt of yours, with it to without, its own cost included{dated}. Each interval misses 1 time in 20."
+def _method(name: str, result: dict[str, Any]) -> str:
+    dated = f" Money is at the API's prices of {text.clean(result['prices_of'])}." if result["prices_of"] else ""
+    with_it, without = (_value(name, arm["setting"]) for arm in result["arms"].values())
+    only = f" {_NO_SUMMARY}" if name == COMPACT else ""
+    return (
+        f"Each figure is per answered prompt of yours, {with_it} compared with {without}, and includes what the setting itself costs."
+        f"{dated} 1 in 20 such intervals misses the truth.{only}"
+    )
 
 
-def _left_out(result: dict[str, Any]) -> str:
-    said = []
-    for key, why in _LEFT_OUT.items():
-        counts = [arm[key] for arm in result["arms"].values()]
-        if any(counts):
-            said.append(f"{counts[0]} with and {counts[1]} without, as {why}")
-    return f"Left out: {'; '.join(said)}." if said else ""
+def _left_out(name: str, result: dict[str, Any]) -> str:
+    with_it, without = result["arms"].values()
+    said = [f"{with_it[key]} and {without[key]} {why}" for key, why in _LEFT_OUT.items() if with_it[key] or without[key]]
+    arms = f"{_value(name, with_it['setting'])} and {_value(name, without['setting'])}"
+    return f"Sessions left out, {arms}: {', '.join(said)}." if said else ""
 
 
 def _advice(name: str, result: dict[str, Any]) -> str:
     """Return one line of what to do, by the one outcome that decides."""
     deciding = result["outcomes"][result["decides"]]
     what = _OUTCOMES[result["decides"]][0]
-    stays = f"Until you say otherwise, sessions have {_value(name, USUAL[name])}."
+    stays = f"Sessions have {_value(name, USUAL[name])} until you say otherwise."
     if deciding is None:
-        return f"Advice: none, as the {what} of too few sessions is known. {stays}"
+        return f"Advice: none, because {what} is known of too few sessions. {stays}"
     if deciding["claimed"]:
         better = ARMS[name][deciding["ratio"] > 1]
-        return f"Advice: {_set(name, better)}: it takes {'less' if what == 'money' else 'fewer tokens'}. {stays}"
+        return f"Advice: {_set(name, better)}. That {'costs less' if what == 'money' else 'takes fewer tokens'}. {stays}"
     needed, change = result["needed"]["sessions"], result["needed"]["change"]
     return (
-        f"Advice: keep what you like better. These sessions do not tell the two apart; a change of {change:.0%} would take about"
-        f" {needed:,} sessions of each. {stays}"
+        f"Advice: choose what you like better. Seeing a change of {change * 100:.0f} % would take about {needed:,} sessions of each."
+        f" {stays}"
     )
 
 
@@ -135,7 +141,7 @@ def started(name: str) -> list[text.Line]:
         f"From the next session on, a coin decides for each whether it has {with_it} or {without}; it keeps that for its life. After"
         f" {PER_ARM} sessions of each, popkit try-out says what that did. To end it: popkit try-out stop {name}"
     )
-    only = " Claude Code's own request for a summary stands in no transcript, so its cost is in no figure." if name == COMPACT else ""
+    only = f" {_NO_SUMMARY}" if name == COMPACT else ""
     return [*text.wrap(said), *(text.wrap(ONLY[name] + only) if name in ONLY else [])]
 
 
