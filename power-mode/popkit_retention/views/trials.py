@@ -139,7 +139,8 @@ def started(name: str) -> list[text.Line]:
     with_it, without = (_value(name, value) for value in ARMS[name])
     said = (
         f"From the next session on, a coin decides for each whether it has {with_it} or {without}; it keeps that for its life. After"
-        f" {PER_ARM} sessions of each, popkit try-out says what that did. To end it: popkit try-out stop {name}"
+        f" {PER_ARM} sessions of each, popkit try-out says what that did. Sessions differ, so that tells a large change (about a half) from"
+        f" none, and a small one hardly ever. To end it: popkit try-out stop {name}"
     )
     only = f" {_NO_SUMMARY}" if name == COMPACT else ""
     return [*text.wrap(said), *(text.wrap(ONLY[name] + only) if name in ONLY else [])]
