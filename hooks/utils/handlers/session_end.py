@@ -7,7 +7,7 @@ from ..io import files
 from ..io.system import now as time_of_day
 from ..io.system import os
 from ..policy import engine, events
-from ..state import collecting, disk, hints, journal, live, memory, settling, store, sweeping, trials
+from ..state import collecting, journal, live, memory, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         return
     _sweep_sockets(site.home)
     now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
-    trials.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
-    if why == "clear":
-        hints.emptied(site)
+    _trials(site, why, transcript_path, now)
     paths = site.paths()
     if store.look(paths) is None:
         return  # nothing was tracked
@@ -61,6 +59,17 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     elif settling.is_due(site, transcript_path):
         _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
+
+
+def _trials(site: live.Site, why: str, transcript_path: str, now: float) -> None:
+    if site.tries:
+        from ..state import disk, trials
+
+        trials.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
+    if why == "clear" and site.session.get("hinted") is not None:
+        from ..state import hints
+
+        hints.emptied(site)
 
 
 def _sweep_sockets(popkit_home: str) -> None:

@@ -7,7 +7,8 @@ from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import hints, live, memory, store, sweeping, trials
+from ..policy.ruleset import DEFAULT_HINTS
+from ..state import live, memory, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +36,8 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     source = text(payload, "source")
     compacted = source == "compact"
     if compacted:
-        facts.update(trials.closed(site), compacted=True)
-    if source in _NEW:
-        facts.update(trials.begun(site))
-    site.remember(**facts)
+        facts["compacted"] = True
+    site.remember(**facts, **_trials(site, source))
     paths = site.paths()
     before = store.look(paths)
     live.follow(site, paths, text(payload, "transcript_path"))
@@ -54,9 +53,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     except files.LockTimeout:
         pass  # the first prompt makes the state follow the transcript
     now = time_of_day(environ)
-    told = [hints.deliver(site, now), _memory(site, now)] if source in _EMPTY else []
-    if source == "resume":
-        trials.mark(site, None)
+    told = [_hint(site, now), _memory(site, now)] if source in _EMPTY else []
     if compacted:
         told.append(_index(site, now))
     else:
@@ -64,9 +61,36 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
         sweeping.sweep(site, now)
     context = "\n\n".join(filter(None, told))
     said: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
-    asked = [_question(site) if source in _EMPTY else "", trials.news(site) if source in _NEW else ""]
+    asked = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else ""]
     message = "\n".join(filter(None, asked))
     return {**said, **({"systemMessage": message} if message else {})} or None
+
+
+def _trials(site: live.Site, source: str) -> dict[str, Any]:
+    """Return the facts of what the session has on trial."""
+    if not site.tries:
+        return {}
+    from ..state import trials
+
+    if source == "resume":
+        trials.mark(site, None)
+    return trials.begun(site) if source in _NEW else trials.closed(site)
+
+
+def _news(site: live.Site) -> str:
+    if not site.tries:
+        return ""
+    from ..state import trials
+
+    return trials.news(site)
+
+
+def _hint(site: live.Site, now: float) -> str:
+    if site.setting("hints", DEFAULT_HINTS) != "on":
+        return ""
+    from ..state import hints
+
+    return hints.deliver(site, now)
 
 
 def _memory(site: live.Site, now: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..policy.estimate import estimate_tokens
-from ..policy.ruleset import DEFAULT_HINTS
 from . import journal, store
 
 TYPE_CHECKING = False
@@ -16,9 +15,9 @@ _HOOK = "hints"  # in the log
 
 
 def deliver(site: Site, now: float) -> str:
-    """Return the sentence that a session's empty context is given, and book it; "" where hints are off, or this context has it."""
+    """Return the sentence that a session's empty context is given where hints are on, and book it; "" where this context has it."""
     try:
-        if site.setting("hints", DEFAULT_HINTS) != "on" or not site.claim(_FACT, now):
+        if not site.claim(_FACT, now):
             return ""
         store.journal(site.paths(), journal.advised(estimate_tokens(SAID), now))
     except (OSError, ValueError) as error:

@@ -4,7 +4,7 @@ hook, and what went wrong stands in the log."""
 from __future__ import annotations
 
 from ..policy.estimate import estimate_tokens
-from . import disk, journal, memory, store, trials
+from . import disk, journal, memory, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def deliver(site: Site, now: float) -> str:
     def work(project: memory.Project) -> None:
         nonlocal said
         text = project.document()
-        if not text or not trials.is_given(site) or not site.claim("memory", now):
+        if not text or not _is_given(site) or not site.claim("memory", now):
             return
         text = _current(project, text, site.environ)
         if text:
@@ -32,6 +32,15 @@ def deliver(site: Site, now: float) -> str:
 
     _where_on(site, work)
     return said
+
+
+def _is_given(site: Site) -> bool:
+    """Return whether a trial, if there is one, lets the session have it; asked only where there is something to give."""
+    if not site.tries:
+        return True
+    from . import trials
+
+    return trials.is_given(site)
 
 
 def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:

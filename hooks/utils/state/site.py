@@ -37,6 +37,11 @@ class Site:
     def enabled(self) -> bool:
         return self.config.get("enabled") is not False
 
+    @property
+    def tries(self) -> bool:
+        """Whether the configuration has anything on trial."""
+        return TRY in self.config.values() or (self.config.get("memory") or {}).get(TRY) is True
+
     def setting(self, key: str, usual: str) -> str:
         """Return what a setting says for this session, `usual` where nothing says it; where it is tried, what the coin says."""
         configured: str = self.config.get(key, usual)
