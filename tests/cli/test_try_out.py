@@ -130,6 +130,8 @@ def test_a_file_that_is_spoilt_is_said_and_left_alone(tried: Tried):
     tried.home.mkdir()
     (tried.home / trials.NAME).write_text("{")
     assert "Move it away" in tried.run(code=1)
+    found = trials.check(str(tried.home), "", {}, 0.0)
+    assert (found.level, "not as it was written" in found.text) == ("problem", True)
     assert (tried.home / trials.NAME).read_text() == "{"
 
 
@@ -138,6 +140,7 @@ def test_what_is_kept_of_trials_is_known_to_doctor_and_uninstall(tried: Tried):
     owner = holdings.owner(str(tried.home), str(tried.home / trials.NAME))
     assert owner is not None
     assert (owner.title, owner.keep[1]) == ("trials", "popkit try-out --json")
+    assert trials.check(str(tried.home), "", {}, 0.0).text == "on trial: hints"
 
 
 # --- the reading -----------------------------------------------------------------------------------------------------------------------

@@ -179,5 +179,5 @@ def test_a_file_that_is_not_as_it_was_written_fails_no_session_and_is_left_alone
     assert mine.setting("hints", "") == "off"
     assert (tmp_path / trials.NAME).read_text() == spoilt
     assert "trials Corrupt" in (tmp_path / "hooks.log").read_text()
-    with pytest.raises(trials.Corrupt, match="Move it away"):
+    with pytest.raises(trials.Corrupt, match="not as it was written"):
         trials.load(str(tmp_path))

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from ..io import files
 from ..io.codec import dumps, loads
-from ..io.storage import Storage
+from ..io.storage import OK, PROBLEM, Check, Storage
 from ..io.system import join, now, os, sha256
 from ..policy.trials import ARMS, HINTS, MEMORY, PER_ARM, USUAL, is_tried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from .site import Site
 
 NAME = "trials.json"
-STORAGE = (Storage("trials", {"": r"trials\.json"}, keep=("To keep what trials have shown:", "popkit try-out --json")),)
 FACT = "trials"  # of a session: setting -> its value, _TO_THROW or _NONE
 _TO_THROW, _NONE = "", "-"
 _HOOK = "trials"  # in the log
+AGAIN = "Move it away to begin all trials anew"
 _SECRET_BYTES = 32
 _MOST_BYTES = 4 * 1024 * 1024
 MOST_ROWS = 400  # sessions of a trial; later ones are not drawn
@@ -129,7 +129,7 @@ def load(popkit_home: str) -> Trials:
         value: Any = loads(kept)
         return Trials(str(value["secret"]), [_run(run) for run in value["runs"]])
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise Corrupt(22, "not as it was written. Move it away to begin all trials anew", path) from None
+        raise Corrupt(22, "not as it was written", path) from None
 
 
 def _run(value: dict[str, Any]) -> Run:
@@ -270,3 +270,18 @@ def news(site: Site) -> str:
 def _is_due(run: Run) -> bool:
     over = [row.treated for row in run.rows if row.ended is not None and row.spoke]
     return run.is_open and not run.told and over.count(True) >= PER_ARM and over.count(False) >= PER_ARM
+
+
+# --- what the store says of itself -----------------------------------------------------------------------------------------------------
+
+
+def check(popkit_home: str, _project: str, _environ: Mapping[str, str], _now: float) -> Check:
+    """Return what doctor finds of trials."""
+    try:
+        running = [run.name for run in load(popkit_home).runs if run.is_open]
+    except OSError as error:
+        return Check("trials", PROBLEM, f"nothing is tried: {error.filename}: {error.strerror}", AGAIN + ".", running=[])
+    return Check("trials", OK, f"on trial: {', '.join(running)}" if running else "nothing is on trial", running=running)
+
+
+STORAGE = (Storage("trials", {"": r"trials\.json"}, check, ("To keep what trials have shown:", "popkit try-out --json")),)

@@ -31,6 +31,13 @@ MISTAKES = (OSError, StoreError)
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Answer one line."""
+    try:
+        return _answer(args, environ)
+    except trials.Corrupt as error:
+        raise Refused(f"{error.filename} is not as it was written. {trials.AGAIN}") from None
+
+
+def _answer(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if args.word == "start":
         return _start(args, environ)
     if args.word == "stop":
