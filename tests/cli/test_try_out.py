@@ -182,6 +182,16 @@ def test_where_both_arms_do_the_same_it_says_that_nothing_can_be_told(tried: Tri
     assert "Seeing a change of 10 % would take" in shown
 
 
+def test_a_session_in_which_nobody_asked_for_anything_is_no_session_without_a_transcript(tried: Tried):
+    tried.has_run(2 * PER_ARM + 2)
+    silent = Conversation()
+    silent.entries = []
+    silent.command("/context")
+    silent.write(tried.projects / "s0.jsonl")
+    (read,) = tried.shown()
+    assert [(arm["sessions"], arm["no_prompt"], arm["missing"]) for arm in read["result"]["arms"].values()] == [(20, 1, 0), (20, 0, 0)]
+
+
 def test_a_session_whose_bill_is_gone_or_partial_is_said_and_not_guessed(tried: Tried):
     tried.has_run(2 * PER_ARM + 4)
     (tried.projects / "s0.jsonl").unlink()
@@ -190,4 +200,4 @@ def test_a_session_whose_bill_is_gone_or_partial_is_said_and_not_guessed(tried: 
     partial.write(tried.projects / "s1.jsonl")
     (read,) = tried.shown()
     assert [(arm["sessions"], arm["missing"], arm["partial"]) for arm in read["result"]["arms"].values()] == [(20, 1, 0), (20, 0, 1)]
-    assert "1 and 0 whose transcript is gone, 0 and 1 of which some usage is not known" in tried.run()
+    assert "1 and 0 without a transcript, 0 and 1 of which some usage is not known" in tried.run()

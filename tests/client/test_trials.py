@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import subprocess
 from pathlib import Path
@@ -57,7 +56,7 @@ def test_one_session_has_the_hint_from_its_first_request_on_and_the_other_never(
     with_it = play(tried, "go [[SCRIPT:together]]", "go on [[SCRIPT:more]]")
     sent = api.turns()
     assert [times(request) for request in sent] == [1] * 4
-    assert [change(before.body, after.body) for before, after in itertools.pairwise(sent)] == [""] * 3
+    assert [change(before.body, after.body) for before, after in zip(sent, sent[1:])] == [""] * 3
     api.clear()
     play(tried, "once more [[SCRIPT:more]]", "/compact", "again [[SCRIPT:more]]", resume=with_it.session_id)
     assert {times(request) for request in api.turns()} == {1}, "a compaction takes it out, and it is given again"

@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 OUTCOMES = REQUESTS, TOKENS, USD = ("requests", "tokens", "usd")
 WITH, WITHOUT = "with", "without"
-# What becomes of a session: it counts, it is not over, it has no answered prompt, its transcript is gone, usage in it is not known.
+# What becomes of a session: it counts, it is not over, it has no answered prompt, it has no transcript, usage in it is not known.
 COUNTED, OPEN, NO_PROMPT, MISSING, PARTIAL = "sessions", "open", "no_prompt", "missing", "partial"
 CHANGE = 0.1  # how many sessions would tell a change of this size is said
 
 
-def totals(digests: Iterable[Digest], models: Models) -> dict[str, Total]:
-    """Return id of a session -> what it and its subagents used."""
-    found: dict[str, Total] = {}
+def totals(digests: Iterable[Digest], models: Models, there: Iterable[str] = ()) -> dict[str, Total]:
+    """Return id of a session -> what it and its subagents used. `there`: ids of sessions that have a transcript, if only an empty one."""
+    found = {session: _nothing() for session in there}
     for digest in digests:
         session, agent, _ = digest["session"].partition("/")
-        total = found.setdefault(session, {"prompts": 0, "requests": 0, "tokens": 0, "usd": 0.0, "unmeasured": 0, "last": 0.0})
+        total = found.setdefault(session, _nothing())
         total["prompts"] += 0 if agent else digest["prompts"]
         total["unmeasured"] += digest["unmeasured"]
         total["last"] = max(total["last"], digest["ended"])
@@ -57,6 +57,10 @@ def totals(digests: Iterable[Digest], models: Models) -> dict[str, Total]:
             total["tokens"] += used["plain"] + used["read"] + used["write_5m"] + used["write_1h"] + used["output"]
             total["usd"] = None if paid is None or total["usd"] is None else total["usd"] + sum(paid.values())
     return found
+
+
+def _nothing() -> Total:
+    return {"prompts": 0, "requests": 0, "tokens": 0, "usd": 0.0, "unmeasured": 0, "last": 0.0}
 
 
 def fate(row: Row, total: Total | None, now: float) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 
+from hooks.utils import text
 from hooks.utils.config import layers
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy.models import models_of
@@ -51,9 +54,10 @@ def _answer(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if any(run.rows for run in running):
         bar = Bar(environ)
         try:
-            found = trial.totals(digests.of_user(environ, min(run.began for run in running), now, bar.show), models)
+            used = digests.of_user(environ, min(run.began for run in running), now, bar.show)
         finally:
             bar.end()
+        found = trial.totals(used, models, map(session_id_of, projects.every(environ)))
     for one in running:
         standing = trial.Standing(one, found, now)
         if standing.is_complete:
@@ -91,7 +95,7 @@ def _start(args: Parsed, environ: Mapping[str, str]) -> Answer:
     current = trials.load(popkit_home).current(name)
     is_on = current is not None and current.is_open
     if before in (TRY, True) and is_on:
-        return Answer(views.text.wrap(f"{name} is on trial already. popkit try-out shows how far it is."))
+        return Answer(text.wrap(f"{name} is on trial already. popkit try-out shows how far it is."))
     if not own_configuration.change(_changed(name, True if name == MEMORY else TRY), args.yes, args.dry_run, environ):
         return Answer([], code=0 if args.dry_run else 1)
     with trials.Changing(popkit_home) as known:
@@ -112,7 +116,7 @@ def _stop(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if is_tried_here and not own_configuration.change(_changed(name, back), args.yes, args.dry_run, environ):
         return Answer([], code=0 if args.dry_run else 1)
     if args.dry_run:
-        return Answer(views.text.wrap("Nothing was changed."))
+        return Answer(text.wrap("Nothing was changed."))
     with trials.Changing(popkit_home) as known:
         current = known.current(name)
         if current is not None and current.is_open:

@@ -30,7 +30,7 @@ _OUTCOMES = {"requests": ("requests", "fewer", "more"), "tokens": ("tokens", "fe
 _ASIDE = 12  # columns before the words of a row
 _LEFT_OUT = {
     "no_prompt": "without an answered prompt",
-    "missing": "whose transcript is gone",
+    "missing": "without a transcript",
     "partial": "of which some usage is not known",
 }
 
