@@ -63,9 +63,9 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
 
 def _trials(site: live.Site, why: str, transcript_path: str, now: float) -> None:
     if site.tries:
-        from ..state import disk, trials
+        from ..state import disk, on_trial
 
-        trials.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
+        on_trial.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
     if why == "clear" and site.session.get("hinted") is not None:
         from ..state import hints
 

@@ -70,19 +70,19 @@ def _trials(site: live.Site, source: str) -> dict[str, Any]:
     """Return the facts of what the session has on trial."""
     if not site.tries:
         return {}
-    from ..state import trials
+    from ..state import on_trial
 
     if source == "resume":
-        trials.mark(site, None)
-    return trials.begun(site) if source in _NEW else trials.closed(site)
+        on_trial.mark(site, None)
+    return on_trial.begun(site) if source in _NEW else on_trial.closed(site)
 
 
 def _news(site: live.Site) -> str:
     if not site.tries:
         return ""
-    from ..state import trials
+    from ..state import on_trial
 
-    return trials.news(site)
+    return on_trial.news(site)
 
 
 def _hint(site: live.Site, now: float) -> str:

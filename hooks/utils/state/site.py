@@ -47,9 +47,9 @@ class Site:
         configured: str = self.config.get(key, usual)
         if configured != TRY:
             return configured
-        from . import trials  # seldom
+        from . import on_trial  # seldom
 
-        return trials.arm(self, key)
+        return on_trial.arm(self, key)
 
     @property
     def session(self) -> dict[str, Any]:
