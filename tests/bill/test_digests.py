@@ -92,6 +92,21 @@ def test_a_transcript_is_read_again_only_when_it_has_changed(place: Path):
     assert again[0]["used"][0]["requests"] == 2
 
 
+def test_a_transcript_without_requests_or_of_long_ago_is_not_read_again_either(place: Path):
+    (place / "none.jsonl").write_text('{"type":"summary","summary":"nothing was asked"}\n')
+    old = Conversation()
+    old.at -= 2 * digests.KEPT_S
+    old.request()
+    old.write(place / "old.jsonl")
+    found, read = asked(place)
+    assert read > 0
+    assert asked(place) == (found, 0)
+    (place / "old.jsonl").unlink()
+    (place / "none.jsonl").unlink()
+    asked(place)
+    assert asked(place) == ([], 0)
+
+
 def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
     path = Path(Conversation().write(place / "one.jsonl"))
     found, _ = asked(place)

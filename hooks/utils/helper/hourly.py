@@ -7,7 +7,7 @@ import time
 
 from ..io import failures
 from ..io.system import now as time_of_day
-from ..state import collecting, memory, remembering
+from ..state import ending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +25,6 @@ def run_forever(site: Callable[[], Site], transcript_path: str, every_s: float =
         time.sleep(every_s)
         here = site()
         try:
-            start(here, transcript_path)
+            ending.start_jobs(here, transcript_path, time_of_day(here.environ))
         except Exception as error:  # noqa: BLE001  the next hour tries again
             failures.record(here.environ, "hourly", error)
-
-
-def start(site: Site, transcript_path: str) -> None:
-    """Start the child, if memory is on for the project or a retention policy wants it."""
-    now = time_of_day(site.environ)
-    learns = memory.is_used(site.home) and remembering.learn(site, transcript_path, now)
-    if not learns:  # else the child that learns collects, too
-        collecting.start(site.home, site.environ, now)

@@ -7,6 +7,7 @@ import time
 
 from .. import flag_parser, text
 from ..context_table import CONTEXT
+from ..hosts import KEEPS, is_kept, protocol
 from ..reclaim import access, restoring, rewrite
 from ..state import journal, settling
 from ..views import memory as memory_views
@@ -28,14 +29,17 @@ if TYPE_CHECKING:
     from .request import InPlace
 
 
-def answer(words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH) -> str:
+def answer(
+    words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH,
+    command: str = COMMAND,
+) -> str:  # fmt: skip
     """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation;
-    without it the transcript is changed. `width`: columns of a line."""
+    without it the transcript is changed. `width`: columns of a line; `command`: how the reader calls us."""
     try:
         parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
     except flag_parser.UsageError as error:
-        return "\n".join(text.laid_out(_mistake(str(error), COMMAND).lines, width))
-    given = respond(parsed, site, transcript_path, now, COMMAND, in_place)
+        return "\n".join(text.laid_out(_mistake(str(error), command).lines, width))
+    given = respond(parsed, site, transcript_path, now, command, in_place)
     if "json" in parsed.flags and not given.error:
         return "\n" + text.as_json(given.data)
     return "\n".join(text.laid_out(given.lines, width))
@@ -186,6 +190,8 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
     if kind not in (card.SVG, card.MARKDOWN):
         raise flag_parser.UsageError(f"--card writes {card.SVG} or {card.MARKDOWN}, not {text.clean(path)}")
     path = os.path.abspath(path)
+    if not os.path.isdir(os.path.dirname(path)):
+        raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
     if os.path.lexists(path) and card.MARK not in (files.read_text(path, 1 << 16) or ""):
         raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))
@@ -218,6 +224,8 @@ def _cold(request: Request) -> Answer:
     from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
+    if act == "on" and is_kept(request.site.session_id):
+        raise access.Refused(f"{protocol.of(request.site.session_id).NAME} {KEEPS}")
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
     found = cache.compacts_cold(request.site, request.look())
@@ -240,7 +248,7 @@ def _memory(request: Request) -> Answer:
 
 def _help(request: Request) -> Answer:
     name = request.arguments[0] if request.arguments else ""
-    return Answer(lines_of(name, request.command, CONTEXT, request.command != COMMAND))
+    return Answer(lines_of(name, request.command, CONTEXT, not request.command.startswith("/")))
 
 
 _ANSWERS = {
