@@ -70,8 +70,8 @@ if TYPE_CHECKING:
 
     class Digest(TypedDict):
         """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens that stood
-        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], as `sent.Session` has
-        them."""
+        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], `prompts`, `unmeasured`:
+        as `sent.Session` has them."""
 
         session: str
         cwd: str
@@ -81,6 +81,8 @@ if TYPE_CHECKING:
         standing: int
         hooks: int
         calls: dict[str, list[float]]
+        prompts: int
+        unmeasured: int
         used: list[Used]
         losses: list[Loss]
         # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that stood before the first
@@ -89,7 +91,7 @@ if TYPE_CHECKING:
 
 
 FILE = "bills.sqlite"
-FORM = 8  # of a digest
+FORM = 9  # of a digest
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
 _BUCKET = 100_000
@@ -120,6 +122,8 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
+        "prompts": session.prompts,
+        "unmeasured": session.unmeasured,
         "used": _used(requests, session.standing, of_request),
         "losses": [
             {
