@@ -1,5 +1,5 @@
 """The hourly jobs of a session that goes on: every hour a child learns what it has taught so far and runs the jobs that are due, as one
-does at its end."""
+does at its end; and what tokens are worth in the windows of the plan is fitted anew where that is due."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 from ..io import failures
 from ..io.system import now as time_of_day
-from ..state import collecting, memory, remembering
+from ..state import collecting, fitting, memory, remembering
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ def run_forever(site: Callable[[], Site], transcript_path: str, every_s: float =
 
 
 def start(site: Site, transcript_path: str) -> None:
-    """Start the child, if memory is on for the project or a retention policy wants it."""
+    """Start the children: one if memory is on for the project or a retention policy wants it, one if a fit is due."""
     now = time_of_day(site.environ)
+    if site.enabled:
+        fitting.start(site.home, site.environ, now)
     learns = memory.is_used(site.home) and remembering.learn(site, transcript_path, now)
     if not learns:  # else the child that learns collects, too
         collecting.start(site.home, site.environ, now)

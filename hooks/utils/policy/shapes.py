@@ -37,7 +37,8 @@ class Agent(TypedDict):
 
 class Verdict(TypedDict):
     """What to do now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once), `wait_s`
-    (until the cache is cold, None for no wait), `expired` (results)."""
+    (until the cache is cold, None for no wait), `expired` (results), `share` of a window of the plan that leaving is worth, None where
+    nobody knows."""
 
     kind: Literal["clear", "wait", "full", "resume", "nothing"]
     items: int
@@ -46,6 +47,17 @@ class Verdict(TypedDict):
     pays_after: int | None
     wait_s: int | None
     expired: int
+    share: Share | None
+
+
+class Share(TypedDict):
+    """What tokens are of a window of the plan (`limits.KINDS`): `percent` of it, with the `error`, as `limit_weights` claims them, over so
+    many `requests`, 0 where it is over none."""
+
+    window: str
+    percent: float
+    error: float
+    requests: int
 
 
 class Weighed(TypedDict):

@@ -7,10 +7,10 @@ from __future__ import annotations
 import os
 
 from ..hosts.claude_code import usage
-from ..policy import economics, engine, events, figures, planning, verdict
+from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, live, peek, settling, shipped, store
+from ..state import journal, limits, live, peek, settling, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 class Outlook:
     """`state` and the `rules` that hold for it, `made` (the Rebuilt, None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
-    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds)."""
+    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds) · `home`: our folder."""
 
-    __slots__ = ("agents", "at", "cold", "context", "ledger", "made", "now", "project", "rules", "state", "transcript")
+    __slots__ = ("agents", "at", "cold", "context", "home", "ledger", "made", "now", "project", "rules", "state", "transcript")
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Outlook:
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.made = state, rules, at, made
-        self.project, self.transcript = site.session_project, transcript_path
+        self.project, self.transcript, self.home = site.session_project, transcript_path, site.home
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
@@ -94,7 +94,11 @@ class Outlook:
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
         if self.made is not None and not self.made.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
-        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+        said = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+        plan = {"clear": self.now, "wait": self.cold}.get(said["kind"])
+        if plan is not None:
+            said["share"] = limit_weights.share_of_clear(limits.weights(self.home, self.at), plan.sum)
+        return said
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
