@@ -35,7 +35,7 @@ def history(seed: int, windows: int = 16, gaps: float = 0.0, together=(), models
         for at in range(began, began + 18_000, 180):
             if not (at - began) % (18_000 // _PHASES):
                 mixture = {kind: draw.random() ** 2 for kind in KINDS}
-                mixture.update({kind: mixture[together[0]] for kind in together})
+                mixture.update(dict.fromkeys(together, draw.random() ** 2))
                 model = draw.choice(models)
             size = draw.random()
             counts = [int(size * mixture[kind] * SIZES[kind]) for kind in KINDS]
@@ -154,7 +154,9 @@ def test_a_kind_without_readings_has_no_movement():
     assert movements(readings, SEVEN_DAY, digests) == []
 
 
-rows = st.integers(1, 5).flatmap(lambda size: st.lists(st.lists(st.floats(-5, 5), min_size=size + 1, max_size=size + 1), min_size=1, max_size=8))
+rows = st.integers(1, 5).flatmap(
+    lambda size: st.lists(st.lists(st.floats(-5, 5), min_size=size + 1, max_size=size + 1), min_size=1, max_size=8)
+)
 
 
 @given(rows)

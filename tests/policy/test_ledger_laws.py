@@ -257,6 +257,20 @@ def test_the_days_add_up_to_the_whole_and_the_causes_to_what_was_saved(moments, 
     assert ledger.net == pytest.approx(sum(ledger.gained.values()) - sum(ledger.charged.values()))
 
 
+@given(MOMENTS, ALL_BOOKINGS, st.sampled_from(LIFETIMES))
+def test_the_tokens_that_were_used_less_are_worth_the_net_at_their_prices(moments, bookings, ttl_s):
+    priced = Prices(0.1, 2.0 if ttl_s >= 3_600 else 1.25, 5.0, ttl_s, False, "claude-opus-5")
+    for moment in moments:
+        if isinstance(moment, Request):
+            moment.prices = priced
+    ledger = settle(moments, [*bookings])
+    assert {model for model, _ in ledger.moved} <= {priced.model}
+    # What was done before any request is of no known model.
+    if isinstance(next(iter(moments), None), Request):
+        net = sum(priced.of(kind.partition("_")[0]) * tokens for (_, kind), tokens in ledger.moved.items())
+        assert net == pytest.approx(ledger.net, abs=1e-3)
+
+
 @given(MOMENTS, ALL_BOOKINGS, st.sampled_from((0.1, 2.0, 5.0)))
 def test_money_is_units_times_the_price_of_a_token(moments, bookings, usd):
     for moment in moments:

@@ -4,7 +4,7 @@ stands in policy/warming.py and reclaim/cold_compaction.py."""
 from __future__ import annotations
 
 from ..io import home
-from ..policy import limit_weights, warming
+from ..policy import economics, limit_weights, warming
 from ..reclaim import cold_compaction
 from ..state import breaks, limits
 from ..state.warmth import Warmth
@@ -27,7 +27,7 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
     coming = at if found.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
 
     weights = limits.weights(site.home, now)
-    write = limit_weights.written(found.prices.ttl_s)
+    write = economics.write_kind(found.prices.ttl_s)
 
     def costs(units: float, amounts: dict[str, float]) -> Costs:
         usd = None if found.usd is None else round(units * found.usd, 6)

@@ -5,7 +5,7 @@ A *column* is a model and how a token was used: the provider may count each diff
 
 from __future__ import annotations
 
-from .economics import HOUR_S, LIKELY_REQUESTS, lifetime_of
+from .economics import LIKELY_REQUESTS, lifetime_of, write_kind
 from .models import plain
 
 TYPE_CHECKING = False
@@ -101,18 +101,17 @@ def _short(value: float) -> float:
 # --- what something is worth -------------------------------------------------------------------------------------------------------------
 
 
-def written(ttl_s: float) -> str:
-    """Return how a token is used that is written to a cache of this lifetime."""
-    return "write_1h" if ttl_s >= HOUR_S else "write_5m"
-
-
 def share(several: Iterable[Weights], model: str, amounts: Mapping[str, float], requests: int = 0) -> Share | None:
     """Return what tokens of a model, by KINDS, are of the first window of which that can be claimed; None where it can be of none.
     `requests`: over how many that is, where it is over any."""
-    tokens = tokens_of(model, amounts)
-    claims = (weights.claimed(tokens) for weights in several)
-    found = next((claim for claim in claims if claim is not None), None)
+    found = share_of(several, tokens_of(model, amounts))
     return found and {**found, "requests": requests}
+
+
+def share_of(several: Iterable[Weights], tokens: Mapping[Column, float]) -> Share | None:
+    """Return the same of tokens by column."""
+    claims = (weights.claimed(tokens) for weights in several)
+    return next((claim for claim in claims if claim is not None), None)
 
 
 def share_of_clear(several: Iterable[Weights], sum: Sum, thinking: float = 0.0) -> Share | None:
@@ -120,7 +119,7 @@ def share_of_clear(several: Iterable[Weights], sum: Sum, thinking: float = 0.0) 
     thinking that leaves is reckoned as if it were all thought again. `thinking`: tokens of it beside those of the sum."""
     requests = LIKELY_REQUESTS[sum.cache_ttl_s]
     gone = sum.leaves + sum.thinking if sum.leaves > 0 else 0
-    write = written(sum.cache_ttl_s)
+    write = write_kind(sum.cache_ttl_s)
     amounts: dict[str, float] = {write: gone, "read": gone * (requests - 1)}
     if sum.warm:
         amounts = {write: -sum.rewritten, "read": sum.rewritten + gone * requests}

@@ -85,7 +85,8 @@ class Figures(TypedDict, total=False):
 
 
 class LedgerFigures(Figures, total=False):
-    """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one."""
+    """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one. `share`:
+    the net in a window of the plan, None where nobody knows."""
 
     cost_by_usd: dict[str, float | None]
     kept_out_results: int
@@ -101,6 +102,7 @@ class LedgerFigures(Figures, total=False):
     kept_warm: int
     memory_tokens: int
     spared: int
+    share: Share | None
 
 
 class Sum(TypedDict):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Conversation
     from ..policy.events import Event
+    from ..policy.limit_weights import Weights
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.rebuild import Rebuilt
@@ -89,6 +90,11 @@ class Outlook:
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
 
     @property
+    def weights(self) -> list[Weights]:
+        """Return what tokens are worth in the windows of the plan, as far as that is known."""
+        return limits.weights(self.home, self.at)
+
+    @property
     def verdict(self) -> Verdict:
         """Return what to do now."""
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
@@ -97,7 +103,7 @@ class Outlook:
         said = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
         plan = {"clear": self.now, "wait": self.cold}.get(said["kind"])
         if plan is not None:
-            said["share"] = limit_weights.share_of_clear(limits.weights(self.home, self.at), plan.sum)
+            said["share"] = limit_weights.share_of_clear(self.weights, plan.sum)
         return said
 
 

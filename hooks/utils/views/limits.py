@@ -6,7 +6,7 @@ import math
 import time
 
 from .. import text
-from ..policy.limits import FIVE_HOUR, SEVEN_DAY, SPEND_LIMIT
+from ..policy.limits import FIVE_HOUR, FULL, SEVEN_DAY, SPEND_LIMIT
 from ..policy.models import plain
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..policy.shapes import Share
 
 NAMES = {FIVE_HOUR: "5 h", SEVEN_DAY: "7 d", SPEND_LIMIT: "spend"}
-_LONG_NAMES = {FIVE_HOUR: "five-hour", SEVEN_DAY: "weekly"}
+LONG_NAMES = {FIVE_HOUR: "five-hour", SEVEN_DAY: "weekly"}
 SHOWN_S = 3_600.0  # an older reading says little about now
 _DAY_S = 86_400
 # What took of a window (`popkit limits --json`, `sources`), in the fewest words.
@@ -65,13 +65,28 @@ def share(found: Share | None, before: str = "") -> str:
     """Return `about 1.2 % (± 0.3) of the five-hour window`, with the requests where it is over some, behind so many words; "" for none."""
     if found is None:
         return ""
-    of = f"{with_error(found['percent'], found['error'])} of the {_LONG_NAMES[found['window']]} window"
+    of = f"{with_error(found['percent'], found['error'])} of the {LONG_NAMES[found['window']]} window"
     return f"{before}about {of}" + (f" over {found['requests']} requests" if found["requests"] else "")
 
 
 def gain(found: Share | None, before: str = "") -> str:
     """Return the same; "" also for what takes of the window."""
     return share(found, before) if found is not None and found["percent"] > 0 else ""
+
+
+def net(found: Share | None) -> str:
+    """Return the same of what was done: that it left so much, or took it."""
+    if found is None:
+        return ""
+    return share({**found, "percent": abs(found["percent"])}, "leaving " if found["percent"] > 0 else "taking ")
+
+
+def short(found: Share | None) -> str:
+    """Return `3.1 % (± 0.8)`, of ten windows and more `12 ± 1 full`; "-" for none."""
+    if found is None:
+        return "-"
+    full, error = found["percent"] / FULL, math.ceil(found["error"] / FULL)
+    return with_error(found["percent"], found["error"]) if abs(full) < 10 else f"{full:,.0f} ± {error:,} full"
 
 
 def with_error(percent: float, error: float) -> str:

@@ -162,8 +162,9 @@ def _fitted(window: str, seen: Sequence[Movement]) -> Weights:
     freedom = len(parts) - 1
     # Student's distribution by its expansion around the normal one (Abramowitz and Stegun, 26.7.5).
     t = _Z * (1 + 1.21 / freedom + 1.44 / freedom**2)
-    values = [value * unit for value, unit in zip(found, most)]
-    return Weights(window, columns, values, (_scaled(determined, most), _scaled(_jackknife(without), most)), t)
+    named = [at for at, (model, _) in enumerate(columns) if model != OTHERS]
+    covariances = [[[matrix[a][b] * most[a] * most[b] for b in named] for a in named] for matrix in (determined, _jackknife(without))]
+    return Weights(window, [columns[at] for at in named], [found[at] * most[at] for at in named], (covariances[0], covariances[1]), t)
 
 
 def _merged(seen: Sequence[Movement]) -> list[Movement]:
@@ -203,7 +204,3 @@ def _jackknife(without: list[list[float]]) -> Matrix:
     apart = [[value - mean for value, mean in zip(weights, means)] for weights in without]
     places = range(len(means))
     return [[(count - 1) / count * sum(row[a] * row[b] for row in apart) for b in places] for a in places]
-
-
-def _scaled(matrix: Matrix, units: list[float]) -> Matrix:
-    return [[value * a * b for value, b in zip(row, units)] for row, a in zip(matrix, units)]

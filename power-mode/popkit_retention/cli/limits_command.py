@@ -13,7 +13,7 @@ from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, windows
 from hooks.utils.state import limits
 
 from ..bill import digests
-from ..bill.fit import LEAST_MOVEMENTS, OTHERS, Fit, movements
+from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
 from ..bill.windows import took
 from ..views import limits as views
 from .answering import Answer
@@ -77,7 +77,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
     """Return what tokens are worth, by model: a million of each of KINDS, and 100,000 that are written again where they would have been
     read (`cold_5m`, `cold_1h`), in percent of the window: {`percent`, `error`, `claimed`}, None where nothing is known."""
     columns = fit.weights.columns if fit.weights else ()
-    models = sorted({model for model, _ in columns} - {OTHERS})
+    models = sorted({model for model, _ in columns})
     return {
         "window": fit.window, "why": fit.why, "blocks": fit.blocks, "needs_blocks": LEAST_WINDOWS, "movements": fit.movements,
         "needs_movements": LEAST_MOVEMENTS, "worth": {model: _worth(fit.weights, model) for model in models if fit.weights},
