@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.io.codec import dumps, loads
+from hooks.utils.policy import figures
 from hooks.utils.policy import ledger as ledgers
 from hooks.utils.policy.bookings import (
     Advice,
@@ -317,3 +318,12 @@ def test_what_the_first_requests_confirm_stays_reclaimed(moments, bookings, coun
     assert first.reclaimed_tokens <= whole.reclaimed_tokens
     assert first.confirmed <= whole.confirmed
     assert first.saved <= whole.saved + 1e-6
+
+
+def test_what_an_earlier_version_settled_has_no_tokens_that_could_be_weighed():
+    priced = Prices(0.1, 1.25, 5.0, 300, False, "claude-opus-5")
+    requests = [Request(0, 10_000, 0, 10_000, 0, priced), Request(10, 11_000, 10_000, 1_000, 1_000, priced)]
+    known = settle(requests, [KeptOut(5, 4_000, "T1")]).to_json()
+    before = {name: amount for name, amount in known.items() if not name.startswith("moved")}
+    assert figures.moved(known) == {("claude-opus-5", "write_5m"): 4_000}
+    assert figures.moved(before) == figures.moved(figures.together([known, before])) == {}
