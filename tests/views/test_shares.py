@@ -68,9 +68,10 @@ def test_an_error_is_rounded_up_to_one_figure_and_its_percent_as_far(percent: fl
     assert views.with_error(percent, error) == said
 
 
-def test_many_windows_are_told_as_such():
+def test_in_a_table_percents_stand_with_their_error():
     share = {"window": "five_hour", "percent": 12_345.0, "error": 810.0, "requests": 0}
-    assert (views.short(share), views.short(None)) == ("123 ± 9 full", "-")
+    shown = [views.short(each) for each in (share, {**share, "percent": -0.161, "error": 0.031}, {**share, "percent": 0.03}, None)]
+    assert shown == ["12,345 ± 810", "-0.16 ± 0.04", "~0", "-"]
     assert views.net({**share, "percent": -2.0, "error": 0.4}) == "taking about 2.0 % (± 0.4) of the five-hour window"
 
 
@@ -84,6 +85,8 @@ def test_the_net_of_a_session_and_of_all_is_told_in_share_of_a_window(written: W
     share = json.loads(asked(written, home, "retention --json"))["figures"]["share"]
     assert net["session"]["figures"]["cleared_tokens"] > 10_000
     assert net["shares"] == [share] * 3
-    (row,) = [line for line in asked(written, home, "stats").split("\n") if line.startswith("Net, five-hour window")]
+    (row,) = [line for line in asked(written, home, "stats").split("\n") if line.startswith("Net, % of five-hour window")]
     assert row.count(views.short(share)) == 3
-    assert f"leaving about {views.short(share)} of the five-hour window" in " ".join(asked(written, home, "retention").split())
+    assert f"leaving about {views.with_error(share['percent'], share['error'])} of the five-hour window" in " ".join(
+        asked(written, home, "retention").split()
+    )

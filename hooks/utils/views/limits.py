@@ -6,7 +6,7 @@ import math
 import time
 
 from .. import text
-from ..policy.limits import FIVE_HOUR, FULL, SEVEN_DAY, SPEND_LIMIT
+from ..policy.limits import FIVE_HOUR, SEVEN_DAY, SPEND_LIMIT
 from ..policy.models import plain
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ _TOOK = {
     "lost": "other lost caches", "output": "output", "subagents": "subagents",
 }  # fmt: skip
 _LEAST_SHARE = 0.005
+_LEAST_PERCENT = 0.05  # in a table
 
 
 def line(windows: Iterable[Window], now: float) -> str:
@@ -82,18 +83,21 @@ def net(found: Share | None) -> str:
 
 
 def short(found: Share | None) -> str:
-    """Return `3.1 % (± 0.8)`, of ten windows and more `12 ± 1 full`; "-" for none."""
+    """Return `3.1 ± 0.8`, in percent; `~0` for next to nothing, "-" for none."""
     if found is None:
         return "-"
-    full, error = found["percent"] / FULL, math.ceil(found["error"] / FULL)
-    return with_error(found["percent"], found["error"]) if abs(full) < 10 else f"{full:,.0f} ± {error:,} full"
+    return " ± ".join(_with_error(found["percent"], found["error"])) if abs(found["percent"]) >= _LEAST_PERCENT else "~0"
 
 
 def with_error(percent: float, error: float) -> str:
     """Return `1.2 % (± 0.3)`: the error to one figure, up, and the percent as far as that goes."""
+    shown, other = _with_error(percent, error)
+    return f"{shown} % (± {other})"
+
+
+def _with_error(percent: float, error: float) -> tuple[str, str]:
     places = max(0, -math.floor(math.log10(error))) if error else 1
-    shown = math.ceil(error * 10**places - 1e-9) / 10**places
-    return f"{percent:.{places}f} % (± {shown:.{places}f})"
+    return f"{percent:,.{places}f}", f"{math.ceil(error * 10**places - 1e-9) / 10**places:,.{places}f}"
 
 
 # --- in the pane -------------------------------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def stats_lines(
     lines += _figure_rows([each.figures for each in scopes], details)
     window = next((share["window"] for share in shares if share), "")
     if window:
-        lines.append(_row(f"Net, {limits.LONG_NAMES[window]} window", [limits.short(share) for share in shares]))
+        lines.append(_row(f"Net, % of {limits.LONG_NAMES[window]} window", [limits.short(share) for share in shares]))
     lines += ["", *text.wrap("Tokens count as cleared once a request shows that they are gone. Money is API-equivalent.")]
     lines += text.wrap("A false expiration is a result that expired and was then fetched again unchanged, or restored. ~ marks estimates.")
     return lines + (_contexts(contexts) if contexts else [])
