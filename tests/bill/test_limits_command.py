@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from hooks.utils.views.limits import pane_lines
 from popkit_retention.bill.digests import SLOT_S, digest_of
 from popkit_retention.bill.windows import took
 from popkit_retention.views import limits as views
@@ -124,9 +125,12 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
              "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0),
              "fit": {**FITTED, "window": "seven_day", "why": "blocks", "blocks": 3, "worth": {}}}  # fmt: skip
     spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None, "fit": None}
-    lines = text.laid_out(views.lines_of({"last_reading_at": now, "windows": [five, seven, spent]}, now), columns)
-    assert max(map(text.width, lines)) <= columns
+    told = {"last_reading_at": now, "windows": [five, seven, spent]}
+    lines = text.laid_out(views.lines_of(told, now), columns)
+    in_pane = text.laid_out(pane_lines(told, "claude-opus-5", now), columns)
+    assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")
+    golden(GOLDENS / f"limits-pane-{columns}.txt", "\n".join(in_pane) + "\n")
 
 
 def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):

@@ -62,7 +62,10 @@ def test_programs_read_the_same(written: Written, tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("percent", "error", "said"),
-    [(1.234, 0.3, "1.2 % (± 0.3)"), (0.0123, 0.0031, "0.012 % (± 0.004)"), (12.3, 2.01, "12 % (± 3)"), (140.4, 22, "140 % (± 22)"), (0.5, 0.0951, "0.50 % (± 0.10)"), (2.0, 0.0, "2.0 % (± 0.0)")],
+    [
+        (1.234, 0.3, "1.2 % (± 0.3)"), (0.0123, 0.0031, "0.012 % (± 0.004)"), (12.3, 2.01, "12 % (± 3)"),
+        (140.4, 22, "140 % (± 22)"), (0.5, 0.0951, "0.50 % (± 0.10)"), (2.0, 0.0, "2.0 % (± 0.0)"),
+    ],
 )  # fmt: skip
 def test_an_error_is_rounded_up_to_one_figure_and_its_percent_as_far(percent: float, error: float, said: str):
     assert views.with_error(percent, error) == said

@@ -137,8 +137,7 @@ class Pane:
         if not windows(limits.readings(site.home), now):
             return []
         found = self.native.data("limits", now)
-        lines = limit_views.pane_lines(found, current["context"]["model"] if current["context"] else "", now)
-        return [*lines, ""] if lines else []
+        return limit_views.pane_lines(found, current["context"]["model"] if current["context"] else "", now)
 
     def _spent(self) -> list[text.Line]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")

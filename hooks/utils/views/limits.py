@@ -111,7 +111,7 @@ def pane_lines(found: dict[str, Any], model: str, now: float) -> list[text.Line]
         lines += text.pair(NAMES[window["kind"]], _said(window, now))
         lines += text.pair("", _took(window["took"])) if window["took"] and window["took"]["tokens"] else []
         lines += text.pair("", _fit(window["fit"], plain(model))) if window["fit"] else []
-    return [*text.title("Limits of your plan"), *lines] if lines else []
+    return [*text.title("Limits of your plan")[1:], *lines] if lines else []
 
 
 def _said(window: dict[str, Any], now: float) -> str:
@@ -125,7 +125,7 @@ def _said(window: dict[str, Any], now: float) -> str:
 
 def _took(took: dict[str, Any]) -> str:
     shares = sorted(((tokens / took["tokens"], name) for name, tokens in took["sources"].items()), reverse=True)
-    return "of its tokens: " + ", ".join(f"{_TOOK.get(name, name)} {share:.0%}" for share, name in shares if share >= _LEAST_SHARE)
+    return "Tokens: " + ", ".join(f"{_TOOK.get(name, name)} {share:.0%}" for share, name in shares if share >= _LEAST_SHARE)
 
 
 def _fit(fit: dict[str, Any], model: str) -> str:
@@ -133,8 +133,8 @@ def _fit(fit: dict[str, Any], model: str) -> str:
         cold = next((worth[life] for life in ("cold_5m", "cold_1h") if worth[life] and worth[life]["claimed"]), None)
         if cold is not None:
             of = "" if name == model else f" of {text.clean(name)}"
-            return f"a cache of 100k tokens{of} that goes cold takes {with_error(cold['percent'], cold['error'])}"
-    return lacking(fit) or f"what a cold cache takes of it cannot be told closely from your {blocks(fit)}"
+            return f"A cache of 100k tokens{of} that goes cold takes {with_error(cold['percent'], cold['error'])} of it"
+    return lacking(fit) or f"Your {blocks(fit)} do not tell closely enough what a cold cache takes of it."
 
 
 def lacking(fit: dict[str, Any]) -> str:
