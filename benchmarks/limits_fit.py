@@ -22,6 +22,7 @@ import statistics
 import sys
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -91,10 +92,11 @@ class History:
         rows: dict = {}
         for at, model, tokens in requests:
             rows.setdefault(model, []).append([int(at) // GRAIN_S * GRAIN_S, *tokens.values()])
-        self.digests = [{"by_model": rows}]
+        self.digests: list = [{"by_model": rows}]
 
     def _worked(self, sessions: list, windows: int) -> list:
-        requests, at, morning = [], BEGAN, BEGAN
+        requests: list = []
+        at = morning = BEGAN
         while True:
             session = self.draw.choice(sessions)
             for since, model, tokens in session:
@@ -149,8 +151,8 @@ class History:
         end = self.began[windows] if windows < len(self.began) else float("inf")
         return Fit(FIVE_HOUR, movements([each for each in self.readings if each.at < end], FIVE_HOUR, self.digests))
 
-    def sums(self, fit: Fit) -> dict:
-        """Name -> the tokens of a sum."""
+    def sums(self, known: Collection) -> dict:
+        """Name -> the tokens of a sum; `known`: the columns that have weights."""
         counts: Counter = Counter()
         for (model, _), count in self.used.items():
             counts[model] += count
@@ -159,7 +161,7 @@ class History:
         return {
             "clear": {(model, write): 30_000, (model, "read"): 13 * 30_000}, "cold": {(model, write): 100_000, (model, "read"): -100_000},
             "read": {(model, "read"): 1e6}, "write": {(model, write): 1e6}, "output": {(model, "output"): 1e6},
-            "all": {column: count for column, count in self.used.items() if column in fit.weights.columns},
+            "all": {column: count for column, count in self.used.items() if column in known},
         }  # fmt: skip
 
     def truth(self, tokens: dict) -> float:
@@ -173,7 +175,7 @@ def judged(history: History, windows: int) -> dict:
     if fit.weights is None:
         return dict.fromkeys(SUMS)
     found: dict = {}
-    for name, tokens in history.sums(fit).items():
+    for name, tokens in history.sums(fit.weights.columns).items():
         worth, truth = fit.weights.worth(tokens), history.truth(tokens)
         found[name] = worth and (
             abs(worth[0] - truth) <= worth[1],

@@ -62,12 +62,12 @@ def test_where_a_program_is_missing_it_is_said_what_to_install(programs: Path) -
     done = ensure(programs)
     assert (done.returncode, done.stderr) == (0, "")
     assert "chromium: missing" in done.stdout
-    assert "apt-get install chromium" in done.stdout
+    assert "apt-get install chromium-headless-shell" in done.stdout
 
 
 def test_a_check_installs_what_is_missing(programs: Path) -> None:
     log = programs.parent / "asked"
-    put(programs, "apt-cache", "echo chromium - web browser")
+    put(programs, "apt-cache", "echo chromium-headless-shell - web browser")
     install = (
         f'echo "$DEBIAN_FRONTEND $@" >> {log}; [ "$1" = update ] || {{ cat /bin/sh > {programs}/chromium; chmod 755 {programs}/chromium; }}'
     )
@@ -79,7 +79,7 @@ def test_a_check_installs_what_is_missing(programs: Path) -> None:
     assert update.startswith("noninteractive update")
     assert installed.startswith("noninteractive install")
     assert "--no-install-recommends" in installed
-    assert installed.endswith(" chromium")
+    assert installed.endswith(" chromium-headless-shell")
 
 
 def test_a_check_goes_on_where_the_mirrors_do_not_have_it(programs: Path) -> None:

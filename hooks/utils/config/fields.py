@@ -152,6 +152,7 @@ OVERRIDE = record(
     },
     "one_tier",
 )
+MOST_KEPT_S = 604_800
 MODEL = record(
     "Model",
     "What is known of one model; what is left out is taken as the most cautious case.",
@@ -168,6 +169,7 @@ MODEL = record(
         "window_before": said("The window that the model had before the day of window_since.", WINDOW),
         "window_since": {"kind": "text", "shortest": 0, "longest": 10, "about": "The day from which window holds, as in 2026-03-13."},
         "thinking_bound": said("Whether changing earlier messages loses the thinking that follows.", FLAG),
+        "kept_s": whole(0, MOST_KEPT_S, "Seconds for which the provider keeps an unused cache by itself."),
     },
 )
 _TIERS_ABOUT = {
@@ -406,7 +408,7 @@ FIELDS = {
             {
                 "dated": {"kind": "text", "shortest": 0, "longest": 10, "about": "The month that the figures are of."},
                 "by_id": said(
-                    "Ids of models, from claude- on, with what holds for them; null removes one.",
+                    "Ids of models, from claude- or gpt- on, with what holds for them; null removes one.",
                     keyed({**MODEL, "null": "no such model"}, "model ids and what holds for them"),
                 ),
             },

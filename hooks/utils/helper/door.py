@@ -48,7 +48,7 @@ class Door:
         entered: Callable[[str, str], None] = lambda text, kind: None,
     ) -> None:  # fmt: skip
         self.environ = environ
-        self.host = protocol.of(environ)
+        self.host = protocol.of(session_id)
         self.session_id = session_id
         self.transcript_path = transcript_path
         self.cwd = cwd

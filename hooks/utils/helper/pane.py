@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from .. import archive, text
 from .. import efficiency_tracker as tracker
+from ..hosts import is_kept
 from ..operations import arguments, context, offers, receipts
 from ..operations import cache as caches
 from ..policy import figures
@@ -35,6 +36,7 @@ TABS = 1  # rows above all else
 COMMAND = "/popkit"
 _LABEL = 48
 _CLEARED = "archived first; undo brings it back"  # the verdict above it says what leaves
+_NOT_NATIVE = "PopKit: clearing by the provider is switched on in Claude Code's settings, and does nothing here."
 _NARROWEST = 20
 _MOST_TOKENS = 10**9
 _FOLD = "    "  # before what of a line of the pane has no room
@@ -104,12 +106,8 @@ class Pane:
             shown["lines"] = text.laid_out([*self._limits(site, current, now), *lines], width)
             shown["deeds"] = [] if "error" in found else offers.to_json(offers.of_bill(found, now))
         if shown["page"] == SETTINGS:
-            self.native.look()
-            kept = caches.kept_warm(site, self.transcript_path, now)
-            title = text.title("Keeping the prompt cache warm")
-            lines = [*title, cache.pane_line(kept), *cache.sum_lines(kept), "", *self.native.text.split("\n")]
-            shown["lines"] = text.laid_out(lines, width)
-            shown["deeds"] = offers.to_json([*offers.of_warmth(kept), *self.native.offers()])
+            lines, settings = self._settings(site, now)
+            shown["lines"], shown["deeds"] = text.laid_out(lines, width), offers.to_json(settings)
         worth = is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
         shown["lines"] = text.laid_out([part for line in shown["lines"] for part in text.folded(line, _FOLD)], width)
         band = {"text": phrases.unasked(current)} if worth else None
@@ -142,13 +140,24 @@ class Pane:
     def _spent(self) -> list[text.Line]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")
 
+    def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
+        """Return what a person may switch on and off in this session: how it stands, and the deeds."""
+        kept = caches.kept_warm(site, self.transcript_path, now)
+        if is_kept(site.session_id):
+            return cache.show_lines(kept, COMMAND), []
+        self.native.look()
+        title = text.title("Keeping the prompt cache warm")
+        lines = [*title, cache.pane_line(kept), *cache.sum_lines(kept), "", *self.native.text.split("\n")]
+        return lines, [*offers.of_warmth(kept), *self.native.offers()]
+
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
         if words.split()[:1] == ["native"]:
-            return self.native.answer(words)
+            return _NOT_NATIVE if is_kept(site.session_id) else self.native.answer(words)
         if words.split()[:1] == ["bill"]:
             return self.native.run(words)
-        return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns))
+        called = COMMAND if is_kept(site.session_id) else context.COMMAND
+        return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """Run the offer with this id and return its result as text; "" for an unknown one."""

@@ -36,7 +36,7 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
     return {
         "on": found.on,
         "from": "session" if found.from_session else "configuration",
-        "refused": warming.HOUR if found.is_refused else "",
+        "refused": found.refused,
         "model": found.model.id,
         "lifetime_s": found.prices.ttl_s,
         "every_s": round(warming.interval_s(found.prices.ttl_s)),

@@ -7,6 +7,7 @@ import time
 
 from .. import flag_parser, text
 from ..context_table import CONTEXT
+from ..hosts import KEEPS, is_kept, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
 from ..state import journal, limits, settling
@@ -31,14 +32,17 @@ if TYPE_CHECKING:
     from .request import InPlace
 
 
-def answer(words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH) -> str:
+def answer(
+    words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH,
+    command: str = COMMAND,
+) -> str:  # fmt: skip
     """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation;
-    without it the transcript is changed. `width`: columns of a line."""
+    without it the transcript is changed. `width`: columns of a line; `command`: how the reader calls us."""
     try:
         parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
     except flag_parser.UsageError as error:
-        return "\n".join(text.laid_out(_mistake(str(error), COMMAND).lines, width))
-    given = respond(parsed, site, transcript_path, now, COMMAND, in_place)
+        return "\n".join(text.laid_out(_mistake(str(error), command).lines, width))
+    given = respond(parsed, site, transcript_path, now, command, in_place)
     if "json" in parsed.flags and not given.error:
         return "\n" + text.as_json(given.data)
     return "\n".join(text.laid_out(given.lines, width))
@@ -232,6 +236,8 @@ def _cold(request: Request) -> Answer:
     from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
+    if act == "on" and is_kept(request.site.session_id):
+        raise access.Refused(f"{protocol.of(request.site.session_id).NAME} {KEEPS}")
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
     found = cache.compacts_cold(request.site, request.look())
@@ -254,7 +260,7 @@ def _memory(request: Request) -> Answer:
 
 def _help(request: Request) -> Answer:
     name = request.arguments[0] if request.arguments else ""
-    return Answer(lines_of(name, request.command, CONTEXT, request.command != COMMAND))
+    return Answer(lines_of(name, request.command, CONTEXT, not request.command.startswith("/")))
 
 
 _ANSWERS = {

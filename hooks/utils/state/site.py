@@ -24,7 +24,7 @@ class Site:
     def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
         self.environ = environ
         self.home = home.popkit_home(environ)
-        self.tools = tools_of(environ)
+        self.tools = tools_of(session_id)
         self.project = environ.get("CLAUDE_PROJECT_DIR") or project
         if len(self.project) > TEXT_CHARS:
             self.project = ""  # no folder has such a name

@@ -18,6 +18,8 @@ _ENDED = {
     warming.NO_REQUEST: "nothing has been sent in this session yet",
     warming.UNPRICED: "the table of models does not say what this model costs",
     warming.HOUR: "the cache of this session lasts an hour, and keeping that warm costs more than it saves",
+    warming.KEPT: "the provider keeps this model's cache for half an hour or longer by itself: what pays is the door and compactions",
+    warming.HOST: "OpenCode lets no plugin send a request over the cached prompt: what pays is the door and compactions",
     warming.TOO_DEAR: "the row has cost a fifth of the prompt, and more would hardly pay",
     warming.IN_A_ROW: "so many in a row are allowed (keep_warm_requests)",
     warming.DOLLARS: "so much is allowed in a session (keep_warm_usd)",
@@ -77,7 +79,7 @@ def _now(found: KeptWarm) -> list[tuple[str, str]]:
 def refused(found: KeptWarm, is_sure: bool) -> str:
     """Why `warm on` does not switch it on; "" where it does."""
     if found["refused"]:
-        return "The prompt cache is not kept warm here: " + _ENDED[warming.HOUR] + "."
+        return "The prompt cache is not kept warm here: " + _ENDED[found["refused"]] + "."
     if has_lost(found) and not is_sure:
         return f"The prompt cache is not kept warm yet, because in your own sessions that would have lost money: {_past(found)}."
     return ""
@@ -123,7 +125,7 @@ def show_lines(found: KeptWarm, command: str) -> list[text.Line]:
         lines += text.pair("Ended", _ended(found))
     lines += sum_lines(found)
     if found["refused"]:
-        return [*lines, *([] if found["on"] else text.pair("Refused", _ENDED[warming.HOUR]))]
+        return [*lines, *([] if found["on"] else text.pair("Refused", _ENDED[found["refused"]]))]
     switch = "off ends it" if found["on"] else "on begins it for this session"
     return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
 

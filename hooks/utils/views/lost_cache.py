@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import text
+from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
 
 TYPE_CHECKING = False
@@ -28,10 +29,17 @@ CAUSES = {
     lost_cache.DATE: ("The day changed", "The prompt holds the date."),
     lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older ones do so at each prompt."),
     lost_cache.COMMAND: ("A slash command", ""),
-    lost_cache.INTERRUPTION: ("You interrupted Claude", ""),
+    lost_cache.INTERRUPTION: ("You interrupted the answer", ""),
     lost_cache.LOOK_BACK: ("More was added than the cache looks back", "20 positions: many small results at once."),
     lost_cache.UNKNOWN: ("No cause is on record", ""),
 }  # fmt: skip
+_OF_CLAUDE_CODE = (lost_cache.PAUSE, lost_cache.CLEARED)  # whose advice is a command that it alone has
+
+
+def said_of(cause: str, hosts: Sequence[str]) -> tuple[str, str]:
+    """Return what happened, and what would prevent it in sessions of these hosts; "" for nothing that a person could do there."""
+    words, advice = CAUSES[cause]
+    return words, "" if cause in _OF_CLAUDE_CODE and CLAUDE_CODE not in hosts else advice
 
 
 def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:

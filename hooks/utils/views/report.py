@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..hosts import name_of
 from ..policy import figures, globs, kinds, lifecycle, limit_weights, parts, planning, verdict
 from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
@@ -29,6 +30,7 @@ def build(found: Outlook) -> Report:
     return {
         "schema": SCHEMA,
         "session": state.session_id,
+        "host": (found.made.index.translated if found.made else "") or name_of(state.session_id),
         "project": found.project,
         "transcript": found.transcript,
         "enabled": rules.enabled,

@@ -10,8 +10,8 @@ import sqlite3
 import time
 from contextlib import closing, suppress
 
-from hooks.utils.hosts.claude_code import projects, sent
-from hooks.utils.hosts.recordings import session_id_of
+from hooks.utils.hosts.claude_code import entries, projects, sent
+from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, open_store
 from hooks.utils.io.storage import Storage
@@ -67,11 +67,13 @@ if TYPE_CHECKING:
         lost: list[int]
 
     class Digest(TypedDict):
-        """`session`: its id, with `/agent` for a subagent · `began`, `ended`: seconds · `standing`: tokens that stood before the first
-        word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], as `sent.Session` has them."""
+        """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens that stood
+        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], as `sent.Session` has
+        them."""
 
         session: str
         cwd: str
+        host: str
         began: float
         ended: float
         standing: int
@@ -112,6 +114,7 @@ def digest_of(path: str, size: int) -> Digest:
     return {
         "session": _session_of(path),
         "cwd": session.cwd,
+        "host": session.host or CLAUDE_CODE,
         "began": requests[0].usage.at if requests else 0.0,
         "ended": requests[-1].usage.at if requests else 0.0,
         "standing": session.standing,
@@ -225,7 +228,7 @@ def _each(found: Sequence[Source], progress: Progress, where: Where) -> Iterator
 
 def digest_of_file(path: str) -> Digest:
     """Return the digest of a transcript, as long as it is now; OSError where it cannot be read."""
-    return digest_of(path, os.stat(path).st_size)
+    return digest_of(path, entries.size_of(path))
 
 
 def of_user(

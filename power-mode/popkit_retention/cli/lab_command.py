@@ -84,7 +84,7 @@ def _asked(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
     """Return which sessions the user means, and where they are to be worked on."""
     paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
     many_sessions.equip(paths, args.flags, environ)
-    return paths or [_folder(args, environ)], where
+    return paths or _places(args, environ), where
 
 
 def _parquet(path: str) -> Parquet:
@@ -224,10 +224,10 @@ def _write_html(result: dict, path: str, maker: list) -> None:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
 
 
-def _folder(args: Parsed, environ: Mapping[str, str]) -> str:
-    """Return the folder in which the host keeps its sessions. Refused where there is none."""
+def _places(args: Parsed, environ: Mapping[str, str]) -> list[str]:
+    """Return the folders and databases in which the host keeps its sessions. Refused where there is none."""
     try:
-        return sessions.folder_of_host(environ, args.host)
+        return sessions.places_of_host(environ, args.host)
     except sessions.NoSession as error:
         raise Refused(str(error)) from None
 

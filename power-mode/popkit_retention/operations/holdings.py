@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 STORES = (
     "hooks.utils.archive.migrations",
     "hooks.utils.config.fields",
+    "hooks.utils.hosts.opencode.kept",
     "hooks.utils.io.failures",
     "hooks.utils.state.breaks",
     "hooks.utils.state.consents",

@@ -8,7 +8,7 @@ from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 
 from . import memory_table, retention_table
-from .shared_flags import MANY_SESSIONS
+from .shared_flags import HOST, MANY_SESSIONS
 
 _JSON = Flag("--json", "as JSON")
 _YES = Flag("--yes", "do not ask")
@@ -19,9 +19,9 @@ _MODEL = Flag(
 _TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
-_HOST = Flag("--host claude-code|codex", "whose sessions, where no path is given", default="claude-code")
 _PATH_NOTE = (
-    "PATH is a transcript, a folder of them, or an address such as s3://company/sessions/; without any, it is all sessions of this user."
+    "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without any, it is all"
+    " sessions of this user."
 )
 ARCHIVE_SEARCH = Operation(
     "search WORDS",
@@ -69,9 +69,10 @@ TRY = Table(
     Operation(
         "[TRANSCRIPT]",
         "",
-        _HOST,
+        HOST,
         type=FILE,
-        more="TRANSCRIPT may also be a rollout of Codex, or the full.jsonl of a checkpoint of Entire.",
+        more="TRANSCRIPT may also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
+        " session in it), or the full.jsonl of a checkpoint of Entire. With --host opencode, this project's newest session comes first.",
     ),
     common=(_JSON,),
 )
@@ -88,7 +89,7 @@ LAB = Table(
         Flag("--html FILE", "also write a page with plots", FILE),
         Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
         *MANY_SESSIONS,
-        _HOST,
+        HOST,
         type=FILE,
         more=f"{_PATH_NOTE} docs/policies.md shows how to write a policy of your own.",
     ),
@@ -111,7 +112,7 @@ LAB = Table(
         _MODEL,
         _JSON,
         *MANY_SESSIONS,
-        _HOST,
+        HOST,
         type=FILE,
         more=_PATH_NOTE,
     ),
@@ -172,7 +173,7 @@ MISSES = Table(
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         *MANY_SESSIONS,
         _JSON,
-        _HOST,
+        HOST,
         type=FILE,
         more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
         " the transcript shows between the two. " + _PATH_NOTE,
@@ -187,7 +188,7 @@ BILL = Table(
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         Flag("--details", "also each tool, skill, agent, and section of a file"),
         *MANY_SESSIONS,
-        _HOST,
+        HOST,
         type=FILE,
         more="With PATH, a transcript, a folder of them, or an address such as s3://company/sessions/, what their bill was made of.",
     ),
@@ -256,12 +257,18 @@ DASHBOARD = Table(
 )
 SETUP = Table(
     "popkit setup",
-    "install what some commands need beyond Python",
+    "install what some commands need beyond Python, or PopKit in OpenCode",
     Operation(
         "[NAME]",
+        "",
+        Flag("--undo", "of opencode: take PopKit out of its configuration"),
+        Flag("--yes", "of opencode: make the change without asking"),
+        Flag("--scope user|project", "of opencode: whose opencode.json", default="user"),
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces"),
-        more="It goes into a virtual environment in PopKit's folder. Without NAME: the list.",
+        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
+        more="""Without NAME: the list. Packages go into a virtual environment in PopKit's folder.
+
+`popkit setup opencode` adds PopKit's plugin to opencode.json. It shows the change and asks first.""",
     ),
     common=(_JSON,),
 )

@@ -1,4 +1,4 @@
-"""One browser for the tests of a module, and homes that a dashboard serves."""
+"""One browser for all tests of the page, and homes that a dashboard serves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.dashboard.page.homes import Home
 from tests.dashboard.page.served import Served, Visit, chromium
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as running:
         yield running

@@ -12,7 +12,8 @@ from typing import Any
 from popkit_retention.dashboard import server
 
 _forking = multiprocessing.get_context("forkserver")
-_forking.set_forkserver_preload([__name__])
+# A server loads the last two when it begins, and all that they stand on.
+_forking.set_forkserver_preload([__name__, "popkit_retention.dashboard.app", "popkit_retention.dashboard.connections"])
 
 
 class _Told:

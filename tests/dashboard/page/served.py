@@ -38,7 +38,7 @@ def chromium() -> Iterator[Browser]:
     """Debian's Chromium, with a fresh profile; without one the test is skipped."""
     program = debian.chromium()
     if program is None:
-        pytest.skip("no Chromium: apt-get install chromium")
+        pytest.skip("no Chromium: apt-get install chromium-headless-shell")
     with sync_playwright() as driver:
         running = driver.chromium.launch(executable_path=str(program), args=list(_ARGS))
         yield running

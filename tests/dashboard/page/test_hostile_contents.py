@@ -82,15 +82,17 @@ def home(tmp_path: Path) -> Home:
 
 
 def is_harmless(seen: Visit, what: str) -> None:
-    """Nothing has run, nothing is drawn that moves or hides letters, and all of it fits."""
+    """Nothing has run, nothing is drawn that moves or hides letters, and all of it fits, on a wide page and on a narrow one."""
     expect(seen.page.locator(".skeleton")).to_have_count(0)
     assert seen.page.evaluate(RAN) is None, what
     assert seen.page.locator("#app script, #app img:not(.brand img), #app iframe, #app style, #app link").count() == 0, what
-    assert not UNSEEN.search(seen.page.evaluate("document.getElementById('app').innerText")), what
     assert not UNSEEN.search(seen.page.title()), what
-    assert not seen.scrolls_sideways(), what
-    for part in (seen.page.locator("header.top"), seen.page.locator("main")):
-        assert part.bounding_box()["width"] <= seen.page.viewport_size["width"], what
+    for size in (NARROW, WIDE):
+        seen.page.set_viewport_size(size)
+        assert not UNSEEN.search(seen.page.evaluate("document.getElementById('app').innerText")), (what, size)
+        assert not seen.scrolls_sideways(), (what, size)
+        for part in (seen.page.locator("header.top"), seen.page.locator("main")):
+            assert part.bounding_box()["width"] <= size["width"], (what, size)
 
 
 def in_every_view(seen: Visit) -> None:
@@ -107,9 +109,8 @@ def opened(page: Page) -> None:
         summary.click()
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_scripts_in_sessions_and_holds_do_nothing(home: Home, visit: Visits, size: dict) -> None:
-    seen = visit("", viewport=size)
+def test_scripts_in_sessions_and_holds_do_nothing(visit: Visits) -> None:
+    seen = visit()
     page = seen.page
     expect(page.locator(".row")).to_contain_text("<script>window.ran=1</script>")
     is_harmless(seen, "list")
@@ -146,7 +147,7 @@ def test_scripts_in_memory_do_nothing(browser, filled: Remembered) -> None:
     for words in SCRIPTS:
         filled.memory("add", words)
     with Served({**filled.env, "POPKIT_CLOCK": str(filled.now)}) as running:
-        seen = Visit(browser, running, "#/memory", viewport=NARROW)
+        seen = Visit(browser, running, "#/memory")
         expect(seen.page.locator(".items")).to_contain_text("<script>window.ran=1</script>")
         opened(seen.page)
         is_harmless(seen, "memory")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.dashboard.page.homes import PLACE, SESSION, Home
@@ -29,25 +29,24 @@ FOR_PROGRAMS = re.compile(
 )
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("place", ["", PLACE])
-def test_a_verdict_is_whole_in_the_list(home: Home, visit: Visits, size: dict, place: str) -> None:
-    seen = visit("", viewport=size)
+def test_a_verdict_is_whole_in_the_list(visit: Visits) -> None:
+    seen = visit()
     told = seen.told("/api/sessions?limit=100&offset=0")
     for row in told["sessions"]:
         row["verdict"] = {"kind": "wait", "words": LONG}
     seen.page.route(re.compile(r"/api/sessions\?"), lambda route: route.fulfill(json=told))
     seen.page.reload()
-    if place:
-        seen.page.goto(f"{seen.page.url.split('#')[0]}{place}")
     said = seen.page.locator(".row-verdict")
-    expect(said).to_have_text(LONG)
-    if place and size == NARROW:
-        return  # the list is not there beside a session
-    expect(said).to_be_visible()
-    assert said.evaluate("each => each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight")
-    assert said.evaluate("each => getComputedStyle(each).textOverflow") == "clip"
-    assert not seen.scrolls_sideways()
+    for place, size in itertools.product(("", PLACE), (WIDE, NARROW)):
+        seen.page.set_viewport_size(size)
+        seen.page.goto(f"{seen.page.url.split('#')[0]}{place}")
+        expect(said).to_have_text(LONG)
+        if place and size == NARROW:
+            continue  # the list is not there beside a session
+        expect(said).to_be_visible()
+        assert said.evaluate("each => each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight")
+        assert said.evaluate("each => getComputedStyle(each).textOverflow") == "clip"
+        assert not seen.scrolls_sideways()
 
 
 def test_sessions_without_a_title_are_told_apart(home: Home, visit: Visits) -> None:
@@ -85,19 +84,17 @@ def test_nothing_is_said_in_the_words_of_programs(home: Home, visit: Visits) -> 
     expect(seen.page.locator(".panel code")).to_have_text(f"claude --resume {SESSION}")
 
 
-@pytest.mark.parametrize(
-    ("id", "words"),
-    [
-        ("claude-opus-4-6", "Opus 4.6"),
-        ("claude-sonnet-4-5-20250929", "Sonnet 4.5"),
-        ("claude-opus-5", "Opus 5"),
-        ("claude-sonnet-4-20250514[1m]", "Sonnet 4"),
-        ("claude-3-5-haiku-20241022", "claude-3-5-haiku-20241022"),
-        ("gpt-x", "gpt-x"),
-    ],
-)
-def test_a_model_is_told_by_its_name(visit: Visits, id: str, words: str) -> None:
-    assert visit().page.evaluate("async (id) => (await import('/format.js')).modelOf(id)", id) == words
+def test_a_model_is_told_by_its_name(visit: Visits) -> None:
+    names = {
+        "claude-opus-4-6": "Opus 4.6",
+        "claude-sonnet-4-5-20250929": "Sonnet 4.5",
+        "claude-opus-5": "Opus 5",
+        "claude-sonnet-4-20250514[1m]": "Sonnet 4",
+        "claude-3-5-haiku-20241022": "claude-3-5-haiku-20241022",
+        "gpt-x": "gpt-x",
+    }
+    said = visit().page.evaluate("async (ids) => { const { modelOf } = await import('/format.js'); return ids.map(modelOf); }", list(names))
+    assert dict(zip(names, said)) == names
 
 
 def test_rows_that_say_the_same_are_one_and_what_a_person_has_touched_stands_alone(visit: Visits) -> None:

@@ -45,7 +45,8 @@ _NAMED = {"Skill": (("skill", "command"), "skill"), "Agent": (("subagent_type",)
 
 
 class Session:
-    """What a transcript tells of its requests: `requests` (Sent, in order), and the folder (`cwd`), "" where it does not say.
+    """What a transcript tells of its requests: `requests` (Sent, in order), the folder (`cwd`), "" where it does not say, and the name of
+    the `host`, "" for Claude Code.
 
     `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
     said before the first request · `hooks`: of what hooks had added by then.
@@ -54,6 +55,7 @@ class Session:
     def __init__(self) -> None:
         self.requests: list[Sent] = []
         self.cwd = ""
+        self.host = ""
         self.calls: dict[str, list[float]] = {}
         self.words = 0
         self.hooks = 0
@@ -137,6 +139,7 @@ class _Reading:
             return
         if not self.session.cwd and isinstance(entry.get("cwd"), str):
             self.session.cwd = entry["cwd"]
+            self.session.host = str(entry.get("host") or "")
         if entry.get("type") == "assistant":
             self._assistant(entry)
         else:
