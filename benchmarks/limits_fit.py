@@ -21,7 +21,7 @@ import random
 import statistics
 import sys
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
@@ -83,7 +83,7 @@ class History:
         for _, model, tokens in requests:
             self.used.update({(plain(model), kind): count for kind, count in tokens.items() if count})
         self.percent = self._worth({model for _, model, _ in requests}, rule)
-        of_window: Counter = Counter()
+        of_window: defaultdict = defaultdict(float)
         for at, model, tokens in requests:
             of_window[self._window(at)] += self._of(model, tokens)
         scale = MIDDLE / statistics.median(of_window.values())
