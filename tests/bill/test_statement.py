@@ -200,7 +200,7 @@ def told(requests: list[tuple[Usage, list[tuple[str, int]]]], standing: int) -> 
 @given(st.lists(st.tuples(usages, said), min_size=1, max_size=8), st.integers(0, 400_000))
 def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requests, standing: int):
     sent = told(requests, standing)
-    lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400)}
+    lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400, MODELS)}
     used = _used(sent, standing, lost)
     by_time, kinds_by_time = _by_time(sent, standing, lost)
     digest = {
