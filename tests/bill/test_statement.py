@@ -184,7 +184,7 @@ usages = st.builds(
 @given(st.lists(usages, min_size=1, max_size=8), st.integers(0, 400_000))
 def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requests: list[Usage], standing: int):
     sent = [Sent(usage, output=10) for usage in requests]
-    lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400)}
+    lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400, MODELS)}
     used = _used(sent, standing, lost)
     digest = {"used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code"}
     whole = statement.whole([digest], MODELS)

@@ -593,8 +593,8 @@ MUTANTS = [
     Mutant(
         "a request that wrote nothing does not tell the lifetime",
         "conversation.py",
-        "usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s)",
-        "usage.cache_ttl_s = max(usage.cache_ttl_s, self.last.cache_ttl_s)",
+        "usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s, self.",
+        "usage.cache_ttl_s = max(usage.cache_ttl_s, self.last.cache_ttl_s, self.",
         "test_conversation.py",
     ),
     Mutant(

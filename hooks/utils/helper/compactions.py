@@ -12,7 +12,7 @@ from .. import text
 from ..hosts.claude_code.usage import newest_usage
 from ..operations import receipts
 from ..policy import kinds, outline
-from ..policy.ruleset import COMPACT_TARGET
+from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
 from ..views import limits
@@ -123,7 +123,7 @@ class Compactions:
             return None
         if asked.get("own") is True:
             return self.wanted
-        is_on = config.get("compact", "on") == "on" and (not agent_id or config.get("compact_agents") is not False)
+        is_on = site.setting("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
         if not is_on or not switch or config.get(switch) is False:
             return None

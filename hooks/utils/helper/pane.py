@@ -154,7 +154,7 @@ class Pane:
         """Return the answer to `/popkit WORDS`."""
         if words.split()[:1] == ["native"]:
             return _NOT_NATIVE if is_kept(site.session_id) else self.native.answer(words)
-        if words.split()[:1] == ["bill"]:
+        if words.split()[:1] in (["bill"], ["try-out"]):
             return self.native.run(words)
         called = COMMAND if is_kept(site.session_id) else context.COMMAND
         return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)

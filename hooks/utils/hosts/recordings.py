@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         """How the recordings of a host are read."""
 
         NAME: str  # of the host, as people call it
-        IS_FINAL: bool  # whether PopKit runs there, and the host lets nobody change what was sent
 
         def is_own(self, head: bytes) -> bool:
             """Return whether a file that begins so is a recording of the host's; the last line of the head may be cut off."""

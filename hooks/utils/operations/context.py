@@ -204,6 +204,8 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
     if kind not in (card.SVG, card.MARKDOWN):
         raise flag_parser.UsageError(f"--card writes {card.SVG} or {card.MARKDOWN}, not {text.clean(path)}")
     path = os.path.abspath(path)
+    if not os.path.isdir(os.path.dirname(path)):
+        raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
     if os.path.lexists(path) and card.MARK not in (files.read_text(path, 1 << 16) or ""):
         raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))

@@ -4,9 +4,7 @@ line are drawn from it. Reconciles once; writes nothing but the tracker's own st
 
 from __future__ import annotations
 
-import os
-
-from ..hosts.claude_code import usage
+from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
@@ -149,7 +147,7 @@ def of(site: Site, transcript_path: str, made: Rebuilt, now: float) -> Outlook:
 def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
     """Return the same as `look`, but write nothing, take no lock and wait for nobody: for watching while a client is at work. `watch`: see
     `state.rebuild`."""
-    if transcript_path and os.path.isfile(transcript_path):
+    if transcript_path and entries.is_there(transcript_path):
         made = live.rebuilt(site, site.paths(), transcript_path, watch)
         made.conversation.observe(events.Tick(now))
         return of(site, transcript_path, made, now)
@@ -157,7 +155,7 @@ def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str
 
 
 def _unsaved(site: Site, transcript_path: str, now: float) -> Outlook:
-    if transcript_path and os.path.isfile(transcript_path):
+    if transcript_path and entries.is_there(transcript_path):
         return read(site, transcript_path, now)
     return _of_stored(site, transcript_path, store.load(site.paths()), now)
 

@@ -9,6 +9,7 @@ import os
 import sqlite3
 import time
 from contextlib import closing, suppress
+from functools import lru_cache
 
 from hooks.utils.hosts.claude_code import entries, projects, sent
 from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
@@ -16,6 +17,7 @@ from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, open_store
 from hooks.utils.io.storage import Storage
 from hooks.utils.policy import lost_cache
+from hooks.utils.state import shipped
 
 from ..parallel.results import ANYWHERE, results
 from ..parallel.sources import Source
@@ -68,8 +70,8 @@ if TYPE_CHECKING:
 
     class Digest(TypedDict):
         """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens that stood
-        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], as `sent.Session` has
-        them."""
+        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], `prompts`, `unmeasured`:
+        as `sent.Session` has them."""
 
         session: str
         cwd: str
@@ -79,6 +81,8 @@ if TYPE_CHECKING:
         standing: int
         hooks: int
         calls: dict[str, list[float]]
+        prompts: int
+        unmeasured: int
         used: list[Used]
         losses: list[Loss]
         # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that stood before the first
@@ -89,11 +93,12 @@ if TYPE_CHECKING:
 
 
 FILE = "bills.sqlite"
-FORM = 7  # of a digest
+FORM = 9  # of a digest
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
 GRAIN_S = 10  # of `by_model`
 _BUCKET = 100_000
+_models = lru_cache(maxsize=1)(shipped.models)
 _MOST_BUCKETS = 2
 # Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
@@ -109,7 +114,7 @@ def digest_of(path: str, size: int) -> Digest:
     """Return the digest of the first `size` bytes of a transcript; OSError where it cannot be read."""
     session = sent.read(path, size)
     requests = session.requests
-    losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3])
+    losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3], _models())
     of_request = {id(loss.usage): loss for loss in losses}
     return {
         "session": _session_of(path),
@@ -120,6 +125,8 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
+        "prompts": session.prompts,
+        "unmeasured": session.unmeasured,
         "used": _used(requests, session.standing, of_request),
         "losses": [
             {
@@ -245,7 +252,10 @@ def of_user(
         changed = [one for one, stamp in stamps.items() if known.get(one) != stamp]
         _read(db, [Source(one, stamps[one][0]) for one in changed], stamps, progress, where)
         with Transaction(db):
-            db.execute("DELETE FROM digests WHERE ended < ? OR form != ?", (now - KEPT_S, FORM))
+            db.execute("DELETE FROM digests WHERE form != ?", (FORM,))
+            old = db.execute("SELECT path FROM digests WHERE ended < ?", (now - KEPT_S,)).fetchall()
+            # One that is there would be read again the next time.
+            db.executemany("DELETE FROM digests WHERE path = ?", [row for row in old if row[0] not in stamps])
         rows = db.execute("SELECT digest FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
     return [digest for (text,) in rows for digest in [json.loads(text)]]
 

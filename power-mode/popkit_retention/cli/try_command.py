@@ -10,7 +10,7 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.hosts import recorded_tools, recordings
+from hooks.utils.hosts import KEEPS, recorded_tools, recordings
 from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
@@ -98,6 +98,8 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     journal = _journal(popkit_home, path)
     session, tools = recordings.session_id_of(path), recorded_tools()
     made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
+    if _may_clear(recordings.host_of(path)):  # as if it had run where a clear is possible
+        made.index.doubts = [doubt for doubt in made.index.doubts if KEEPS not in doubt]
     site = Unwritten(popkit_home, project, session)
     view = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
     if view.context:

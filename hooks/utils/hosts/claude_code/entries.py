@@ -30,6 +30,7 @@ ALL = 1 << 62  # bytes
 # What the address of a session in another host's own storage has in it.
 _IN_STORAGE = (".db/ses_", "/storage/session/")
 _NOTHING = b"\0"
+_KIND, _REGULAR = 0o170000, 0o100000  # in the mode of a file
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
@@ -59,6 +60,14 @@ def host_of(path: str) -> str:
     from .. import recordings
 
     return recordings.host_of(path)
+
+
+def is_there(path: str) -> bool:
+    """Whether there is a transcript at a path, or a session at an address in another host's own storage."""
+    try:
+        return stored(path) is not None or os.stat(path).st_mode & _KIND == _REGULAR
+    except (OSError, ValueError):
+        return False
 
 
 def size_of(path: str) -> int:
@@ -174,6 +183,13 @@ def blocks_of(entry: Entry) -> list[dict[str, Any]]:
     message = entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def version_of(value: object) -> tuple[int, ...]:
+    """The version of the client that an entry names, as numbers; (0,) where it names none."""
+    parts = value.split(".") if isinstance(value, str) else ()
+    numbers = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 9]
+    return tuple(numbers[:3]) or (0,)
 
 
 def is_side(entry: Entry) -> bool:

@@ -105,7 +105,7 @@ def index(path: str) -> Index:
     kept = entries.stored(path)
     if kept is not None:
         found = Index((0, 0))
-        _read(kept, found, entries.host_of(path), is_final=True)
+        _read(kept, found, entries.host_of(path))
         return found
     with files.open_regular(path) as file:
         status = os.fstat(file.fileno())
@@ -114,13 +114,13 @@ def index(path: str) -> Index:
         if translation is None:
             _read(file, found)
         else:
-            _read(entries.translated(translation, file, status.st_size), found, translation.NAME, translation.IS_FINAL)
+            _read(entries.translated(translation, file, status.st_size), found, translation.NAME)
             found.size = status.st_size
     return found
 
 
-def _read(lines: Iterable[bytes], found: Index, host: str = "", is_final: bool = False) -> None:
-    """Learns what lines tell; `host`: whose recording they are translated from, `is_final`: see recordings.Translation."""
+def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
+    """Learns what lines tell; `host`: whose recording they are translated from."""
     results: tuple = (set(), set())  # of the main thread, of subagents
     chains = (Chain(), Chain())
     carried = _Carried()
@@ -136,7 +136,7 @@ def _read(lines: Iterable[bytes], found: Index, host: str = "", is_final: bool =
         if entry is None:
             found.bad += not says_nothing(line)
             continue
-        if not cwd and "host" in entry and (is_final or not host):
+        if not cwd and "host" in entry:
             found.doubt(f"{entry['host']} {KEEPS}")
         cwd = cwd or entry.get("cwd")
         version = entry.get("version") or version
@@ -145,7 +145,7 @@ def _read(lines: Iterable[bytes], found: Index, host: str = "", is_final: bool =
             found.doubt(f"line {number}: an entry stands in it twice")
     # A subagent's file holds nothing but a side chain.
     _follow(chains[not chains[0].keys], found)
-    found.version = _version(version)
+    found.version = entries.version_of(version)
     found.result_ids = results[0] | results[1]
     found.abandoned = len(results[0] - found.calls)
     found.kept = {uuid: carried.over(uuid, found.chain) for uuid in carried.boundaries if uuid in found.chain}
@@ -199,11 +199,6 @@ def _follow(chain: Chain, found: Index) -> None:
     found.since = chain.since()
     for said in chain.doubts():
         found.doubt(said)
-
-
-def _version(value: object) -> tuple[int, ...]:
-    numbers = [part for part in value.split(".") if part.isdigit()] if isinstance(value, str) else []
-    return tuple(map(int, numbers[:3])) or (0,)
 
 
 class Reader:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]
 
-NAME, IS_FINAL = "Codex", False
+NAME = "Codex"
 _TYPES = (
     "session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record",
     "inter_agent_communication_metadata",

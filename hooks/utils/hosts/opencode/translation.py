@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Entry = dict[str, Any]
 
-NAME, IS_FINAL = "OpenCode", True
+NAME = "OpenCode"
 SESSION = "ses_"  # how its sessions' ids begin
 MESSAGE = "messageID"  # of an entry: the message that it is of
 _HEADS = (b'"info"', b'"messages"')
