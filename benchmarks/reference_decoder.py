@@ -23,8 +23,10 @@ REFERENCE = re.compile(
     r": from «(?P<head>[^«»]*)» to «(?P<tail>[^«»]*)»(?:; to see all: popkit restore (?P<handle>[a-z2-7]+))?\]"
 )
 _NUMBERED = re.compile(r" *(\d+)(→|\t)(.*)", re.DOTALL)
+# OpenCode shows a file behind this line, each line behind its number, a colon and a space.
+_OPENS, _COLONED = "<content>", re.compile(r"(\d+)(: )(.*)", re.DOTALL)
 _NEAREST = 3  # lines among which the words of a reference are looked for
-_WRITES = ("content", "new_string")
+_WRITES = ("content", "new_string", "newString")
 
 
 class Found(NamedTuple):
@@ -117,7 +119,8 @@ def shape(text: str) -> str:
 def listing(text: str) -> list[tuple[int | None, str]]:
     """[(number, line)] of a text: what counts on from line to line is a number, anything else is text."""
     lines = text.split("\n")
-    told = [_NUMBERED.fullmatch(line) for line in lines]
+    begin = lines.index(_OPENS) if _OPENS in lines else len(lines)
+    told = [_NUMBERED.fullmatch(line) or (_COLONED.fullmatch(line) if at > begin else None) for at, line in enumerate(lines)]
     numbers = [int(found[1]) if found and len(found[1]) < 12 else None for found in told]
     counted = [
         number is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import signal
 import socket
 import sys
 import tarfile
@@ -42,6 +43,9 @@ def alone(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # In the background of a script Ctrl-C is ignored, also by whatever is started here, where tests end things by it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     choose(slow=config.getoption("--slow"), fast=config.getoption("--fast"))
     if config.getoption("--fast"):
         sys.addaudithook(alone)

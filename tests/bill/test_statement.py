@@ -184,9 +184,9 @@ usages = st.builds(
 @given(st.lists(usages, min_size=1, max_size=8), st.integers(0, 400_000))
 def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requests: list[Usage], standing: int):
     sent = [Sent(usage, output=10) for usage in requests]
-    lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400)}
+    lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400, MODELS)}
     used = _used(sent, standing, lost)
-    digest = {"used": used, "session": "one", "calls": {}, "cwd": "/shop"}
+    digest = {"used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code"}
     whole = statement.whole([digest], MODELS)
     assert all(usd >= 0 for usd in whole["parts"].values())
     paid = sum(sum(usd_of(one, MODELS).values()) for one in used)

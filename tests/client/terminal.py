@@ -6,7 +6,9 @@ it must last goes by how long the client takes to show what was typed.
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 import pexpect
 import pyte
 
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 
 from .client import ClientHome, ClientTimeoutError
 
@@ -251,7 +253,10 @@ class ClientTerminal:
     def close(self) -> None:
         """End the client: politely, so that it fires SessionEnd, else by force."""
         self.leave()
-        self._child.close(force=True)
+        if self._child.isalive():
+            os.killpg(self._child.pid, signal.SIGKILL)
+            until(lambda: not self._child.isalive(), "the client is gone")
+        self._child.close()
 
     def wait_still(self, seconds: float) -> None:
         """Keep reading for a while: for keys that the client takes in by time, such as a double Escape."""

@@ -13,7 +13,7 @@ from tests.cli import inside
 from . import installs
 from .client import ClientHome, Run
 from .scripted_api import ScriptedApi, call, say
-from .terminal import ClientTerminal
+from .terminal import ESCAPE, ClientTerminal
 from .test_mod import ROOT
 
 SERVER = Path(__file__).parent / "mcp_server.py"
@@ -82,6 +82,7 @@ def test_the_dollars_of_a_session_are_those_that_usage_shows(clients: dict[str, 
             terminal.turn("go [[SCRIPT:work]]", "all done all done")
             terminal.send("/usage")
             shown = "\n".join(terminal.wait(SPENT))
+            terminal.press_until(ESCAPE, lambda now: "Esc to close" not in now)
         sessions = str(home.config / "projects")
         done = inside.run(["bill", sessions, "--json"], {"POPKIT_HOME": str(tmp_path / "popkit")}, home.work)
         assert json.loads(done.stdout)["whole"]["usd"] == pytest.approx(float(SPENT.search(shown)[1]), rel=0.02)

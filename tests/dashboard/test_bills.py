@@ -35,4 +35,5 @@ def test_the_bill_and_the_lost_caches_are_those_of_the_commands(tmp_path: Path, 
     assert told["bill"]["proposals"]
     assert told["bill"]["whole"]["requests"] == told["misses"]["requests"] > 0
     assert len(told["phrases"]["rows"]) == len(told["bill"]["rows"])
+    assert told["phrases"]["parts"]["output"] == "What Claude wrote, thinking included"
     assert client.get("/api/bill", params={"project": "/nowhere"}).status_code == 404

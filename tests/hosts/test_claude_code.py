@@ -17,8 +17,8 @@ from tests.hosts.lines import Lines
 OPERATIONS = {value for name, value in vars(tools).items() if name.isupper() and isinstance(value, str)}
 
 
-def test_it_is_the_host_of_every_environment() -> None:
-    assert protocol.of({}) is claude_code
+def test_it_is_the_host_of_every_session_that_no_other_names() -> None:
+    assert protocol.of("5e551011-0000-4000-8000-000000000001") is claude_code
 
 
 def test_a_payload_a_row_and_a_transcript_tell_of_the_same_call(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hooks.utils import hosts
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, sent, transcript
+from hooks.utils.hosts.claude_code import entries, sent, transcript, usage
 from hooks.utils.hosts.codex import calls, patches, scripts, translation
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from hooks.utils.policy.models import models_of
@@ -112,7 +112,7 @@ def test_a_compaction_ends_the_context_and_leaves_its_summary(tmp_path) -> None:
     assert sum(isinstance(event, Compacted) for event in transcript.events_of(str(path))) == 1
     summaries = [entry["message"]["content"] for entry in read(path) if entries.is_summary(entry)]
     assert summaries == ["Prices are done; bills are next."]
-    assert transcript.index(str(path)).doubts == []
+    assert transcript.index(str(path)).doubts == [f"Codex {hosts.KEEPS}"]
 
 
 def test_turns_that_were_taken_back_are_no_part_of_the_branch(tmp_path) -> None:
@@ -252,7 +252,7 @@ def test_every_tool_of_a_host_has_a_tier_and_none_of_another_changes_it() -> Non
     every = hosts.recorded_tools()
     for tools in recordings.TOOLS:
         assert set(tools.rows) <= set(tools.tiers)
-    own = hosts.tools_of({})
+    own = hosts.tools_of("")
     assert all(every.of(name).operation == own.of(name).operation for name in own.rows)
     assert Ruleset.from_config({}, every).tools.first("shell") == "Bash"
 
@@ -273,7 +273,8 @@ def test_a_recording_is_translated_the_same_each_time(tmp_path) -> None:
 
 def test_the_models_that_answer_in_codex_are_priced_without_a_surcharge_for_writes_where_none_is_taken() -> None:
     models = shipped.rules().models
-    assert (models.model("gpt-5.6-sol").input_usd, models.model("gpt-5.6-sol").write_5m) == (5, 1.0)
+    assert (models.model("gpt-5.5").input_usd, models.model("gpt-5.5").write_5m) == (5, 1.0)
+    assert (models.model("gpt-5.6-sol").input_usd, models.model("gpt-5.6-sol").write_5m) == (5, 1.25)
     assert models.model("gpt-6-sol").write_5m == 1.25
     assert models.model("gpt-5.1-codex-max").read == 0.1
     assert models.model("gpt-5.1-codex-max").input_usd is None
@@ -345,3 +346,37 @@ def test_a_rollout_in_which_nothing_was_said_is_told_from_no_rollout(tmp_path) -
 def test_no_other_file_is_taken_for_a_rollout(tmp_path) -> None:
     for text in (b"", b"\n", b"{}\n", b"[]", b'{"type":"user","uuid":"u","sessionId":"s"}\n', b'{"a":{"payload":{}}}', b"\x00\xff" * 99):
         assert recordings.translation_of(text) is None
+
+
+# --- the window ------------------------------------------------------------------------------------------------------------------------
+
+
+def window_of(path: Path) -> tuple[int, str]:
+    """The window of a rollout's newest request, and where it is known from."""
+    made = rebuild(str(path), [], lambda _: shipped.rules())
+    return usage.window_of(made.conversation.rules, {}, made.conversation.last)
+
+
+@pytest.mark.parametrize("form", ["records", "counts"])
+def test_the_window_is_the_one_that_codex_says(tmp_path: Path, form: str):
+    assert window_of(worked(form).write(tmp_path)) == (258_400, "client")
+
+
+def test_a_turn_says_its_window_before_its_first_answer(tmp_path: Path):
+    rollout = Rollout("records")
+    rollout.line("event_msg", {"type": "task_started", "model_context_window": 400_000})
+    rollout.say("go")
+    rollout.answer("done")
+    assert window_of(rollout.write(tmp_path)) == (400_000, "client")
+
+
+@pytest.mark.parametrize("said", [None, 0, -1, True, "many", 10**30, 5_000], ids=str)
+def test_a_window_that_cannot_be_is_not_believed(tmp_path: Path, said: object):
+    rollout = Rollout("records")
+    rollout.line("event_msg", {"type": "task_started", "model_context_window": said})
+    rollout.line("token_usage_record", {"usage": None})
+    rollout.form = "without counts"
+    rollout.say("go")
+    rollout.message("assistant", "done")
+    rollout.line("token_usage_record", {"usage": {"input_tokens": 12_000, "output_tokens": 9}})
+    assert window_of(rollout.write(tmp_path))[1] == "model"

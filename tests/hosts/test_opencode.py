@@ -26,7 +26,8 @@ SESSION, PROJECT, FILE = "ses_7f3amadeup0001", "/home/dana/shop", "/home/dana/sh
 class Export:
     """A session of OpenCode, message by message."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: str = SESSION, project: str = PROJECT) -> None:
+        self.session, self.project = session, project
         self.at = BEGAN
         self.messages: list[dict[str, Any]] = []
 
@@ -35,10 +36,11 @@ class Export:
         return self.at
 
     def _message(self, role: str, parts: list[dict[str, Any]], **info: Any) -> None:
-        id = f"msg_{len(self.messages):04}"
-        parts = [{"id": f"prt_{len(self.messages):04}_{number}", "messageID": id, **part} for number, part in enumerate(parts)]
+        own = "" if self.session == SESSION else self.session
+        id = f"msg_{own}{len(self.messages):04}"
+        parts = [{"id": f"prt_{own}{len(self.messages):04}_{number}", "messageID": id, **part} for number, part in enumerate(parts)]
         began = self._later()
-        told = {"id": id, "role": role, "sessionID": SESSION, "time": {"created": began, "completed": self._later()}, **info}
+        told = {"id": id, "role": role, "sessionID": self.session, "time": {"created": began, "completed": self._later()}, **info}
         self.messages.append({"info": told, "parts": parts})
 
     def say(self, text: str, *parts: dict[str, Any]) -> None:
@@ -46,11 +48,11 @@ class Export:
 
     def answer(self, *parts: dict[str, Any], read: int = 0, written: int = 0, **info: Any) -> None:
         tokens = {"input": 20, "output": 50, "reasoning": 0, "cache": {"read": read, "write": written}}
-        model = {"modelID": "claude-sonnet-5-5", "providerID": "anthropic", "path": {"cwd": PROJECT, "root": PROJECT}}
+        model = {"modelID": "claude-sonnet-5-5", "providerID": "anthropic", "path": {"cwd": self.project, "root": self.project}}
         self._message("assistant", [*parts, {"type": "step-finish", "tokens": tokens}], tokens=tokens, **{**model, **info})
 
     def data(self) -> dict[str, Any]:
-        return {"info": {"id": SESSION, "directory": PROJECT, "title": "prices"}, "messages": self.messages}
+        return {"info": {"id": self.session, "directory": self.project, "title": "prices"}, "messages": self.messages}
 
     def write(self, folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,9 +67,9 @@ def called(id: str, tool: str, given: dict[str, Any], output: str, **metadata: A
     return {"type": "tool", "callID": id, "tool": tool, "state": state}
 
 
-def worked() -> Export:
+def worked(session: str = SESSION, project: str = PROJECT) -> Export:
     """A file is read, a test fails, the file is edited, the test passes."""
-    made, shown = Export(), {"type": "file", "text": "const a = 1", "lineStart": 1, "lineEnd": 1, "totalLines": 1}
+    made, shown = Export(session, project), {"type": "file", "text": "const a = 1", "lineStart": 1, "lineEnd": 1, "totalLines": 1}
     made.say("Fix the prices.", {"type": "text", "text": "a reminder of the host", "synthetic": True})
     made.answer(called("c1", "read", {"filePath": FILE}, "<content>\n1: const a = 1\n</content>", display=shown), written=9_000)
     made.answer(called("c2", "bash", {"command": "npm test"}, "1 failing", exit=1), read=9_000, written=300)

@@ -383,6 +383,7 @@ def test_results_on_rewound_branches_are_counted_as_abandoned(lines, tmp_path):
         (["2.2.0-beta.1"], (2, 2, 1)),
         ([7], (0,)),
         (["x"], (0,)),
+        (["2.\u00b2." + "9" * 5_000], (2,)),
         ([], (0,)),
     ],
 )

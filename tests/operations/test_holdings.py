@@ -8,14 +8,16 @@ import socket
 from pathlib import Path
 
 from hooks.utils import archive
+from hooks.utils.hosts.opencode import kept
 from hooks.utils.io import failures
-from hooks.utils.state import breaks, consents, limits, sockets, standing
+from hooks.utils.state import breaks, consents, limits, sockets, standing, trials
 from popkit_retention.bill import digests
 from popkit_retention.dashboard.instance import Instance
 from popkit_retention.operations import holdings
 from tests.bill.standing import breakdown
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
+from tests.hosts.test_opencode import worked as conversation
 from tests.paths import ROOT
 from tests.reclaim.shops import Shop, worked
 
@@ -64,8 +66,10 @@ def busy(house: Governed) -> None:
     consents.say(str(house.home), "compact", consents.YES)
     breaks.learn(env, str(house.home), house.now)
     limits.note(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
+    kept.Kept(kept.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
     standing.keep(str(house.home), "shop", "5e55", breakdown(), house.now)
-    digests.of_user(env, 0.0, house.now, lambda *_: None)
+    with trials.Changing(str(house.home)):
+        digests.of_user(env, 0.0, house.now, lambda *_: None)
     Instance(env).record("http://127.0.0.1:1/")
     Instance(env).browser_file("http://127.0.0.1:1/")
     with socket.socket(socket.AF_UNIX) as listening:

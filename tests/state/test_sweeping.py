@@ -244,3 +244,21 @@ def test_the_hooks_of_a_sessions_start_and_end_sweep(ours: Folder, event: str) -
     assert (done.stdout, done.stderr) == ("", "")
     assert ours.sessions() == {"this"}
     assert not (ours.home / "hooks.log").exists()
+
+
+def test_with_a_session_of_another_host_goes_the_transcript_that_was_kept_of_it(ours: Folder) -> None:
+    ours.transcripts = ours.home / "transcripts" / "-shop"
+    (ours.transcripts / "ses_old" / "subagents").mkdir(parents=True)
+    (ours.transcripts / "ses_old" / "subagents" / "agent-1.jsonl").write_text("{}\n")
+    ours.session("ses_old", days=91)
+    ours.session("ses_new", days=89)
+    ours.sweep()
+    assert ours.sessions() == {"ses_new"}
+    assert [path.name for path in ours.transcripts.iterdir()] == ["ses_new.jsonl"]
+
+
+def test_a_transcript_of_the_host_s_own_stays(ours: Folder) -> None:
+    ours.session("old", days=91)
+    ours.sweep()
+    assert ours.sessions() == set()
+    assert (ours.transcripts / "old.jsonl").exists()

@@ -29,7 +29,7 @@ def conversation_of(session: Scenario, prompt: int = PROMPT, since_s: float = 5.
 def seen(session: Scenario, now: float = 0.0, **conversation) -> Outlook:
     """The outlook of a Scenario at a time; by default of its last call, with a warm cache."""
     told = conversation_of(session, **conversation)
-    made = Rebuilt(told, SimpleNamespace(abandoned=0, doubts=[]))
+    made = Rebuilt(told, SimpleNamespace(abandoned=0, doubts=[], translated=""))
     return Outlook(SITE, "/p/session.jsonl", session.state, told.rules, max(now, session.at), made)
 
 

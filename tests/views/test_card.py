@@ -66,6 +66,12 @@ def test_a_file_that_is_no_card_is_never_replaced(session: Written, tmp_path: Pa
     assert (tmp_path / "notes.md").read_text() == "mine"
 
 
+def test_a_folder_that_is_not_there_is_named(session: Written, tmp_path: Path):
+    error = stats(session, tmp_path, tmp_path / "none" / "card.svg").error
+    assert error.startswith(f"there is no folder {tmp_path / 'none'}")
+    assert ".tmp" not in error
+
+
 def test_another_kind_of_file_is_refused(session: Written, tmp_path: Path):
     assert "--card writes .svg or .md" in stats(session, tmp_path, tmp_path / "card.png").error
     assert not (tmp_path / "card.png").exists()

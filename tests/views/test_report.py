@@ -24,7 +24,7 @@ from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
 
 KEYS = {
-    "schema", "session", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context",
+    "schema", "session", "host", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context",
     "calibration", "tiers", "expired", "reclaimable", "cleared", "by_host", "figures", "compactions", "compacted", "abandoned", "pins",
     "configured_pins",
     "agents", "partial_reads", "results", "doubt", "verdict",

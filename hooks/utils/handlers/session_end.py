@@ -6,15 +6,12 @@ from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
 from ..io.system import os
-from ..policy import engine, events
-from ..state import collecting, journal, live, memory, settling, store, sweeping
+from ..state import ending, live, memory, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
-
-    from ..policy.ruleset import Ruleset
 
 # The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. Nobody waits for a larger one.
 CLEAR_BYTES = 24 * 1024 * 1024
@@ -23,42 +20,37 @@ _GOES_ON = ("resume",)
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
-    """Ends what lives for the session, if this is an end. The transcript does not tell of it, so the journal does."""
+    """Ends what lives for the session, if this is an end."""
     site = live.site_of(payload, environ)
     if site is None:
         return
     _sweep_sockets(site.home)
-    now, why = time_of_day(environ), text(payload, "reason")
-    paths = site.paths()
-    if store.look(paths) is None:
+    now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
+    _trials(site, why, transcript_path, now)
+    if store.look(site.paths()) is None:
         return  # nothing was tracked
-    entry = journal.ended(why, now)
-
-    def end(stored: store.Stored, rules: Ruleset) -> None:
-        store.journal(paths, entry)
-        engine.observe(stored.state, events.SessionEnded(now, why), rules)
-
-    try:
-        live.change(site, paths, "", end)
-    except files.LockTimeout:
-        from ..state import pending
-
-        pending.note(paths, entries=[entry])
-    transcript_path = text(payload, "transcript_path")
-    learns = False
-    if memory.is_used(site.home):
+    ending.end(site, now, why)
+    if why == "clear" and memory.is_used(site.home):
         from ..state import remembering
 
-        if why == "clear":
-            remembering.emptied(site)
-        learns = remembering.learn(site, transcript_path, now)  # first: the host does not wait for long
-    if not learns:  # else the child that learns collects, too
-        collecting.start(site.home, environ, now)
+        remembering.emptied(site)
+    ending.start_jobs(site, transcript_path, now)  # first: the host does not wait for long
     if site.rules().clear_at_exit and why not in _GOES_ON:
         _in_a_process_of_its_own(lambda: _clear(site, transcript_path, now), environ)
     elif settling.is_due(site, transcript_path):
         _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
+
+
+def _trials(site: live.Site, why: str, transcript_path: str, now: float) -> None:
+    if site.tries:
+        from ..state import disk, on_trial
+
+        on_trial.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
+    if why == "clear" and site.session.get("hinted") is not None:
+        from ..state import hints
+
+        hints.emptied(site)
 
 
 def _sweep_sockets(popkit_home: str) -> None:

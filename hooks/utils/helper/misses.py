@@ -8,6 +8,7 @@ import time
 from ..hosts.claude_code import projects
 from ..hosts.claude_code.sent import Following
 from ..policy import lost_cache
+from ..state import shipped
 from ..views.lost_cache import notice
 
 TYPE_CHECKING = False
@@ -24,7 +25,8 @@ class Misses:
     def __init__(self, transcript_path: str, since: float) -> None:
         self._path = transcript_path
         self._since = since
-        self._threads = {transcript_path: _Thread(transcript_path, since)}
+        self._models = shipped.models()
+        self._threads = {transcript_path: _Thread(transcript_path, since, self._models)}
         self._lock = threading.Lock()
 
     def notice(self, models: Models) -> str:
@@ -50,7 +52,7 @@ class Misses:
         for path in projects.transcripts_of_agents(self._path):
             # One that ended before this session was taken up has nothing to say, and a session may have hundreds.
             if path not in self._threads and projects.changed(path) > self._since:
-                self._threads[path] = _Thread(path, self._since)
+                self._threads[path] = _Thread(path, self._since, self._models)
         for thread in self._threads.values():
             thread.look()
 
@@ -58,11 +60,12 @@ class Misses:
 class _Thread:
     """The losses of one transcript that were not taken yet."""
 
-    def __init__(self, path: str, since: float) -> None:
+    def __init__(self, path: str, since: float, models: Models) -> None:
         self.path = path
+        self._models = models
         self._since = since
         self._following = Following(path)
-        self._losses = lost_cache.Losses(_day_of)
+        self._losses = lost_cache.Losses(_day_of, self._models)
         self._lost: list[Loss] = []
 
     def look(self) -> None:
@@ -71,7 +74,7 @@ class _Thread:
         except OSError:
             return
         if is_other:
-            self._losses = lost_cache.Losses(_day_of)
+            self._losses = lost_cache.Losses(_day_of, self._models)
         self._lost += [loss for loss in map(self._losses.of, requests) if loss is not None and loss.usage.at > self._since]
         self._since = max([self._since, *(sent.usage.at for sent in requests)])
 

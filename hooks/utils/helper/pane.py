@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from .. import archive, text
 from .. import efficiency_tracker as tracker
+from ..hosts import is_kept
 from ..operations import arguments, context, offers, receipts
 from ..operations import cache as caches
 from ..policy import figures
@@ -14,7 +15,7 @@ from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
 from ..state import limits, settling
 from ..views import bill, cache, ledgers, panel, phrases, putback, receipt, report, results, timeline
-from ..views.limits import line as limits_line
+from ..views import limits as limit_views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ TABS = 1  # rows above all else
 COMMAND = "/popkit"
 _LABEL = 48
 _CLEARED = "archived first; undo brings it back"  # the verdict above it says what leaves
+_NOT_NATIVE = "PopKit: clearing by the provider is switched on in Claude Code's settings, and does nothing here."
 _NARROWEST = 20
 _MOST_TOKENS = 10**9
 _FOLD = "    "  # before what of a line of the pane has no room
@@ -90,7 +92,7 @@ class Pane:
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
         cold_now = caches.compacts_cold(site, view)
-        full = limits_line(windows(limits.readings(site.home), now), now)
+        full = limit_views.line(windows(limits.readings(site.home), now), now)
         shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
@@ -99,17 +101,13 @@ class Pane:
             room = asked.rows - TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
             shown["lines"] = text.laid_out(receipt.pane_lines(gone, now, width, room, COMMAND), width) + saved
         if shown["page"] == BILL:
-            found = self.native.bill(now)
-            whys = text.wrap(str(found.get("error")))
-            shown["lines"] = text.laid_out(whys if "error" in found else bill.lines_of(found, now, details=True), width)
+            found = self.native.data("bill", now)
+            lines = text.wrap(str(found["error"])) if "error" in found else bill.lines_of(found, now, details=True)
+            shown["lines"] = text.laid_out([*self._limits(site, current, now), *lines], width)
             shown["deeds"] = [] if "error" in found else offers.to_json(offers.of_bill(found, now))
         if shown["page"] == SETTINGS:
-            self.native.look()
-            kept = caches.kept_warm(site, self.transcript_path, now)
-            title = text.title("Keeping the prompt cache warm")
-            lines = [*title, cache.pane_line(kept), *cache.sum_lines(kept), "", *self.native.text.split("\n")]
-            shown["lines"] = text.laid_out(lines, width)
-            shown["deeds"] = offers.to_json([*offers.of_warmth(kept), *self.native.offers()])
+            lines, settings = self._settings(site, now)
+            shown["lines"], shown["deeds"] = text.laid_out(lines, width), offers.to_json(settings)
         worth = is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
         shown["lines"] = text.laid_out([part for line in shown["lines"] for part in text.folded(line, _FOLD)], width)
         band = {"text": phrases.unasked(current)} if worth else None
@@ -132,16 +130,34 @@ class Pane:
         self.compactions.when_cold(cold_now["ids"])
         return self.compactions.begin()
 
+    def _limits(self, site: Site, current: Report, now: float) -> list[text.Line]:
+        """Return what took the windows of the plan, and how fast; [] where none runs."""
+        if not windows(limits.readings(site.home), now):
+            return []
+        found = self.native.data("limits", now)
+        return limit_views.pane_lines(found, current["context"]["model"] if current["context"] else "", now)
+
     def _spent(self) -> list[text.Line]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")
+
+    def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
+        """Return what a person may switch on and off in this session: how it stands, and the deeds."""
+        kept = caches.kept_warm(site, self.transcript_path, now)
+        if is_kept(site.session_id):
+            return cache.show_lines(kept, COMMAND), []
+        self.native.look()
+        title = text.title("Keeping the prompt cache warm")
+        lines = [*title, cache.pane_line(kept), *cache.sum_lines(kept), "", *self.native.text.split("\n")]
+        return lines, [*offers.of_warmth(kept), *self.native.offers()]
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
         if words.split()[:1] == ["native"]:
-            return self.native.answer(words)
-        if words.split()[:1] == ["bill"]:
+            return _NOT_NATIVE if is_kept(site.session_id) else self.native.answer(words)
+        if words.split()[:1] in (["bill"], ["try-out"]):
             return self.native.run(words)
-        return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns))
+        called = COMMAND if is_kept(site.session_id) else context.COMMAND
+        return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """Run the offer with this id and return its result as text; "" for an unknown one."""

@@ -17,13 +17,15 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 
-from ..io import failures
+from ..hosts import OPENCODE
+from ..io import failures, home
 from ..io.system import now
-from ..state import sockets, standing
+from ..state import fitting, sockets, standing
 from ..state.site import Site
 from . import hourly
 from .compactions import Compactions, Outlines
 from .door import Door
+from .guest import Guest, transcript_of
 from .misses import Misses
 from .native import Native
 from .pane import Pane, PaneRequest
@@ -62,6 +64,8 @@ class Session:
         self.misses = Misses(transcript_path, now(environ))
         self.pane = Pane(transcript_path, Native(environ, cwd), self.compactions, self.misses)
         self.keeper = Keeper(environ, self._site, transcript_path)
+        is_guest = session_id.startswith(OPENCODE)
+        self.guest = Guest(self.door, self._site, lambda work, *what: self.work.put((work, what))) if is_guest else None
         self.times: list[float] = []
         self.rows = 0
         threading.Thread(target=self._work, daemon=True).start()
@@ -70,10 +74,13 @@ class Session:
         threading.Thread(target=hourly.run_forever, args=(self._site, transcript_path, every_s), daemon=True).start()
 
     def _learn(self) -> None:
-        """Learn what a resumed session has shown, before the first request, and what it has sent."""
+        """Learn what a resumed session has shown, before the first request, and what it has sent; have tokens weighed where that is due."""
         with self.lock:
             self.door.context("")
         self.misses.look()
+        site = self._site()
+        if site.enabled:
+            fitting.start(site.home, self.environ, now(self.environ))
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""
@@ -90,6 +97,12 @@ class Session:
         """Wait until all that was put off is done."""
         self.work.join()
 
+    def end(self) -> None:
+        """Do what was put off, and end the session of a host that has no hook for that."""
+        with self._settled():
+            if self.guest:
+                self.guest.end()
+
     def _settled(self) -> threading.Lock:
         """Return the lock of what is stored, once all that was put off is done: while it is held, nothing else changes that."""
         self.settle()
@@ -105,6 +118,35 @@ class Session:
             self.rows += 1
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
         return {} if blocks is None else {"content": blocks}
+
+    def result(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Answer for a result of a host that hands over no rows."""
+        began = time.perf_counter()
+        with self.lock:
+            answer = self.guest.result(asked, _text(asked, "agent_id")) if self.guest else {}
+            self.rows += 1
+            self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
+        return answer
+
+    def messages(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Take in messages of a host that keeps no transcript which we can read; `usage` as begin_turn has it."""
+        if self.guest:
+            self.pane.note_usage(self._site(), asked.get("usage"), now(self.environ), fresh=True)
+            agent_id = _text(asked, "agent_id")
+            self.guest.messages(asked, agent_id)
+            if _texts(asked, "removed"):
+                with self._settled():
+                    ids = self.guest.standing(agent_id)
+                with self.lock:
+                    self.door.keep(agent_id, ids)
+        return {}
+
+    def prompt(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Begin a turn of such a host; return `text` for the model, where there is something to say."""
+        if self.guest is None:
+            return {}
+        self.begin_turn(asked)
+        return self.guest.prompt(asked, _text(asked, "agent_id"))
 
     def begin_turn(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Begin a turn; with `ids` of the results that stand, where some were taken back, and the client's `usage`."""
@@ -160,6 +202,8 @@ class Session:
             self.compactions.confirm(asked.get("stood") is True)
         with self.lock:
             self.door.compacted(_text(asked, "agent_id"))
+        if self.guest:
+            self.guest.compacted(_text(asked, "agent_id"))
         return {}
 
     def late(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -210,7 +254,7 @@ class Session:
 
     def _site(self) -> Site:
         site = Site(self.environ, self.door.session_id, self.door.cwd)
-        site.in_place = True
+        site.in_place = self.guest is None
         return site
 
 
@@ -219,6 +263,7 @@ _ASKED = {
     "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
     "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
+    "/result": Session.result, "/messages": Session.messages, "/prompt": Session.prompt,
     "/want": Session.want, "/standing": Session.standing, "/hidden": Session.hidden,
 }  # fmt: skip
 
@@ -315,6 +360,8 @@ class _Handler(BaseHTTPRequestHandler):
 def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
     """Serve one session until its client has gone, or asks for the end. Prints where it listens, as one line of JSON."""
     gc.set_threshold(*_COLLECT)
+    if session_id.startswith(OPENCODE):
+        transcript_path = transcript_of(home.popkit_home(environ), cwd, session_id)
     path, server = _listening(environ, session_id)
     try:
         server.session = Session(environ, session_id, transcript_path, cwd, version)
@@ -324,7 +371,7 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
         for ending in (signal.SIGTERM, signal.SIGHUP):  # of the client, of its terminal
             signal.signal(ending, lambda *_: sys.exit(0))
         server.serve_forever(poll_interval=0.2)
-        server.session.settle()
+        server.session.end()
     finally:
         server.server_close()
         sockets.close(environ, session_id, path)

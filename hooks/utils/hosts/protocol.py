@@ -6,7 +6,9 @@ with the rows of the tools that were called.
 
 from __future__ import annotations
 
+from . import OPENCODE
 from .claude_code import host as claude_code
+from .opencode import host as opencode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,9 +50,9 @@ if TYPE_CHECKING:
             """Return the transcripts of all main threads."""
 
 
-ALL: tuple[Host, ...] = (claude_code,)
+ALL: tuple[Host, ...] = (claude_code, opencode)
 
 
-def of(environ: Mapping[str, str]) -> Host:
-    """Return the host that a hook, the helper or a command works for."""
-    return ALL[0]
+def of(session_id: str) -> Host:
+    """Return the host of a session."""
+    return opencode if session_id.startswith(OPENCODE) else claude_code

@@ -15,14 +15,16 @@ from ..policy.tools import Tools
 from . import entire
 from .claude_code import host as claude_code
 from .claude_code import projects
+from .codex import rollouts
 from .codex import tools as codex_tools
 from .codex import translation as codex
+from .opencode import storage
 from .opencode import tools as opencode_tools
 from .opencode import translation as opencode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, BinaryIO, Protocol
 
     class Translation(Protocol):
@@ -50,26 +52,56 @@ def translation_of(head: bytes) -> Translation | None:
 
 
 def host_of(path: str) -> str:
-    """Return the name of the host whose recording a file is; Claude Code for what nobody else knows. OSError when it cannot be read."""
+    """Return the name of the host whose recording a file is, or whose storage has the session at this address; Claude Code for what nobody
+    else knows. OSError when it cannot be read."""
+    if storage.id_of(path):
+        return opencode.NAME
     with files.open_regular(path) as file:
         translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
     return translation.NAME if translation is not None else CLAUDE_CODE
 
 
 def session_id_of(path: str) -> str:
-    """Return the session of a recording: as the metadata of its checkpoint says, else the name of the file."""
+    """Return the session of a recording: as its address, the metadata of its checkpoint, or the export itself says, else the name of the
+    file."""
     checkpoint = entire.checkpoint_of(path)
-    return checkpoint.session if checkpoint is not None else projects.session_id_of(path)
+    if checkpoint is not None:
+        return checkpoint.session
+    return storage.id_of(path) or rollouts.session_id_of(path) or _exported(path) or projects.session_id_of(path)
+
+
+def _exported(path: str) -> str:
+    """Return the session that a file exports; "" for any other file."""
+    if path.endswith(projects.SUFFIX):
+        return ""
+    try:
+        with files.open_regular(path) as file:
+            head = file.peek(1)  # type: ignore[attr-defined]  # it is buffered
+    except (OSError, ValueError):
+        return ""
+    return opencode.session_of(head) if opencode.is_own(head) else ""
+
+
+def stored(address: str) -> Iterator[bytes] | None:
+    """Return the translated lines of a session in a host's own storage, by its address; None for the path of a file. OSError where it
+    cannot be read, also while the lines are gone through."""
+    if not storage.id_of(address):
+        return None
+    return _lines(opencode.NAME, opencode.of_session(*storage.read(address)))
 
 
 def lines(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield the translated lines of the first `size` bytes of a file, each with its newline. What was not understood is a line that is no
+    """Return the translated lines of the first `size` bytes of a file, each with its newline. What was not understood is a line that is no
     entry, so that it is counted."""
-    for entry in translation.entries(file, size):
+    return _lines(translation.NAME, translation.entries(file, size))
+
+
+def _lines(host: str, found: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:
+    for entry in found:
         if entry is None:
             yield _UNREADABLE
             continue
-        entry["host"] = translation.NAME
+        entry["host"] = host
         try:
             yield dumps(entry).encode("utf-8", "surrogatepass") + b"\n"
         except ValueError:  # nested a thousand deep, say

@@ -7,8 +7,10 @@ import time
 
 from .. import flag_parser, text
 from ..context_table import CONTEXT
+from ..hosts import KEEPS, is_kept, protocol
+from ..policy import figures
 from ..reclaim import access, restoring, rewrite
-from ..state import journal, settling
+from ..state import journal, limits, settling
 from ..views import memory as memory_views
 from ..views import panel as views
 from ..views import receipt, results, timeline
@@ -18,24 +20,29 @@ from .request import COMMAND, Answer, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from ..efficiency_tracker import EfficiencyMetrics
-    from ..policy.shapes import Period
+    from ..policy.limit_weights import Weights
+    from ..policy.shapes import Period, Share
     from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.report_shapes import Report
     from .request import InPlace
 
 
-def answer(words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH) -> str:
+def answer(
+    words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH,
+    command: str = COMMAND,
+) -> str:  # fmt: skip
     """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation;
-    without it the transcript is changed. `width`: columns of a line."""
+    without it the transcript is changed. `width`: columns of a line; `command`: how the reader calls us."""
     try:
         parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
     except flag_parser.UsageError as error:
-        return "\n".join(text.laid_out(_mistake(str(error), COMMAND).lines, width))
-    given = respond(parsed, site, transcript_path, now, COMMAND, in_place)
+        return "\n".join(text.laid_out(_mistake(str(error), command).lines, width))
+    given = respond(parsed, site, transcript_path, now, command, in_place)
     if "json" in parsed.flags and not given.error:
         return "\n" + text.as_json(given.data)
     return "\n".join(text.laid_out(given.lines, width))
@@ -162,6 +169,7 @@ def _stats(request: Request) -> Answer:
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)
     worth, dated = tracker.worth(everywhere, request.now), site.rules().models.dated
+    shares = _shares(limits.weights(site.home, request.now), (session, project, everywhere))
     data = {
         "session": session.to_json(),
         "project": project.to_json(),
@@ -169,12 +177,22 @@ def _stats(request: Request) -> Answer:
         "worth": worth,
         "prices_dated": dated,
         "behind": behind,
+        "shares": shares,
         "contexts": {agent: metrics.to_json() for agent, metrics in contexts.items()},
     }
     if "card" in request.flags:
         return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
-    return Answer(stats_lines((session, project, everywhere), worth, dated, behind, shown), data)
+    return Answer(stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
+
+
+def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list[Share | None]:
+    """Return what the net of each scope is of a window, the same for all: the first of which that can be claimed of any; [] for none."""
+    for weights in several:
+        found = [weights.claimed(figures.moved(scope.ledger)) for scope in scopes]
+        if any(found):
+            return found
+    return []
 
 
 def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:
@@ -186,6 +204,8 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
     if kind not in (card.SVG, card.MARKDOWN):
         raise flag_parser.UsageError(f"--card writes {card.SVG} or {card.MARKDOWN}, not {text.clean(path)}")
     path = os.path.abspath(path)
+    if not os.path.isdir(os.path.dirname(path)):
+        raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
     if os.path.lexists(path) and card.MARK not in (files.read_text(path, 1 << 16) or ""):
         raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))
@@ -218,6 +238,8 @@ def _cold(request: Request) -> Answer:
     from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
+    if act == "on" and is_kept(request.site.session_id):
+        raise access.Refused(f"{protocol.of(request.site.session_id).NAME} {KEEPS}")
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
     found = cache.compacts_cold(request.site, request.look())
@@ -240,7 +262,7 @@ def _memory(request: Request) -> Answer:
 
 def _help(request: Request) -> Answer:
     name = request.arguments[0] if request.arguments else ""
-    return Answer(lines_of(name, request.command, CONTEXT, request.command != COMMAND))
+    return Answer(lines_of(name, request.command, CONTEXT, not request.command.startswith("/")))
 
 
 _ANSWERS = {

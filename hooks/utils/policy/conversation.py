@@ -35,9 +35,10 @@ class Usage:
     """A request as its usage tells: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when its answer
     began (`at`), when the cache was last known to be in use (`until`), and when a request of ours kept it warm (`kept`, 0 for never), in
     seconds; the lifetime of what it wrote to the cache; the model's id; `left_out`, where the answer says so: (how many of its tool uses
-    the prompt lacked, their tokens). No tokens: a compaction stands between the requests."""
+    the prompt lacked, their tokens); `window`: tokens of the context window, where the recording says so, 0 where not. No tokens: a
+    compaction stands between the requests."""
 
-    __slots__ = ("at", "cache_ttl_s", "created", "kept", "left_out", "model", "read", "tokens", "until")
+    __slots__ = ("at", "cache_ttl_s", "created", "kept", "left_out", "model", "read", "tokens", "until", "window")
 
     def __init__(self, tokens: int = 0, at: float = 0.0, model: str = "", cache_ttl_s: int = 300, read: int = 0, created: int = 0) -> None:
         self.tokens = tokens
@@ -48,6 +49,7 @@ class Usage:
         self.read = read
         self.created = created
         self.left_out: tuple[int, int] = (0, 0)
+        self.window = 0
 
     def is_warm(self, now: float) -> bool:
         return bool(self.tokens) and now - self.until < self.cache_ttl_s
@@ -158,7 +160,7 @@ class Conversation:
         if not self.count:
             self.base = max(0, usage.tokens - self.unsent)
         # A request that has written nothing does not tell the lifetime.
-        usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s)
+        usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s, self.rules.models.model(usage.model).kept_s)
         self._calibrate(usage)
         self.requests.append((usage, self.unsent))
         self.count += 1

@@ -23,12 +23,13 @@ class Model:
     `id`: as it was asked for · `read`, `write_5m`, `write_1h`: units a token · `input_usd`, `output_usd`: dollars a million tokens, None
     where the price is not known · `long_input_usd`, `long_output_usd`: the prices of a prompt of more than `long_prompt_tokens`, None
     where one price holds for all · `window`: tokens, `window_before` those that it had until the day of `window_since` (0 and "" where
-    it always had the same) · `thinking_bound`: whether a change of the past loses the thinking behind it.
+    it always had the same) · `thinking_bound`: whether a change of the past loses the thinking behind it · `kept_s`: seconds for which the
+    provider keeps a cache that nobody uses, longer than the client asks for; 0 where it keeps none so.
     """
 
     __slots__ = (
-        "id", "input_usd", "known", "long_input_usd", "long_output_usd", "long_prompt_tokens", "output_usd", "read", "thinking_bound",
-        "window", "window_before", "window_since", "write_1h", "write_5m",
+        "id", "input_usd", "kept_s", "known", "long_input_usd", "long_output_usd", "long_prompt_tokens", "output_usd", "read",
+        "thinking_bound", "window", "window_before", "window_since", "write_1h", "write_5m",
     )  # fmt: skip
 
     def __init__(self, id: str, entry: dict[str, Any] | None = None) -> None:
@@ -48,6 +49,7 @@ class Model:
         since = known.get("window_since")
         self.window_since = since if isinstance(since, str) else ""
         self.thinking_bound = known.get("thinking_bound") is not False
+        self.kept_s = _number(known.get("kept_s"), 0)
 
     def write_price(self, ttl_s: float) -> float:
         """Units for a token that is written to the cache, for a lifetime in seconds: an hour, or five minutes for anything shorter."""
@@ -80,7 +82,7 @@ class Models:
         table does not name is not `known`. The longest id that fits counts."""
         model = self._known.get(id)
         if model is None:
-            name = _plain(id)
+            name = plain(id)
             fitting = [known for known in self._by_id if _fits(known, name)]
             entry = self._by_id[max(fitting, key=len)] if fitting else None
             model = self._known[id] = Model(id, entry)
@@ -95,10 +97,10 @@ def models_of(config: dict[str, Any]) -> Models:
     return Models(by_id if isinstance(by_id, dict) else {}, dated if isinstance(dated, str) else "")
 
 
-def _plain(id: str) -> str:
-    """The id from `claude-` on, without what a provider puts before it, and with hyphens where one writes dots in a version."""
-    at = id.find("claude-")
-    return id[max(at, 0) :].partition("[")[0].replace(".", "-").replace("@", "-").lower()
+def plain(id: str) -> str:
+    """Return the id from `claude-` or `gpt-` on, without what a provider puts before it, with hyphens for dots in a version."""
+    at = max(id.find("claude-"), id.find("gpt-"), 0)
+    return id[at:].partition("[")[0].replace(".", "-").replace("@", "-").lower()
 
 
 def _fits(known: str, name: str) -> bool:

@@ -131,9 +131,9 @@ class Past:
 # --- in a session ----------------------------------------------------------------------------------------------------------------
 
 # Why nothing (more) is sent.
-OFF, NO_REQUEST, UNPRICED, HOUR, TOO_DEAR, IN_A_ROW, DOLLARS, COLD, CLOCK, LOST, MODEL, RATE_LIMIT, MISS, ERROR = (
+OFF, NO_REQUEST, UNPRICED, HOUR, TOO_DEAR, IN_A_ROW, DOLLARS, COLD, CLOCK, LOST, MODEL, RATE_LIMIT, MISS, ERROR, KEPT, HOST = (
     "off", "no request", "unpriced", "hour", "too dear", "in a row", "dollars", "cold", "clock", "lost", "model", "rate limit", "miss",
-    "error",
+    "error", "kept", "host",
 )  # fmt: skip
 # These hold until the user's next turn.
 FOR_GOOD = (CLOCK, MODEL, RATE_LIMIT, MISS, ERROR)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from .. import archive
+from ..hosts import KEEPS
 from ..hosts.claude_code.usage import newest_usage
 from ..io import files, home
 from ..io.system import join
@@ -100,7 +101,8 @@ def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
     if index.translated:
         raise Refused(f"this is a recording of {index.translated}, which PopKit reads and never changes")
     if index.doubts:
-        raise Refused(_REFUSED + index.doubts[0])
+        doubt = index.doubts[0]
+        raise Refused(f"nothing was changed: {doubt}" if KEEPS in doubt else _REFUSED + doubt)
     doubled = sorted(index.doubled.intersection(ids))
     if doubled:
         raise Refused(_REFUSED + "it holds several results of " + doubled[0])

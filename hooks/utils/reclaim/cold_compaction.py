@@ -4,6 +4,7 @@ take now. Writes nothing but the user's choice.
 
 from __future__ import annotations
 
+from ..hosts import is_kept
 from ..policy import economics
 from ..policy.when_cold import Cold, when_cold
 from ..state import consents, shipped
@@ -20,7 +21,7 @@ ON, OFF, ASK = "on", "off", "ask"
 def setting(site: Site) -> str:
     """Return ON, OFF or ASK: what the configuration says, and where that is to ask, what the user has answered."""
     configured = str(site.config.get(ABOUT, ASK))
-    if site.config.get("compact", ON) != ON or not site.enabled:
+    if site.setting("compact", ON) != ON or not site.enabled or is_kept(site.session_id):
         return OFF
     if configured != ASK:
         return configured

@@ -1,4 +1,4 @@
-"""The rules and the model of need that come with the plugin."""
+"""The rules, the table of models and the model of need that come with the plugin."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ..policy.need import model_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..policy.models import Models
     from ..policy.need import NeedModel
     from ..policy.ruleset import Ruleset
 
@@ -19,6 +20,14 @@ def rules(profile: str | None = None) -> Ruleset:
     from ..policy.ruleset import Ruleset
 
     return Ruleset.from_config(layers.load(home.plugin_root(), None, None), recorded_tools(), profile)
+
+
+def models() -> Models:
+    """Return the models of the shipped configuration: what they cost, how long their caches are kept."""
+    from ..config import layers
+    from ..policy.models import models_of
+
+    return models_of(layers.load(home.plugin_root(), None, None))
 
 
 def need_model() -> NeedModel:

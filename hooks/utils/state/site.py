@@ -6,7 +6,7 @@ from ..config import remembered
 from ..hosts import tools_of
 from ..io import home
 from ..policy.calls import TEXT_CHARS
-from ..policy.ruleset import Ruleset
+from ..policy.ruleset import TRY, Ruleset
 from . import store
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ class Site:
     def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
         self.environ = environ
         self.home = home.popkit_home(environ)
-        self.tools = tools_of(environ)
+        self.tools = tools_of(session_id)
         self.project = environ.get("CLAUDE_PROJECT_DIR") or project
         if len(self.project) > TEXT_CHARS:
             self.project = ""  # no folder has such a name
@@ -36,6 +36,20 @@ class Site:
     @property
     def enabled(self) -> bool:
         return self.config.get("enabled") is not False
+
+    @property
+    def tries(self) -> bool:
+        """Whether the configuration has anything on trial."""
+        return TRY in self.config.values() or (self.config.get("memory") or {}).get(TRY) is True
+
+    def setting(self, key: str, usual: str) -> str:
+        """Return what a setting says for this session, `usual` where nothing says it; where it is tried, what the coin says."""
+        configured: str = self.config.get(key, usual)
+        if configured != TRY:
+            return configured
+        from . import on_trial  # seldom
+
+        return on_trial.arm(self, key)
 
     @property
     def session(self) -> dict[str, Any]:

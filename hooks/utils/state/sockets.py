@@ -9,6 +9,7 @@ import os
 import stat
 import time
 
+from ..hosts import OPENCODE
 from ..io import files, home, unix_http
 from ..io.storage import LOGS, Storage
 
@@ -100,8 +101,9 @@ def _wait_until_gone(path: str) -> None:
 
 
 def stem(session_id: str) -> str:
-    """What the names of a session's sockets begin with."""
-    return home.safe_name(session_id)[:8]
+    """What the names of a session's sockets begin with. The ids of OpenCode's sessions begin with a time, so their ends tell them apart."""
+    name = home.safe_name(session_id)
+    return name[-8:] if session_id.startswith(OPENCODE) else name[:8]
 
 
 def _names(folder: str) -> list[str]:

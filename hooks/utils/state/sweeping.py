@@ -1,8 +1,9 @@
 """What our folder lets go, a little at a time: transcripts kept as they were before a change, and folders of sessions that are over.
 
 An original goes when its undo can no longer be asked for: its transcript is gone, or it is older than `keep_days.originals`. The folder of
-a session goes when its transcript is gone, and in any case after `keep_days.sessions` in which neither has changed. Never that of a session
-that lives. What a session's counters say stays, in `past.jsonl`: the statistics go on from it.
+a session goes when its transcript is gone, and in any case after `keep_days.sessions` in which neither has changed; with it goes the
+transcript that the helper has kept of a session of another host. Never those of a session that lives. What a session's counters say stays,
+in `past.jsonl`: the statistics go on from it.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int]
     gone = bool(transcript) and _is_gone(transcript)
     due = idle >= keep["sessions"] * _DAY_S or (gone and idle >= _GONE_S)
     if due and all(map(_is_ours, names)):
-        _remove_session(popkit_home, name, budget)
+        if _remove_session(popkit_home, name, budget):
+            _remove_kept(popkit_home, transcript, budget)
         return
     original = join(folder, home.ORIGINAL)
     # A kept original is a renamed file: when it was last written to tells of its last line, its status of the change.
@@ -143,23 +145,39 @@ def _changed(path: str, status: bool = False) -> float:
     return found.st_ctime if status else found.st_mtime
 
 
-def _remove_session(popkit_home: str, name: str, budget: _Budget) -> None:
-    """Puts a session's folder aside as a whole, its counters noted, and empties it as far as the budget goes; the next call goes on."""
+def _remove_session(popkit_home: str, name: str, budget: _Budget) -> bool:
+    """Puts a session's folder aside as a whole, its counters noted, and empties it as far as the budget goes; the next call goes on.
+    Whether it is out of the way."""
     folder = join(popkit_home, "sessions", name)
     held: list[int] = []
     try:
         for each in files.names(folder):
             if each.endswith(".lock") and not _try_lock(join(folder, each), held):
-                return  # somebody is at work in it
+                return False  # somebody is at work in it
         _note_past(popkit_home, name)
         aside = join(popkit_home, "sessions", _ASIDE + name)
         os.rename(folder, aside)
     except OSError:
-        return  # another sweep was faster
+        return False  # another sweep was faster
     finally:
         for fd in held:
             os.close(fd)
     _empty(aside, budget)
+    return True
+
+
+def _remove_kept(popkit_home: str, transcript: str, budget: _Budget) -> None:
+    """Removes what the helper has kept of a session of another host: its transcript, those of its subagents, and the folders that this
+    leaves empty. A transcript of the host's own stays."""
+    project = parent_of(transcript)
+    if parent_of(project) != join(popkit_home, home.TRANSCRIPTS) or ".." in transcript.split("/"):
+        return
+    stem = transcript.removesuffix(".jsonl")
+    agents = join(stem, "subagents")
+    for path in (*(join(agents, name) for name in files.names(agents)), transcript):
+        budget.remove(path)
+    for folder in (agents, stem, project):
+        _remove_empty(folder)
 
 
 def _try_lock(path: str, held: list[int]) -> bool:
@@ -178,10 +196,14 @@ def _empty(folder: str, budget: _Budget) -> None:
         if budget.spent:
             return
         budget.remove(join(folder, name))
+    _remove_empty(folder)
+
+
+def _remove_empty(folder: str) -> None:
     try:
         os.rmdir(folder)
     except OSError:
-        pass  # a folder of somebody else's in it: it stays
+        pass  # there is none, or something else is in it: it stays
 
 
 def _note_past(popkit_home: str, name: str) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 
+from ..hosts import is_kept
 from ..hosts.claude_code import moments
 from ..io import files
 from ..policy import economics, warming
@@ -43,6 +44,7 @@ class Warmth:
     def __init__(self, site: Site, transcript_path: str) -> None:
         config, word = site.config, site.session.get("warm")
         self.from_session = word in (ON, OFF)
+        self.is_guest = is_kept(site.session_id)
         self.on = site.enabled and (word if self.from_session else config.get("keep_warm")) == ON
         self.most_in_a_row: int = config.get("keep_warm_requests", KEEP_WARM_REQUESTS)
         self.most_usd: float = config.get("keep_warm_usd", KEEP_WARM_USD)
@@ -91,9 +93,14 @@ class Warmth:
         return max(sent_at, self._asked_at, used if isinstance(used, (int, float)) else 0.0)
 
     @property
-    def is_refused(self) -> bool:
-        """Whether this session's cache lasts an hour, so that nothing is sent."""
-        return self.moment is not None and warming.is_refused(self.prices)
+    def refused(self) -> str:
+        """Why nothing is ever sent in this session: the provider keeps its cache by itself, the cache lasts an hour, or the host lets
+        nobody send a request over the cached prompt; "" where it may."""
+        if self.moment is not None and self.model.kept_s:
+            return warming.KEPT
+        if self.is_guest:
+            return warming.HOST
+        return warming.HOUR if self.moment is not None and warming.is_refused(self.prices) else ""
 
     def following(self, now: float, every_s: float = 0.0) -> warming.Next:
         """What comes next; `every_s`: seconds between requests, where another number than the lifetime's holds."""
@@ -101,6 +108,8 @@ class Warmth:
             return warming.Next(None, 0, warming.OFF)
         if self.moment is None:
             return warming.Next(None, 0, warming.NO_REQUEST)
+        if self.refused:
+            return warming.Next(None, 0, self.refused)
         row = warming.Row(self.prompt, self.prices, self.usd, self.used_at, self.in_a_row, self.spent, self.open_at)
         found = warming.following(row, self.most_in_a_row, self.most_usd, now, every_s)
         ended = self.facts.get("ended")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from .. import text
+from .phrases import agent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _PARTS = {
     "conversation": "The conversation as it is sent: results, prompts, answers",
     "pauses": "Written again after a pause longer than the cache lives",
     "lost": "Written again for other reasons: popkit misses",
-    "output": "What Claude wrote, thinking included",
+    "output": "What {agent} wrote, thinking included",
 }
 _ASIDE = 24  # columns before the words of a row
 _MOST_PROPOSED = 10
@@ -83,9 +84,14 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
     return {
         "rows": [_words(row, now) for row in bill["rows"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
-        "parts": _PARTS,
+        "parts": _parts(bill["whole"]),
         "unknown": "" if bill["rows"] else _unknown_words(bill),
     }
+
+
+def _parts(whole: dict[str, Any]) -> dict[str, str]:
+    """Return the parts of a whole in words, by name."""
+    return {name: words.format(agent=agent_of(whole["hosts"])) for name, words in _PARTS.items()}
 
 
 def _named(row: dict[str, Any]) -> str:
@@ -166,7 +172,7 @@ def whole_lines(whole: dict[str, Any], of: str, dated: str, began: list[int] | N
     if not whole["usd"]:
         return lines
     lines += ["", _row("", "share", "dollars", "what")]
-    for name, words in _PARTS.items():
+    for name, words in _parts(whole).items():
         usd = whole["parts"][name]
         lines.append(_row("", f"{usd / whole['usd']:.0%}", f"{usd:,.2f}", words))
     at = f" of {dated}" if dated else ""

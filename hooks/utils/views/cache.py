@@ -6,6 +6,7 @@ from __future__ import annotations
 from .. import text
 from ..policy import warming
 from ..reclaim import cold_compaction as cold
+from . import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ _ENDED = {
     warming.NO_REQUEST: "nothing has been sent in this session yet",
     warming.UNPRICED: "the table of models does not say what this model costs",
     warming.HOUR: "the cache of this session lasts an hour, and keeping that warm costs more than it saves",
+    warming.KEPT: "the provider keeps this model's cache for half an hour or longer by itself: what pays is the door and compactions",
+    warming.HOST: "OpenCode lets no plugin send a request over the cached prompt: what pays is the door and compactions",
     warming.TOO_DEAR: "the row has cost a fifth of the prompt, and more would hardly pay",
     warming.IN_A_ROW: "so many in a row are allowed (keep_warm_requests)",
     warming.DOLLARS: "so much is allowed in a session (keep_warm_usd)",
@@ -55,9 +58,9 @@ def sum_lines(found: KeptWarm) -> list[text.Line]:
 
 def sums(found: KeptWarm) -> list[tuple[str, str]]:
     """The same as (what it is about, what there is to say); of this session nothing where nothing has been sent yet."""
-    limits = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
+    allowed = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
     now = [] if found["refused"] or not found["prompt_tokens"] else _now(found)
-    return [("Past", _past(found)), *now, ("Limits", limits)]
+    return [("Past", _past(found)), *now, ("Limits", allowed)]
 
 
 def _now(found: KeptWarm) -> list[tuple[str, str]]:
@@ -65,9 +68,10 @@ def _now(found: KeptWarm) -> list[tuple[str, str]]:
     nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "so much is not allowed in a session (keep_warm_usd)"
     many = f"at most {found['most']}, one every {every}" if found["most"] else f"nothing is sent: {nothing}"
     read = f"to read {text.tokens(found['prompt_tokens'])} from the cache"
+    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{limits.share(bridged['share'], ', ')}"
     return [
-        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}, {read}"),
-        ("Saves", f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}, where you come back while it is warm"),
+        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}{limits.share(one['share'], ', ')}, {read}"),
+        ("Saves", f"{saved}, where you come back while it is warm"),
         ("In a row", many),
     ]
 
@@ -75,7 +79,7 @@ def _now(found: KeptWarm) -> list[tuple[str, str]]:
 def refused(found: KeptWarm, is_sure: bool) -> str:
     """Why `warm on` does not switch it on; "" where it does."""
     if found["refused"]:
-        return "The prompt cache is not kept warm here: " + _ENDED[warming.HOUR] + "."
+        return "The prompt cache is not kept warm here: " + _ENDED[found["refused"]] + "."
     if has_lost(found) and not is_sure:
         return f"The prompt cache is not kept warm yet, because in your own sessions that would have lost money: {_past(found)}."
     return ""
@@ -121,7 +125,7 @@ def show_lines(found: KeptWarm, command: str) -> list[text.Line]:
         lines += text.pair("Ended", _ended(found))
     lines += sum_lines(found)
     if found["refused"]:
-        return [*lines, *([] if found["on"] else text.pair("Refused", _ENDED[warming.HOUR]))]
+        return [*lines, *([] if found["on"] else text.pair("Refused", _ENDED[found["refused"]]))]
     switch = "off ends it" if found["on"] else "on begins it for this session"
     return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
 
@@ -176,8 +180,9 @@ def cold_lines(found: CompactsCold, command: str) -> list[text.Line]:
 
 def cold_sum(found: CompactsCold) -> str:
     """~12,300 tokens, worth about $0.11,"""
-    worth = "" if found["usd"] is None else f", worth about ${found['usd']:.2f},"
-    return text.long_tokens(found["tokens"]) + worth
+    share = limits.gain(found["share"])
+    worth = " and ".join(filter(None, [f"about ${found['usd']:.2f}" if found["usd"] is not None else "", share]))
+    return text.long_tokens(found["tokens"]) + (f", worth {worth}," if worth else "")
 
 
 def cold_question(found: CompactsCold) -> str:

@@ -28,7 +28,7 @@ def rows(found: LedgerFigures) -> list[tuple[str, str]]:
         ("Kept out of the context", f"{ledgers.kept_out(found)} tokens"),
         ("Cleared from it", f"{ledgers.tokens(found['cleared_tokens'])} tokens"),
         ("Cache kept warm", f"{warm:,} time" + ("" if warm == 1 else "s")),
-        ("What PopKit cost", ledgers.usd(found["cost_usd"])),
+        ("What PopKit cost", "unknown" if found["cost_usd"] is None else ledgers.usd(found["cost_usd"])),
     ]
 
 
@@ -39,7 +39,7 @@ def card(kind: str, found: LedgerFigures, worth: Mapping[str, Figures], sessions
     is_known = installed["net_usd"] is not None
     net = f"Net {ledgers.usd(installed['net_usd'], True)}" if is_known else "Net unknown"
     net = net if figures.is_anything(installed) else "Nothing saved and nothing cost yet"
-    head = f"{text.counted(sessions, 'session')}, until {day}"
+    head = f"{text.counted(sessions, 'session')} since PopKit was installed, as of {day}"
     method = _METHOD + (f" Prices of {dated}." if dated else "")
     if installed["unpriced"]:
         method += " Requests to a model without a known price are not in the money."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import text
+from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ CAUSES = {
         "A pause longer than the cache lives",
         "/popkit warm on bridges short pauses; /popkit cold on makes what is written again smaller.",
     ),
-    lost_cache.EARLY: ("Gone within its hour, after a pause", "The cache had time left. Nobody but the provider knows why it was gone."),
+    lost_cache.EARLY: ("The cache was gone before its time", "Nothing on record explains it. Only the provider knows why."),
     lost_cache.COMPACTION: ("A compaction", "What stands after it is written once. That is the point of it."),
     lost_cache.REWIND: ("You went back to an earlier message", ""),
     lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them: popkit native show."),
@@ -25,13 +26,22 @@ CAUSES = {
     lost_cache.EFFORT: ("The effort changed", "Change it at a conversation's beginning."),
     lost_cache.TOOLS: ("Tools or servers came or went", "A server that comes and goes costs the whole prompt each time."),
     lost_cache.ERROR: ("A request failed and was sent again", ""),
-    lost_cache.DATE: ("The day changed", "The prompt holds the date."),
-    lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older ones do so at each prompt."),
+    lost_cache.DATE: ("The day changed", "In older versions of Claude Code the prompt begins with the date."),
+    lost_cache.SYSTEM: ("The system prompt changed", "Settings, servers and mods add to it: change them between conversations."),
+    lost_cache.MESSAGES: ("Earlier messages were sent differently", "Nothing that you did is on record."),
+    lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older do so at each prompt, unless asked not to."),
     lost_cache.COMMAND: ("A slash command", ""),
-    lost_cache.INTERRUPTION: ("You interrupted Claude", ""),
-    lost_cache.LOOK_BACK: ("More was added than the cache looks back", "20 positions: many small results at once."),
+    lost_cache.INTERRUPTION: ("You interrupted the answer", ""),
+    lost_cache.LOOK_BACK: ("More was added than the cache looks back", "It looks back 20 blocks: add fewer at once."),
     lost_cache.UNKNOWN: ("No cause is on record", ""),
 }  # fmt: skip
+_OF_CLAUDE_CODE = (lost_cache.PAUSE, lost_cache.CLEARED, lost_cache.DATE)  # whose advice holds there alone
+
+
+def said_of(cause: str, hosts: Sequence[str]) -> tuple[str, str]:
+    """Return what happened, and what would prevent it in sessions of these hosts; "" for nothing that a person could do there."""
+    words, advice = CAUSES[cause]
+    return words, "" if cause in _OF_CLAUDE_CODE and CLAUDE_CODE not in hosts else advice
 
 
 def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:

@@ -200,12 +200,12 @@ def came_to(report: Report) -> list[text.Line]:
 
 
 def by_host(report: Report) -> list[text.Line]:
-    """What Claude Code itself did to results."""
+    """What the host itself did to results."""
     have = report["by_host"]
     said = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
     said += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
     said += [f"{text.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
-    return text.wrap("Claude Code: " + ", ".join(said), indent="  ") if said else []
+    return text.wrap(f"{report['host']}: " + ", ".join(said), indent="  ") if said else []
 
 
 def notes(report: Report) -> list[text.Line]:

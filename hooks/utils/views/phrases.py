@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from .. import text
+from ..hosts import CLAUDE_CODE, KEEPS
 from ..hosts import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
+from . import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..policy.shapes import Verdict
     from .report_shapes import Report, ResultRow
 
@@ -33,7 +37,7 @@ _UNTIL = {
     "unpin": "unpinned",
 }
 
-# Behind a window that neither a person nor Claude Code has told: where it is known from.
+# Behind a window that neither a person nor the host has told: where it is known from.
 WINDOW_FROM = {"transcript": ", where it was compacted", "assumed": ", window assumed"}
 
 _AT = {
@@ -72,7 +76,7 @@ STAYS = {
     "leaned_on": "referred to",
     "pinned": "pinned",
     "small": "too small",
-    "unseen": "not seen by Claude yet",
+    "unseen": "not seen by the model yet",
     "last_word": "newest run",
     "preserved": "preserved",
     "in_use": "in use",
@@ -80,6 +84,13 @@ STAYS = {
     "worth_keeping": "worth keeping",
     "live": "live",
 }
+
+
+def agent_of(hosts: Sequence[str]) -> str:
+    """Who answers in sessions of these hosts."""
+    if not hosts or list(hosts) == [CLAUDE_CODE]:
+        return "Claude"
+    return hosts[0] if len(hosts) == 1 else "the model"
 
 
 def number(row: ResultRow) -> str:
@@ -259,12 +270,12 @@ def unasked(report: Report) -> str:
 
 
 def _clear_now(said: Verdict, _report: Report) -> str:
-    return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}"
+    return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
 
 
 def _wait(said: Verdict, _report: Report) -> str:
     wait, tokens = text.countdown(said["wait_s"] or 0), text.tokens(said["tokens"])
-    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}"
+    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
 
 
 def _full(said: Verdict, _report: Report) -> str:
@@ -281,6 +292,8 @@ def _resume(said: Verdict, report: Report) -> str:
 def _nothing(said: Verdict, report: Report) -> str:
     if not report["results"]:
         why = "there are no tool results yet"
+    elif KEEPS in report["doubt"]:
+        why = text.clean(report["doubt"])
     elif report["doubt"]:
         why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
     elif said["tokens"]:

@@ -141,6 +141,7 @@ class Report(TypedDict):
 
     schema: int
     session: str
+    host: str
     project: str
     transcript: str
     enabled: bool

@@ -143,7 +143,7 @@ _REASONS = {
     "leaned_on": "what stays in the context refers to it",
     "pinned": "it is pinned",
     "small": "its placeholder would be almost as large",
-    "unseen": "Claude has not seen it yet",
+    "unseen": "the model has not seen it yet",
     "last_word": "it is the newest run of something that no single line of it sums up",
     "preserved": "it is preserved",
     "in_use": f"it was used in the last {worth.LEAST_QUIET} calls",

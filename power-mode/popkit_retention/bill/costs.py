@@ -33,14 +33,16 @@ def usd_of(used: Used, models: Models) -> dict[str, float] | None:
 
 
 def misses(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
-    """Return what the caches of sessions lost: `sessions`, `requests`, `usd` of all requests, `unpriced`: how many of them have a model
-    without a price; `lost`: {times, tokens, usd, unpriced} of all losses, and `causes`: the same of each cause, the dearest first, with
-    `details`: [(words, times)] of those that came most often."""
+    """Return what the caches of sessions lost: `sessions`, `requests`, the names of their `hosts`, `usd` of all requests, `unpriced`: how
+    many of them have a model without a price; `lost`: {times, tokens, usd, unpriced} of all losses, and `causes`: the same of each cause,
+    the dearest first, with `details`: [(words, times)] of those that came most often."""
     requests = unpriced = sessions = 0
     usd = 0.0
+    hosts: set[str] = set()
     by_cause: dict[str, dict[str, Any]] = {}
     for digest in digests:
         sessions += bool(digest["used"])
+        hosts.update([digest["host"]] if digest["used"] else ())
         for used in digest["used"]:
             paid = usd_of(used, models)
             requests += used["requests"]
@@ -59,7 +61,8 @@ def misses(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
     for row in causes:
         row["details"] = sorted(row["details"].items(), key=lambda item: (-item[1], item[0]))[:_MOST_DETAILS]
     lost = {name: sum(row[name] for row in causes) for name in _none()}
-    return {"sessions": sessions, "requests": requests, "usd": usd, "unpriced": unpriced, "lost": lost, "causes": causes}
+    whole = {"sessions": sessions, "requests": requests, "hosts": sorted(hosts), "usd": usd, "unpriced": unpriced}
+    return {**whole, "lost": lost, "causes": causes}
 
 
 def _none() -> dict[str, Any]:

@@ -9,13 +9,15 @@ import os
 import sqlite3
 import time
 from contextlib import closing, suppress
+from functools import lru_cache
 
-from hooks.utils.hosts.claude_code import projects, sent
-from hooks.utils.hosts.recordings import session_id_of
+from hooks.utils.hosts.claude_code import entries, projects, sent
+from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, open_store
 from hooks.utils.io.storage import Storage
 from hooks.utils.policy import lost_cache
+from hooks.utils.state import shipped
 
 from ..parallel.results import ANYWHERE, results
 from ..parallel.sources import Source
@@ -67,28 +69,36 @@ if TYPE_CHECKING:
         lost: list[int]
 
     class Digest(TypedDict):
-        """`session`: its id, with `/agent` for a subagent · `began`, `ended`: seconds · `standing`: tokens that stood before the first
-        word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], as `sent.Session` has them."""
+        """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens that stood
+        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], `prompts`, `unmeasured`:
+        as `sent.Session` has them."""
 
         session: str
         cwd: str
+        host: str
         began: float
         ended: float
         standing: int
         hooks: int
         calls: dict[str, list[float]]
+        prompts: int
+        unmeasured: int
         used: list[Used]
         losses: list[Loss]
         # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that stood before the first
         # word and were not lost]] of each slot that had a request.
         by_time: list[list[int]]
+        # model -> [[when its ten seconds begin (seconds), tokens that are plain, read, written for five minutes, for an hour, output]].
+        by_model: dict[str, list[list[int]]]
 
 
 FILE = "bills.sqlite"
-FORM = 6  # of a digest
+FORM = 9  # of a digest
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
+GRAIN_S = 10  # of `by_model`
 _BUCKET = 100_000
+_models = lru_cache(maxsize=1)(shipped.models)
 _MOST_BUCKETS = 2
 # Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
@@ -104,16 +114,19 @@ def digest_of(path: str, size: int) -> Digest:
     """Return the digest of the first `size` bytes of a transcript; OSError where it cannot be read."""
     session = sent.read(path, size)
     requests = session.requests
-    losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3])
+    losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3], _models())
     of_request = {id(loss.usage): loss for loss in losses}
     return {
         "session": _session_of(path),
         "cwd": session.cwd,
+        "host": session.host or CLAUDE_CODE,
         "began": requests[0].usage.at if requests else 0.0,
         "ended": requests[-1].usage.at if requests else 0.0,
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
+        "prompts": session.prompts,
+        "unmeasured": session.unmeasured,
         "used": _used(requests, session.standing, of_request),
         "losses": [
             {
@@ -123,6 +136,7 @@ def digest_of(path: str, size: int) -> Digest:
             for loss in losses
         ],
         "by_time": _by_time(requests, session.standing, of_request),
+        "by_model": _by_model(requests),
     }  # fmt: skip
 
 
@@ -185,6 +199,19 @@ def _by_time(requests: list[Sent], standing: int, losses: Mapping[int, lost_cach
     return list(slots.values())
 
 
+def _by_model(requests: list[Sent]) -> dict[str, list[list[int]]]:
+    slots: dict[str, dict[int, list[int]]] = {}
+    for request in requests:
+        usage = request.usage
+        at = int(usage.at) // GRAIN_S * GRAIN_S
+        row = slots.setdefault(usage.model, {}).setdefault(at, [at, 0, 0, 0, 0, 0])
+        row[1] += max(0, usage.tokens - usage.read - usage.created)
+        row[2] += usage.read
+        row[4 if usage.cache_ttl_s > 300 else 3] += usage.created
+        row[5] += request.output
+    return {model: list(rows.values()) for model, rows in slots.items()}
+
+
 # --- many ------------------------------------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +235,7 @@ def _each(found: Sequence[Source], progress: Progress, where: Where) -> Iterator
 
 def digest_of_file(path: str) -> Digest:
     """Return the digest of a transcript, as long as it is now; OSError where it cannot be read."""
-    return digest_of(path, os.stat(path).st_size)
+    return digest_of(path, entries.size_of(path))
 
 
 def of_user(
@@ -225,7 +252,10 @@ def of_user(
         changed = [one for one, stamp in stamps.items() if known.get(one) != stamp]
         _read(db, [Source(one, stamps[one][0]) for one in changed], stamps, progress, where)
         with Transaction(db):
-            db.execute("DELETE FROM digests WHERE ended < ? OR form != ?", (now - KEPT_S, FORM))
+            db.execute("DELETE FROM digests WHERE form != ?", (FORM,))
+            old = db.execute("SELECT path FROM digests WHERE ended < ?", (now - KEPT_S,)).fetchall()
+            # One that is there would be read again the next time.
+            db.executemany("DELETE FROM digests WHERE path = ?", [row for row in old if row[0] not in stamps])
         rows = db.execute("SELECT digest FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
     return [digest for (text,) in rows for digest in [json.loads(text)]]
 

@@ -185,12 +185,14 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
 
 
 def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
-    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `requests`, `sessions`, and
-    `unpriced`: requests of models without a known price, which are in no sum."""
+    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `requests`, `sessions`, the
+    names of their `hosts`, and `unpriced`: requests of models without a known price, which are in no sum."""
     parts = dict.fromkeys(PARTS, 0.0)
     requests = unpriced = sessions = 0
+    hosts: set[str] = set()
     for digest in digests:
         sessions += bool(digest["used"])
+        hosts.update([digest["host"]] if digest["used"] else ())
         for used in digest["used"]:
             requests += used["requests"]
             paid = usd_of(used, models)
@@ -202,7 +204,8 @@ def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
             some["conversation"] = max(0.0, sum(paid.values()) - sum(some.values()))
             for name, usd in some.items():
                 parts[name] += usd
-    return {"usd": sum(parts.values()), "parts": parts, "requests": requests, "sessions": sessions, "unpriced": unpriced}
+    counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
+    return {"usd": sum(parts.values()), "parts": parts, **counts}
 
 
 def _divided(used: Used, models: Models) -> dict[str, float]:

@@ -70,14 +70,19 @@ def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models, where: W
     found, left_out = digests_of(args, environ, where)
     whole = statement.whole(found, models)
     began = [digest["standing"] for digest in found if statement.is_main(digest)]
-    lines = views.whole_lines(whole, "the sessions that you named", models.dated, began) + left_out.lines()
+    lines = views.whole_lines(whole, covered(args), models.dated, began) + left_out.lines()
     return Answer(lines, {"whole": whole, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()})
+
+
+def covered(args: Parsed) -> str:
+    """Return which sessions the words mean, in words."""
+    return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {sessions.HOSTS[args.host]}"
 
 
 def digests_of(args: Parsed, environ: Mapping[str, str], where: Where) -> tuple[list[Digest], LeftOut]:
     """Return the digests of the transcripts that the user named, and what was left out of them."""
     paths, left_out, bar = many_sessions.paths_of(args.arguments, args.flags), many_sessions.LeftOut(), Bar(environ)
-    paths = paths or [sessions.folder_of_host(environ, args.host)]
+    paths = paths or sessions.places_of_host(environ, args.host)
     many_sessions.equip(paths, args.flags, environ)
     try:
         return list(digests.of_sources(many_sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out

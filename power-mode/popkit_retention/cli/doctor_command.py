@@ -19,7 +19,7 @@ from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
 
 from ..operations import holdings
-from . import config_checking, doctor_machine, doctor_session, screen
+from . import config_checking, doctor_machine, doctor_session, opencode_setup, screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,10 +57,12 @@ def all_checks(environ: Mapping[str, str]) -> list:
     project = os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
     client, now = doctor_machine.client(environ), time_of_day(environ)
+    opencode = opencode_setup.checks(environ)
+    claude_code = [client, doctor_machine.plugin(popkit_home, project, environ, enabled, now)]
     checks = [
         doctor_machine.interpreter(popkit_home, environ),
-        client,
-        doctor_machine.plugin(popkit_home, project, environ, enabled, now),
+        *(claude_code if client.facts or not opencode else []),  # somebody may have OpenCode alone
+        *opencode,
         state_folder(popkit_home),
     ]
     if checks[-1].level == PROBLEM:

@@ -18,7 +18,7 @@ from hooks.utils.io import files
 from .. import extras
 from ..lab import card, loading, outcomes, survey
 from ..operations import sessions
-from ..parallel.sources import Unavailable, find
+from ..parallel.sources import Unavailable
 from . import lab_decisions, many_sessions, screen
 from .answering import Refused
 from .lab_decisions import TTLS
@@ -84,7 +84,7 @@ def _asked(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
     """Return which sessions the user means, and where they are to be worked on."""
     paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
     many_sessions.equip(paths, args.flags, environ)
-    return paths or [_folder(args, environ)], where
+    return paths or _places(args, environ), where
 
 
 def _parquet(path: str) -> Parquet:
@@ -168,7 +168,8 @@ def _plural(count: int, one: str, many: str) -> str:
 
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _asked(args, environ)
-    found = [source for source in find(paths, lambda *_: None) if os.path.basename(os.path.dirname(source.address)) != "subagents"]
+    known = many_sessions.sources_of(paths, many_sessions.LeftOut())
+    found = [source for source in known if os.path.basename(os.path.dirname(source.address)) != "subagents"]
     result = {}
     for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
         bar = Bar(environ, "sessions")
@@ -224,10 +225,10 @@ def _write_html(result: dict, path: str, maker: list) -> None:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
 
 
-def _folder(args: Parsed, environ: Mapping[str, str]) -> str:
-    """Return the folder in which the host keeps its sessions. Refused where there is none."""
+def _places(args: Parsed, environ: Mapping[str, str]) -> list[str]:
+    """Return the folders and databases in which the host keeps its sessions. Refused where there is none."""
     try:
-        return sessions.folder_of_host(environ, args.host)
+        return sessions.places_of_host(environ, args.host)
     except sessions.NoSession as error:
         raise Refused(str(error)) from None
 

@@ -243,7 +243,7 @@ def _learn(request: Request) -> Answer:
     if past and words:
         found = many_sessions.sources_of(words, left_out)
     else:
-        paths = memory_learning.transcripts(words, past, request.place)
+        paths = memory_learning.transcripts(words, past, request.place, flags.get("host", sessions.CLAUDE_CODE))
         found = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
     into = request.place if "project" in flags or (past and not words) else None
     learnt = memory_learning.learn(found, request.environ, into, Bar(request.environ, "sessions"), where)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.opencode import storage
 from hooks.utils.io import repository
 from hooks.utils.io.codec import loads
 from hooks.utils.state import memory as kept
@@ -59,37 +60,42 @@ class Learnt:
         return asdict(self)
 
 
-def transcripts(words: Sequence[str], past: bool, place: Place) -> list[str]:
-    """Return the transcripts that a user means: those named, by file or by session; all past ones of the project; else its newest.
-    NoSession or Refused where there is none."""
+def transcripts(words: Sequence[str], past: bool, place: Place, host: str) -> list[str]:
+    """Return the transcripts that a user means: those named, by file or by session; all past ones of the project that a host has; else its
+    newest. NoSession or Refused where there is none."""
     environ = place.environ
     if words:
         return [_named(environ, word) for word in words]
     ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
-    if ours and not past:
+    if ours and not past and host == sessions.CLAUDE_CODE:
         return [sessions.by_id(environ, ours)]
-    paths = _of_project(environ, place.project.repository.key)
+    paths = _of_project(environ, place.project.repository.key, host)
     if not paths:
-        raise Refused(f"there are no past sessions of {place.name} under {projects.folder_of(environ)}. Name transcript files instead")
-    return paths if past else [max(paths, key=projects.changed)]
+        where = ", ".join(map(text.clean, sessions.places_of_host(environ, host)))
+        raise Refused(f"there are no past sessions of {place.name} under {where}. Name transcript files instead")
+    return paths if past else [max(paths, key=sessions.changed)]
 
 
 def _named(environ: Mapping[str, str], word: str) -> str:
+    if storage.id_of(word):
+        return word
     if os.path.isdir(word):
         raise Refused(f"{text.clean(word)} is a folder. Name the transcripts in it, such as {text.clean(os.path.join(word, '*.jsonl'))}")
+    if storage.holds_sessions(word):
+        raise Refused(f"{text.clean(word)} holds many sessions. To learn from all of them, put --past before it")
     if os.path.exists(word):
         return os.path.abspath(word)
     if "/" in word or word.endswith(projects.SUFFIX):
         raise Refused(f"there is no file {shown(word)}")
-    return sessions.by_id(environ, word, "popkit memory learn --past takes all sessions of this project")
+    return sessions.by_id(environ, word, "popkit memory learn --past takes all sessions of this project", of_any_host=True)
 
 
-def _of_project(environ: Mapping[str, str], key: str) -> list[str]:
-    """Return the transcripts of all sessions that began in a checkout of a repository."""
+def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:
+    """Return the transcripts of all sessions of a host that began in a checkout of a repository."""
     keys: dict[str, str] = {}
     home = Site(environ, "").home
     paths = []
-    for path in projects.every(environ):
+    for path in sessions.all_of_host(environ, host):
         try:
             began = sessions.check(path)
         except sessions.NoSession:
@@ -206,7 +212,7 @@ def _began(path: str) -> float:
                     return at
     except (OSError, ValueError):
         pass  # what is wrong with it is said when it is learnt
-    return projects.changed(path)
+    return sessions.changed(path)
 
 
 def if_on(path: str, environ: Mapping[str, str]) -> None:

@@ -15,7 +15,7 @@ from ..parallel.sources import Unavailable
 from ..views import misses as views
 from . import many_sessions
 from .answering import Answer
-from .bill_command import digests_of
+from .bill_command import covered, digests_of
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     where, left_out = many_sessions.where_of(args.flags), many_sessions.LeftOut()
     if args.arguments or "list" in args.flags or args.host != sessions.CLAUDE_CODE:
         found, left_out = digests_of(args, environ, where)
-        period = "the sessions that you named" if args.arguments or "list" in args.flags else "all sessions there"
+        period = covered(args)
     else:
         many_sessions.equip((), args.flags, environ)
         since = args.since.ago(now) if args.since else now - _PERIOD_S

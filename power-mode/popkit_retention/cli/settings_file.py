@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def read(path: str) -> str | None:
-    """Return the text of a file, byte for byte; None when there is none or nothing in it. Refused where it is not UTF-8."""
+    """Return the text of a file, byte for byte; None when there is none or nothing in it. Refused where it is not UTF-8, OSError where it
+    is no regular file."""
     try:
-        with open(path, "rb") as file:
+        with files.open_regular(path) as file:
             return file.read().decode("utf-8") or None
     except FileNotFoundError:
         return None

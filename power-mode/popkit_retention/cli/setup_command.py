@@ -1,4 +1,5 @@
 """`popkit setup NAME`: what some commands need beyond Python goes into a virtual environment in our folder, by pip. Hooks never use it.
+`popkit setup opencode` is another matter: it changes a configuration (opencode_setup.py).
 
 Exit 0 when it is there afterwards; done again it brings what is there up to date.
 """
@@ -14,7 +15,7 @@ from hooks.utils.io import files
 
 from ..extras import EXTRAS, folder_of, place_of, works
 from ..extras import run as run_python
-from . import screen
+from . import opencode_setup, screen
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -31,6 +32,12 @@ _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Te
 def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     """List what there is, or set one of it up."""
     name: str = args.argument
+    if name == opencode_setup.NAME:
+        if args.json:
+            raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes answers beforehand")
+        return opencode_setup.set_up(args.undo, args.scope, args.yes, environ)
+    if args.undo or args.yes or args.scope != "user":
+        raise Refused(f"--undo, --yes and --scope are for popkit setup {opencode_setup.NAME}")
     if not name:
         return _list(args.json, environ)
     result = _set_up(name, environ, quiet=args.json)
@@ -47,6 +54,11 @@ def _list(as_data: bool, environ: Mapping[str, str]) -> int:
     lines = text.title("What can be set up")
     for name, (purpose, _, _) in EXTRAS.items():
         lines += text.pair(f"{name:<12}{'ready' if places[name] else 'not set up'}", purpose, 24)
+    lines += text.pair(
+        f"{opencode_setup.NAME:<12}{'ready' if opencode_setup.found(environ) else 'not set up'}",
+        "PopKit in OpenCode: its plugin in opencode.json",
+        24,
+    )
     lines += ["", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")]
     screen.show(lines, sys.stdout, environ)
     return 0

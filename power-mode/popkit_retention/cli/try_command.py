@@ -10,7 +10,7 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.hosts import recorded_tools, recordings
+from hooks.utils.hosts import KEEPS, recorded_tools, recordings
 from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
@@ -41,22 +41,25 @@ _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Show status, timeline and what could be reclaimed of one session."""
-    path = args.argument or sessions.newest_with_results(environ, args.host) or _SAMPLE
+    if args.argument:
+        path = sessions.named(environ, args.argument)
+    else:
+        path = sessions.newest_with_results(environ, args.host, os.getcwd()) or _SAMPLE
     try:
         project = sessions.check(path)
-        report, got = _counted(path, project, environ)
         host = recordings.host_of(path)
+        report, got = _counted(path, project, host, environ)
     except OSError as error:
         raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     if args.json:
-        print(as_json({**report, "host": host, "installed": got}))
+        print(as_json({**report, "installed": got}))
         return 0
     ends = _install(home.plugin_root()) if host == recordings.CLAUDE_CODE else _elsewhere(host)
-    screen.show([*_whose(report, path == _SAMPLE, host), *_shown(report, got), *ends], sys.stdout, environ)
+    screen.show([*_whose(report, path == _SAMPLE), *_shown(report, got), *ends], sys.stdout, environ)
     return 0
 
 
-def _counted(path: str, project: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
+def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
     """Return the report, and what the whole session would have got; None where that cannot be
     counted. Says that it works where a person waits."""
     waits = sys.stderr is not None and sys.stderr.isatty()
@@ -66,12 +69,18 @@ def _counted(path: str, project: str, environ: Mapping[str, str]) -> tuple[Repor
         report = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
-            return report, outcomes.installed(lab_decisions.read(path), Ruleset.from_config(config, recorded_tools())).to_json()
+            rules = Ruleset.from_config(config, recorded_tools())
+            return report, outcomes.installed(lab_decisions.read(path), rules, _may_clear(host)).to_json()
         except answering.Refused:
             return report, None
     finally:
         if waits:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _may_clear(host: str) -> bool:
+    """Return whether PopKit would clear in a session of this host: OpenCode lets nobody edit what it has sent."""
+    return host != recordings.opencode.NAME
 
 
 def _home(environ: Mapping[str, str]) -> str | None:
@@ -89,6 +98,8 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     journal = _journal(popkit_home, path)
     session, tools = recordings.session_id_of(path), recorded_tools()
     made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
+    if _may_clear(recordings.host_of(path)):  # as if it had run where a clear is possible
+        made.index.doubts = [doubt for doubt in made.index.doubts if KEEPS not in doubt]
     site = Unwritten(popkit_home, project, session)
     view = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
     if view.context:
@@ -114,8 +125,8 @@ def _journal(popkit_home: str, path: str) -> list:
     return store.read_lines(store.ContextFiles(popkit_home, recordings.session_id_of(path)).journal) if popkit_home else []
 
 
-def _whose(report: Report, is_sample: bool, host: str) -> list[text.Line]:
-    own = "PopKit on your session" if host == recordings.CLAUDE_CODE else f"PopKit on a session of {host}"
+def _whose(report: Report, is_sample: bool) -> list[text.Line]:
+    own = "PopKit on your session" + ("" if report["host"] == recordings.CLAUDE_CODE else f" of {report['host']}")
     lines = text.title("PopKit on a recorded sample session" if is_sample else own)
     if not is_sample:
         lines.append(text.fitted("Session   " + text.clean(report["session"])))
@@ -127,17 +138,18 @@ def _whose(report: Report, is_sample: bool, host: str) -> list[text.Line]:
 
 def _shown(report: Report, got: dict[str, Any] | None) -> list[text.Line]:
     lines: list[text.Line] = [*panel(report, command=""), *timeline(report, _CALLS)]
-    return [*lines, *clear.taken_lines(report), *_got(got)]
+    may_clear = _may_clear(report["host"])
+    return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_got(got, may_clear)]
 
 
-def _got(got: dict[str, Any] | None) -> list[text.Line]:
+def _got(got: dict[str, Any] | None, may_clear: bool) -> list[text.Line]:
     """Return what the whole session would have got with PopKit installed."""
     lines = text.title("With PopKit from the start")
     if got is None or got["cost_share"] is None:
         return [*lines, "This session has no request that could be counted."]
     pairs = [("Kept out", _amount(got["kept_out_tokens"], got["kept_out_results"]))]
     at = f", at {text.counted(got['moments'], 'moment')}" if got["moments"] else ""
-    pairs.append(("Cleared", _amount(got["cleared_tokens"], got["cleared_results"]) + at))
+    pairs += [("Cleared", _amount(got["cleared_tokens"], got["cleared_results"]) + at)] if may_clear else []
     saved = 1 - got["cost_share"]
     pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
     for name, words in pairs:
@@ -145,8 +157,9 @@ def _got(got: dict[str, Any] | None) -> list[text.Line]:
     life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
     restored = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
     words = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
-    lines += ["", *text.wrap(f"{words} {life}: a clear whenever it pays{restored}. Net has what PopKit costs taken off.")]
-    if not got["kept_out_tokens"] and not got["cleared_tokens"]:
+    how = f": a clear whenever it pays{restored}" if may_clear else ""
+    lines += ["", *text.wrap(f"{words} {life}{how}. Net has what PopKit costs taken off.")]
+    if may_clear and not got["kept_out_tokens"] and not got["cleared_tokens"]:
         lines += text.wrap("While it ran, no clear would have paid. What a clear would take, above, is what it would take now.")
     return lines
 
@@ -156,12 +169,16 @@ def _amount(tokens: int, results: int) -> str:
 
 
 def _elsewhere(host: str) -> list[text.Line]:
-    """Return what the figures of another host's recording are worth."""
+    """Return what the figures of another host's session are worth, and how to have PopKit there."""
+    lacks = "docs/hosts.md says what the recording lacks."
+    if host != recordings.opencode.NAME:
+        words = f"PopKit reads what {host} has recorded, and never changes it. It does not run in {host}: this is what it would have done."
+        return ["", *text.wrap(f"{words} {lacks}")]
     words = (
-        f"This is a recording of {host}. PopKit reads it and never changes it: this is what it would say of such a session in Claude Code."
-        " docs/hosts.md says what the recording lacks."
+        "PopKit reads what OpenCode has recorded, and never changes it. In OpenCode it shortens results before they enter and answers"
+        f" compactions; what a conversation holds stays as it is. {lacks}"
     )
-    return ["", *text.wrap(words)]
+    return ["", *text.wrap(words), "", "Install PopKit to have this in every session of OpenCode:", "  popkit setup opencode"]
 
 
 def _install(root: str) -> list[text.Line]:

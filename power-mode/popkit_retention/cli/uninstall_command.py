@@ -20,7 +20,7 @@ from hooks.utils.state import live, sockets, transcript_handles
 from ..governance import data_folder as governance
 from ..operations import holdings, sessions
 from ..views.archive import placeholders
-from . import screen, statusline_install
+from . import opencode_setup, screen, statusline_install
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -73,6 +73,8 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         raise Refused("nothing was deleted. --yes answers beforehand")
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
+        if opencode_setup.found(environ, scope):
+            opencode_setup.set_up(True, scope, True, environ)
     result["deleted"], result["left"] = _delete(folder)
     if result["left"]:
         _show(text.wrap(f"Left in {folder}: {text.listed(result['left'])}"), environ)

@@ -15,6 +15,7 @@ from hooks.utils.state.site import Site
 from . import transcripts
 from .catalog import Catalog, Known
 from .context_cache import ContextCache
+from .other_hosts import OtherHosts
 from .problems import NotThere
 from .spending import Spending
 from .stored_data import Retention
@@ -42,7 +43,8 @@ class AppState:
         self.changes = 0
         self.failed = 0
         self._rules: tuple[float, Ruleset | None] = (0.0, None)
-        self.catalog = Catalog(environ, self.home, self.now)
+        self.other_hosts = OtherHosts(environ, self.failure)
+        self.catalog = Catalog(environ, self.home, self.now, self.other_hosts)
         self.light: dict[str, Light] = {}
         self.named: dict[str, tuple[str, str, str]] = {}
         self.contexts = ContextCache(environ, self.now, self.failure)

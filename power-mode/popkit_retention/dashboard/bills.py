@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.state import standing
 from hooks.utils.views import bill as views
-from hooks.utils.views.lost_cache import CAUSES
+from hooks.utils.views.lost_cache import CAUSES, said_of
 
 from ..bill import costs, digests, statement
 from ..bill.project_bill import bill_of
@@ -69,7 +69,7 @@ class BillReport:
             bill=bill,
             misses={**misses, "prices_of": models.dated},
             phrases=BillPhrases(**views.phrases(bill, now)) if bill else None,
-            causes={cause: list(words) for cause, words in CAUSES.items()},
+            causes={cause: list(said_of(cause, misses["hosts"])) for cause in CAUSES},
         )
 
     def _projects(self, known: list[Digest]) -> list[str]:

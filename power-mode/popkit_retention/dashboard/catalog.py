@@ -1,5 +1,6 @@
-"""The catalog of sessions on disk: transcripts in Claude Code's folder, and what we keep of sessions. Reads names and stats, and once the
-end of each transcript that has changed; follows no link, so nothing outside these folders is ever opened.
+"""The catalog of sessions on disk: transcripts in Claude Code's folder and in ours, what we keep of sessions, and what other hosts have
+recorded of the same projects (other_hosts.py). Reads names and stats, and once the end of each transcript that has changed; follows no
+link, so nothing outside these folders is ever opened.
 
 A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
 of a turn, where a tool may work for long without a word, for an hour while its helper is there. Who reads an answer for longer is no more
@@ -12,6 +13,7 @@ import stat
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from hooks.utils.hosts import CLAUDE_CODE, name_of
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import sockets, store
@@ -20,6 +22,8 @@ from .transcripts import End, end_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
+
+    from .other_hosts import OtherHosts
 
 RUNS_S = 300.0
 WORKS_S = 3_600.0
@@ -30,13 +34,17 @@ _MANUAL = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
 class Known(NamedTuple):
     """A session: `transcript` ("" where there is none here), when something last happened (`changed_at`, seconds), whether it runs, and
-    a `stamp` that changes whenever something of it does."""
+    a `stamp` that changes whenever something of it does. `host`: its name; `recorded`: whether the transcript is that host's own recording,
+    of which nothing is ours, and `project` what its list says of where it began, "" for nothing."""
 
     id: str
     transcript: str
     changed_at: float
     running: bool
     stamp: str
+    host: str = CLAUDE_CODE
+    recorded: bool = False
+    project: str = ""
 
 
 class _FileState(NamedTuple):
@@ -48,8 +56,9 @@ class _FileState(NamedTuple):
 class Catalog:
     """The sessions of one user. Threads may ask at once."""
 
-    def __init__(self, environ: Mapping[str, str], popkit_home: str, now: Callable[[], float]) -> None:
-        self._root = projects.folder_of(environ)
+    def __init__(self, environ: Mapping[str, str], popkit_home: str, now: Callable[[], float], others: OtherHosts) -> None:
+        self._roots = projects.roots(environ)
+        self._others = others
         self._home = popkit_home
         self._now = now
         self._lock = threading.Lock()
@@ -77,7 +86,16 @@ class Catalog:
             at = end.at if end else max(each.at for each in (seen, ours) if each)
             runs = end is not None and _goes_on(end, now, id, alive) and not self._has_ended(id, ours)
             stamp = _stamp(seen, ours, runs)
-            yield Known(id, seen.path if seen else "", at, runs, stamp)
+            yield Known(id, seen.path if seen else "", at, runs, stamp, name_of(id))
+        yield from self._recorded(transcripts, now)
+
+    def _recorded(self, transcripts: Mapping[str, _FileState], now: float) -> Iterator[Known]:
+        """Yield what other hosts have recorded and we have no transcript of."""
+        for each in self._others.sessions(seen.path for seen in transcripts.values()):
+            if each.id not in transcripts:
+                runs = 0 <= now - each.changed_at < RUNS_S
+                stamp = f"{each.changed_at:.3f}-{'r' if runs else ''}"
+                yield Known(each.id, each.path, each.changed_at, runs, stamp, each.host, True, each.project)
 
     def _end_of(self, seen: _FileState) -> End | None:
         """Read once for as long as nothing of a transcript changes."""
@@ -95,7 +113,7 @@ class Catalog:
     def _transcripts(self) -> dict[str, _FileState]:
         """Return id -> its transcript, the newest where it stands in two folders."""
         found: dict[str, _FileState] = {}
-        for path in projects.transcripts(folder.path for folder in _folders(self._root)):
+        for path in projects.transcripts(folder.path for root in self._roots for folder in _folders(root)):
             id, seen = projects.session_id_of(path), _seen(path, stat.S_ISREG)
             if id and seen and (id not in found or found[id].at < seen.at):
                 found[id] = seen

@@ -35,6 +35,8 @@ _WHY = "held in the dashboard"  # where nobody says why
 
 def of_session(app_state: AppState, known: Known, cached: CachedContext, kept: KeptWarm) -> list[Deed]:
     """Return what can be done about a whole session. `kept`: whether its cache is kept warm (operations/cache.py)."""
+    if known.recorded:
+        return []  # nothing of it is ours
     found = [*offers.of_context(cached.report), *offers.of_warmth(kept)] if known.transcript else []
     cleared = CLEARED_IN_PLACE if running.of_session(cached.site.home, known.id) else CLEARED
     return [*_shown(found, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.deeds_of(known.id)]
@@ -64,6 +66,8 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
 
 def of_result(known: Known, cached: CachedContext, row: ResultRow) -> list[Deed]:
     """Return what can be done about one row of a session's report. Its content is not a deed here: the page asks for it."""
+    if known.recorded:
+        return []
     restores = bool(known.transcript) and not cached.report["doubt"]
     return _shown(deed for deed in offers.of_result(row, restores) if not deed.id.startswith(_SHOW))
 

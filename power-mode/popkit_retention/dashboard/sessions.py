@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import archive, text
+from hooks.utils.hosts import KEEPS
 from hooks.utils.hosts.claude_code import usage
 from hooks.utils.operations import arguments
 from hooks.utils.operations import cache as caches
@@ -87,7 +88,7 @@ def _here(app_state: AppState, known: Known) -> _Found:
 
 def project_of(app_state: AppState, known: Known) -> str:
     """Return the folder in which a session began, as people are shown it."""
-    project = head_of(known.transcript).project if known.transcript else ""
+    project = known.project or (head_of(known.transcript).project if known.transcript else "")
     if not project:
         stored = session.read(app_state.home, known.id).get("project")
         project = stored if isinstance(stored, str) else ""
@@ -101,6 +102,7 @@ def row_of(app_state: AppState, known: Known, until: float = float("inf")) -> Se
         id=known.id,
         project=project_of(app_state, known),
         title=head_of(known.transcript).title if known.transcript else "",
+        host=known.host,
         here=bool(known.transcript),
         running=known.running,
         changed_at=known.changed_at,
@@ -203,7 +205,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         warm=warm,
         figures=figures_of(report["figures"]) if report["figures"] else None,
         ledger=[ledgers.in_words(report["figures"])] if report["figures"] else [],
-        doubt=report["doubt"],
+        doubt="" if KEEPS in report["doubt"] else report["doubt"],  # the verdict says so
     )
 
 

@@ -107,12 +107,14 @@ class Verdict(_Shape):
 
 
 class SessionRow(_Shape):
-    """A session in the list. `running`: a client has it open. `stamp` changes whenever something of it does. What a session that is not
-    open costs too much to know is None. `requests`: of a session that only a database tells of, which knows nothing of its tool `calls`."""
+    """A session in the list. `host`: the name of the agent that it is of. `running`: a client has it open. `stamp` changes whenever
+    something of it does. What a session that is not open costs too much to know is None. `requests`: of a session that only a database
+    tells of, which knows nothing of its tool `calls`."""
 
     id: str
     project: str
     title: str = ""  # the user's first words, masked and cut
+    host: str = "Claude Code"
     user: str = ""  # whose, as a database tells
     here: bool = True  # whether its transcript is on this machine
     shared: bool = False  # whether it is known from a database that others write to

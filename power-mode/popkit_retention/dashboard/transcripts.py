@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.opencode import storage
 from hooks.utils.io import files
 from hooks.utils.policy.masking import mask
 
@@ -50,7 +51,9 @@ _known: dict[str, tuple[int, int, Head]] = {}
 
 
 def head_of(path: str) -> Head:
-    """Return the Head of a transcript; an empty one where it cannot be read."""
+    """Return the Head of a transcript, or of a session in another host's own storage; an empty one where it cannot be read."""
+    if storage.id_of(path):
+        return _head_of_stored(path)
     try:
         stat = os.stat(path)
         length = min(stat.st_size, BYTES)
@@ -63,6 +66,18 @@ def head_of(path: str) -> Head:
         return head
     except (OSError, ValueError):
         return Head()
+
+
+def _head_of_stored(address: str) -> Head:
+    """Read until a person has said something."""
+    _, _, head = _known.get(address, (0, -1, Head()))
+    if not head.words:
+        try:
+            head = _read(address)
+        except OSError:
+            return Head()
+        _known[address] = (0, 0, head)
+    return head
 
 
 def _read(path: str) -> Head:
@@ -81,12 +96,27 @@ def _read(path: str) -> Head:
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
     left = BYTES
+    if _is_translated(path):
+        for at, line in entries.lines(path):
+            if at > BYTES:
+                return
+            entry = entries.entry_of(line)
+            if entry is not None:
+                yield entry
+        return
     with files.open_regular(path) as file:
         while left > 0 and (line := file.readline(left)):
             left -= len(line)
             entry = entries.entry_of(line)
             if entry is not None:
                 yield entry
+
+
+def _is_translated(path: str) -> bool:
+    if storage.id_of(path):
+        return True
+    with files.open_regular(path) as file:
+        return entries.translation_of(file) is not None
 
 
 def _words(entry: dict[str, Any]) -> str:

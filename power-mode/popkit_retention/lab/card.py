@@ -11,6 +11,7 @@ import os
 from functools import lru_cache
 from typing import Any
 
+from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
 
 from . import loading
@@ -22,8 +23,12 @@ _CHUNK = 1 << 20
 
 
 def digest_of(path: str) -> str:
-    """Return the SHA-256 of a file's content; OSError."""
+    """Return the SHA-256 of a file's content, and of a session in a host's own storage of its translation; OSError."""
     digest = hashlib.sha256()
+    for line in (stored := entries.stored(path)) or ():
+        digest.update(line)
+    if stored is not None:
+        return digest.hexdigest()
     with open(path, "rb") as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)

@@ -71,12 +71,13 @@ def outcome_of(session: Session, policy: Policy, prices: Prices, on_request: OnR
     return Outcome(score(session, policy, prices, count), score(session, Policy(), prices), moments, prices.ttl_s)
 
 
-def installed(session: Session, rules: Ruleset) -> Outcome:
-    """Return the outcome of PopKit under these rules: the door as it is configured, and a clear whenever `auto` finds that it pays, with a
-    cache that lives as long as the session's requests show."""
+def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outcome:
+    """Return the outcome of PopKit under these rules: the door as it is configured, and, where the host lets a past be edited
+    (`may_clear`), a clear whenever `auto` finds that it pays, with a cache that lives as long as the session's requests show."""
     ttl_s = max((request.usage.cache_ttl_s for request in session.requests if request.usage is not None), default=300)
     prices = prices_for(session, ttl_s)
-    policy = Door(rules, AutoPolicy(prices, shipped.need_model(), rules), door.Settings(rules.say_once, rules.shape))
+    clears = AutoPolicy(prices, shipped.need_model(), rules) if may_clear else Policy()
+    policy = Door(rules, clears, door.Settings(rules.say_once, rules.shape))
     return outcome_of(session, policy, prices)
 
 

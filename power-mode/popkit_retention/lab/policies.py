@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from hooks.utils.policy.economics import Prices, prices_of
-from hooks.utils.policy.models import Models
 from hooks.utils.state import shipped
 
 from . import baselines, loading, measure, oracles
@@ -23,10 +22,7 @@ Factory = Callable[[Session, Prices], Policy]
 ANY_PRICES = Prices(0.1, 1.25, 5.0, 300, False)
 
 
-@lru_cache(maxsize=1)
-def models() -> Models:
-    """Return the shipped table of models."""
-    return shipped.rules().models
+models = lru_cache(maxsize=1)(shipped.models)
 
 
 def prices_for(session: Session, ttl_s: float, model: str = "") -> Prices:

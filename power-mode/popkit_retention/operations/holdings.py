@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 STORES = (
     "hooks.utils.archive.migrations",
     "hooks.utils.config.fields",
+    "hooks.utils.hosts.opencode.kept",
     "hooks.utils.io.failures",
     "hooks.utils.state.breaks",
     "hooks.utils.state.consents",
@@ -26,6 +27,7 @@ STORES = (
     "hooks.utils.state.sockets",
     "hooks.utils.state.standing",
     "hooks.utils.state.sweeping",
+    "hooks.utils.state.trials",
     "popkit_retention.extras",
     "popkit_retention.memory.folder",
     "popkit_retention.governance.data_folder",

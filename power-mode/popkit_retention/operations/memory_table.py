@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.utils.argument_types import FILE, FOLDER, Type, choices, several, text, whole
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 
-from .shared_flags import MANY_SESSIONS
+from .shared_flags import HOST, MANY_SESSIONS
 
 COMMAND = "popkit memory"
 _TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")  # memory/items.py loads what a server of tools does without
@@ -77,12 +77,13 @@ TABLE = Table(
         "learn from sessions, oldest first: those you name, or this project's newest",
         Flag("--past", "learn from all past sessions of this project; with PATHs, from all that are there"),
         *MANY_SESSIONS,
+        HOST,
         Flag("--if-on", "learn from one transcript if memory is on, then update MEMORY.md and do what run does (for hooks)"),
         Flag("--quiet", "print nothing and always exit 0; failures go to the hooks' log"),
         effect=CHANGES,
         type=FILE,
-        more="With --past, PATH is a transcript, a folder of them, or an address such as s3://company/sessions/. Each session teaches the"
-        " project that it began in; with --project, that one.",
+        more="With --past, PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/."
+        " Each session teaches the project that it began in; with --project, that one.",
     ),
     Operation(
         "run",

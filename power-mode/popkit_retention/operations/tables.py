@@ -6,9 +6,10 @@ from hooks.utils.argument_types import AGE, FILE, FOLDER, WHEN, choice, text, wh
 from hooks.utils.context_table import CONTEXT
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
+from hooks.utils.policy.trials import ARMS
 
 from . import memory_table, retention_table
-from .shared_flags import MANY_SESSIONS
+from .shared_flags import HOST, MANY_SESSIONS
 
 _JSON = Flag("--json", "as JSON")
 _YES = Flag("--yes", "do not ask")
@@ -19,9 +20,9 @@ _MODEL = Flag(
 _TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
 _SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
-_HOST = Flag("--host claude-code|codex", "whose sessions, where no path is given", default="claude-code")
 _PATH_NOTE = (
-    "PATH is a transcript, a folder of them, or an address such as s3://company/sessions/; without any, it is all sessions of this user."
+    "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without any, it is all"
+    " sessions of this user."
 )
 ARCHIVE_SEARCH = Operation(
     "search WORDS",
@@ -69,9 +70,10 @@ TRY = Table(
     Operation(
         "[TRANSCRIPT]",
         "",
-        _HOST,
+        HOST,
         type=FILE,
-        more="TRANSCRIPT may also be a rollout of Codex, or the full.jsonl of a checkpoint of Entire.",
+        more="TRANSCRIPT may also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
+        " session in it), or the full.jsonl of a checkpoint of Entire. With --host opencode, this project's newest session comes first.",
     ),
     common=(_JSON,),
 )
@@ -88,7 +90,7 @@ LAB = Table(
         Flag("--html FILE", "also write a page with plots", FILE),
         Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
         *MANY_SESSIONS,
-        _HOST,
+        HOST,
         type=FILE,
         more=f"{_PATH_NOTE} docs/policies.md shows how to write a policy of your own.",
     ),
@@ -111,7 +113,7 @@ LAB = Table(
         _MODEL,
         _JSON,
         *MANY_SESSIONS,
-        _HOST,
+        HOST,
         type=FILE,
         more=_PATH_NOTE,
     ),
@@ -172,7 +174,7 @@ MISSES = Table(
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         *MANY_SESSIONS,
         _JSON,
-        _HOST,
+        HOST,
         type=FILE,
         more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
         " the transcript shows between the two. " + _PATH_NOTE,
@@ -187,7 +189,7 @@ BILL = Table(
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         Flag("--details", "also each tool, skill, agent, and section of a file"),
         *MANY_SESSIONS,
-        _HOST,
+        HOST,
         type=FILE,
         more="With PATH, a transcript, a folder of them, or an address such as s3://company/sessions/, what their bill was made of.",
     ),
@@ -220,6 +222,36 @@ LIMITS = Table(
         " readings; when it will be full is shown only where that comes before the reset. What tokens are worth in a window is fitted to"
         " your own readings, from eight windows (of the week: days) on, and shown only where its error is at most a third of it.",
     ),
+)
+TRY_OUT = Table(
+    "popkit try-out",
+    "try a setting in every second session, and see what it does",
+    Operation(
+        "",
+        "what is on trial and how far that is, what finished trials have shown, and what can be tried",
+        _JSON,
+        more="A coin decides before the first request of a session, and what it says stays for the session's life. Once 20 sessions with"
+        " the setting and 20 without are over (ended, or quiet for a day), requests, tokens and money per prompt are compared once, each"
+        " with its interval, and stay as they are. Until then, nothing but the number of sessions is shown.",
+    ),
+    Operation(
+        "start NAME",
+        "try a setting: the change to your own configuration is shown first, and made on your word",
+        _YES,
+        Flag("--dry-run", "only show the change"),
+        effect=CHANGES,
+        type=choice(*ARMS),
+    ),
+    Operation(
+        "stop NAME",
+        "end a trial unread, and have the setting back as it was before",
+        _YES,
+        Flag("--dry-run", "only show the change"),
+        effect=CHANGES,
+        type=choice(*ARMS),
+    ),
+    examples={"NAME": "hints"},
+    notes={"NAME": "NAME is one of " + ", ".join(ARMS) + "."},
 )
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
@@ -256,12 +288,18 @@ DASHBOARD = Table(
 )
 SETUP = Table(
     "popkit setup",
-    "install what some commands need beyond Python",
+    "install what some commands need beyond Python, or PopKit in OpenCode",
     Operation(
         "[NAME]",
+        "",
+        Flag("--undo", "of opencode: take PopKit out of its configuration"),
+        Flag("--yes", "of opencode: make the change without asking"),
+        Flag("--scope user|project", "of opencode: whose opencode.json", default="user"),
         effect=CHANGES,
-        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces"),
-        more="It goes into a virtual environment in PopKit's folder. Without NAME: the list.",
+        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
+        more="""Without NAME: the list. Packages go into a virtual environment in PopKit's folder.
+
+`popkit setup opencode` adds PopKit's plugin to opencode.json. It shows the change and asks first.""",
     ),
     common=(_JSON,),
 )
@@ -349,8 +387,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, LIMITS, NATIVE, BUDGET, CONFIG,
-        DOCTOR,
-        DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
+        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
+        CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip

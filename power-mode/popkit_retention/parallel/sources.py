@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from hooks.utils.hosts import entire
+from hooks.utils.hosts.opencode import storage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,14 +65,19 @@ def listed(path: str) -> list[str]:
 
 
 def find(paths: Iterable[str], skip: Skip) -> list[Source]:
-    """Return the *.jsonl files below files, folders and addresses, each once, the biggest first. `skip(path, reason)` is called for all
-    others. Unavailable where the package for an address is missing."""
+    """Return the *.jsonl files below files, folders and addresses, and the sessions in OpenCode's storage there, each once, the biggest
+    first. `skip(path, reason)` is called for all others. Unavailable where the package for an address is missing."""
     found: dict[str, Source] = {}  # real path, or address
     for path in paths:
         if is_remote(path):
             _find_remote(path, found, skip)
+        elif storage.holds_sessions(path):
+            _take_stored([path], found, skip)
         elif os.path.isdir(path):
             for folder, folders, names in os.walk(path, onerror=lambda error: skip(str(error.filename), unreadable(error))):
+                places = storage.places_in(folder)
+                _take_stored(places, found, skip)
+                folders[:] = [name for name in folders if os.path.join(folder, name) not in places]
                 linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # not walked into
                 for name in (*names, *linked):
                     if name.endswith(SUFFIX):
@@ -83,8 +89,22 @@ def find(paths: Iterable[str], skip: Skip) -> list[Source]:
     return sorted((source for source in found.values() if source.address in kept), key=lambda source: (-source.size, source.address))
 
 
+def _take_stored(places: list[str], found: dict[str, Source], skip: Skip) -> None:
+    """Take the sessions in databases and folders of OpenCode, which have addresses and no files of their own."""
+    try:
+        sizes = storage.sizes(places)
+    except OSError as error:
+        skip(str(error.filename), unreadable(error))
+        return
+    for address, size in sizes.items():
+        found.setdefault(address, Source(address, size))
+
+
 def _take(path: str, found: dict[str, Source], skip: Skip) -> None:
     try:
+        if storage.id_of(path):
+            found.setdefault(path, Source(path, storage.size(path)))
+            return
         status = os.stat(path)
     except (OSError, ValueError) as error:
         skip(path, unreadable(error))

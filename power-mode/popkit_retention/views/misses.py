@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.views.lost_cache import CAUSES
+from hooks.utils.views.lost_cache import said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def lines_of(found: dict[str, Any], period: str, dated: str) -> list[text.Line]:
     lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
     lines += ["", _row("times", "tokens", "dollars", "why")]
     for row in found["causes"]:
-        words, advice = CAUSES[row["cause"]]
+        words, advice = said_of(row["cause"], found["hosts"])
         details = "; ".join(text.clean(detail) + (f" ({times})" if times > 1 else "") for detail, times in row["details"])
         usd = "unknown" if row["unpriced"] == row["times"] else f"{row['usd']:,.2f}"
         tokens = text.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 
 from ...io import files
+from ...io.system import os
 from ...policy.estimate import estimate_tokens
 from .calls import dumps_or_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any, BinaryIO
 
     from ..recordings import Translation
@@ -25,7 +26,11 @@ _SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-
 # What the first line of a transcript of the host's has: whose any other file is, `recordings` knows.
 _OWN, _FOREIGN = (b'"sessionId":', b'"uuid":', b'"leafUuid":'), b'"payload":'
 _HEAD = 400  # bytes in which a line of another host says what it is
-_ALL = 1 << 62  # bytes
+ALL = 1 << 62  # bytes
+# What the address of a session in another host's own storage has in it.
+_IN_STORAGE = (".db/ses_", "/storage/session/")
+_NOTHING = b"\0"
+_KIND, _REGULAR = 0o170000, 0o100000  # in the mode of a file
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
 
 
@@ -40,17 +45,49 @@ def translation_of(file: BinaryIO) -> Translation | None:
     return recordings.translation_of(head)
 
 
-def lines(path: str, size: int = _ALL, begin: int = 0) -> Iterator[tuple[int, bytes]]:
+def stored(address: str) -> Iterator[bytes] | None:
+    """The lines of a session in another host's own storage, as a transcript of this one would have them; None for the path of a file.
+    OSError where it cannot be read, also while they are gone through."""
+    if not any(mark in address for mark in _IN_STORAGE):
+        return None
+    from .. import recordings
+
+    return recordings.stored(address)
+
+
+def host_of(path: str) -> str:
+    """The name of the host whose recording a file is, or whose storage has the session at this address. OSError when it cannot be read."""
+    from .. import recordings
+
+    return recordings.host_of(path)
+
+
+def is_there(path: str) -> bool:
+    """Whether there is a transcript at a path, or a session at an address in another host's own storage."""
+    try:
+        return stored(path) is not None or os.stat(path).st_mode & _KIND == _REGULAR
+    except (OSError, ValueError):
+        return False
+
+
+def size_of(path: str) -> int:
+    """How many bytes of a transcript there are to read; ALL of a session in another host's own storage, of which its translation tells.
+    OSError where it is not there."""
+    return ALL if stored(path) is not None else os.stat(path).st_size
+
+
+def lines(path: str, size: int = ALL, begin: int = 0) -> Iterator[tuple[int, bytes]]:
     """(where it begins, the bytes) of each line in the first `size` bytes of a transcript, from the one that begins at `begin`; OSError
-    when it cannot be read. Of another host's recording they are translated, and begin where they would if the translation were a file."""
+    when it cannot be read. Of another host's recording they are translated, and begin where they would if the translation were a file; of
+    its own storage, `size` counts the bytes of the translation, too."""
+    kept = stored(path)
+    if kept is not None:
+        yield from _placed(kept, begin, size)
+        return
     with files.open_regular(path) as file:
         translation = translation_of(file)
         if translation is not None:
-            at = 0
-            for line in translated(translation, file, size):
-                if at >= begin:
-                    yield at, line
-                at += len(line)
+            yield from _placed(translated(translation, file, size), begin)
             return
         file.seek(begin)
         for line in file:
@@ -60,6 +97,16 @@ def lines(path: str, size: int = _ALL, begin: int = 0) -> Iterator[tuple[int, by
             begin += len(line)
 
 
+def _placed(lines: Iterator[bytes], begin: int, size: int = ALL) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    for line in lines:
+        if at + len(line) > size:
+            return
+        if at >= begin:
+            yield at, line
+        at += len(line)
+
+
 def translated(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:
     """The lines of another host's recording, of its first `size` bytes, as a transcript of this one would have them."""
     from .. import recordings
@@ -67,11 +114,12 @@ def translated(translation: Translation, file: BinaryIO, size: int) -> Iterator[
     return recordings.lines(translation, file, size)
 
 
-def read(path: str, size: int, telling: Sequence[int] | None = None) -> Iterator[Entry]:
+def read(path: str, size: int, telling: bytes | bytearray | None = None) -> Iterator[Entry]:
     """The entries of the first `size` bytes of a transcript, in order, only the telling ones where an index says which these are;
     OSError when it cannot be read."""
     for number, (_, line) in enumerate(lines(path, size)):
-        entry = entry_of(line) if telling is None or telling[number] else None
+        # What has been written since the index was made is read in any case.
+        entry = entry_of(line) if telling is None or telling[number : number + 1] != _NOTHING else None
         if entry is not None:
             yield entry
 
@@ -135,6 +183,13 @@ def blocks_of(entry: Entry) -> list[dict[str, Any]]:
     message = entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def version_of(value: object) -> tuple[int, ...]:
+    """The version of the client that an entry names, as numbers; (0,) where it names none."""
+    parts = value.split(".") if isinstance(value, str) else ()
+    numbers = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 9]
+    return tuple(numbers[:3]) or (0,)
 
 
 def is_side(entry: Entry) -> bool:

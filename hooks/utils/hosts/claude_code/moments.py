@@ -75,7 +75,7 @@ def _answered(moment: Moment, entry: Entry, at: float) -> None:
 
 def of(path: str) -> list[Moment]:
     """The requests of a transcript, without those that a program asked for and not a person; OSError when it cannot be read."""
-    return moments(entry for entry in entries.read(path, os.stat(path).st_size) if not _is_scripted(entry))
+    return moments(entry for entry in entries.read(path, entries.size_of(path)) if not _is_scripted(entry))
 
 
 def _is_scripted(entry: Entry) -> bool:

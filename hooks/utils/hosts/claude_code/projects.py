@@ -20,15 +20,20 @@ def folder_of(environ: Mapping[str, str]) -> str:
     return os.path.join(home.claude_folder(environ), "projects")
 
 
+def roots(environ: Mapping[str, str]) -> list[str]:
+    """Return the folders that have a folder for each project: the host's, and ours, where the helper keeps what it is told of the sessions
+    of other hosts."""
+    return [folder_of(environ), os.path.join(home.popkit_home(environ), home.TRANSCRIPTS)]
+
+
 def session_id_of(path: str) -> str:
     """Return the session of a transcript: the host names the file after it."""
     return os.path.basename(path).removesuffix(SUFFIX)
 
 
 def every(environ: Mapping[str, str]) -> list[str]:
-    """Return the transcripts of all main threads."""
-    root = folder_of(environ)
-    return transcripts(os.path.join(root, name) for name in files.names(root))
+    """Return the transcripts of all main threads, those that are kept of other hosts included."""
+    return transcripts(os.path.join(root, name) for root in roots(environ) for name in files.names(root))
 
 
 def newest_first(environ: Mapping[str, str]) -> list[str]:
@@ -60,10 +65,10 @@ def of_session(environ: Mapping[str, str], wanted: str) -> list[str]:
 def newest_of_project(environ: Mapping[str, str], folder: str) -> str | None:
     """Return the newest transcript of the project that a folder belongs to: its own, else the nearest one above it that has any. None
     where there is none."""
-    root = folder_of(environ)
+    folders = roots(environ)
     here = os.path.abspath(folder)
     while True:
-        found = transcripts(_project_folders(root, here))
+        found = transcripts(folder for root in folders for folder in _project_folders(root, here))
         if found:
             return max(found, key=lambda path: (changed(path), path))
         above = os.path.dirname(here)

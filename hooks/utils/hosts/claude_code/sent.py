@@ -3,8 +3,8 @@
 A large transcript is mostly results. What they hold does not matter here, so a line of a result is not parsed: its place in the
 conversation is read from its bytes.
 
-Newer clients also note each request that they send: its tools and system text as a hash, its effort, a digest of it. Where they do,
-these decide whether tools or effort have changed, and whether a request was sent again: names of tools that came or went may stand in the
+Newer clients also note each request that they send (`noted.py`), and where they ask for it, the provider says in its answer which part of
+the request was not that of the one before. Where one of these is there, it decides: names of tools that came or went may stand in the
 conversation and leave the tools of the request as they were.
 """
 
@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import os
 
-from ...io.codec import loads
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import Between, Sent
-from . import entries
+from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent
+from . import entries, noted
 from .moments import is_answer
 from .stamps import seconds_of
 from .usage import usage_of
@@ -32,12 +31,11 @@ _COMMAND, _COMMAND_ENDS = "<command-name>", "</command-name>"
 _INTERRUPTED = "[Request interrupted by user"
 _CHANGES_TOOLS = ("deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "skill_listing")
 _OF_HOOKS = ("hook_additional_context", "hook_success")
-_REQUEST, _SHAPE = b'{"type":"api-request",', b'{"type":"api-request-shape",'
-_OF_MAIN_THREAD = ("repl_main_thread", "sdk")  # how the sources of requests begin
-_SYSTEM_TEXT = "system text"
-_MOST_NAMES = 3
-_LONGEST_NAME = 60
 _LONGEST_CALL = 200
+# From this version on, if not earlier, the client asks the provider to keep the thinking of earlier turns; its notes say whether it did.
+_KEEPS_THINKING = (2, 1, 100)
+# What the provider says that a request has otherwise than the one before -> the part of it. It also says that it cannot tell.
+_DIAGNOSES = {"model_changed": IN_MODEL, "tools_changed": IN_TOOLS, "system_changed": IN_SYSTEM, "messages_changed": IN_MESSAGES}
 
 
 # What of a call tells which skill or which kind of agent was asked for: tool -> (keys of its input, the word before the name).
@@ -45,18 +43,23 @@ _NAMED = {"Skill": (("skill", "command"), "skill"), "Agent": (("subagent_type",)
 
 
 class Session:
-    """What a transcript tells of its requests: `requests` (Sent, in order), and the folder (`cwd`), "" where it does not say.
+    """What a transcript tells of its requests: `requests` (Sent, in order), the folder (`cwd`), "" where it does not say, and the name of
+    the `host`, "" for Claude Code.
 
     `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
-    said before the first request · `hooks`: of what hooks had added by then.
+    said before the first request · `hooks`: of what hooks had added by then · `prompts` of the user that were answered, slash commands
+    among them · `unmeasured`: answers of which the usage is not known, which are in no sum.
     """
 
     def __init__(self) -> None:
         self.requests: list[Sent] = []
         self.cwd = ""
+        self.host = ""
         self.calls: dict[str, list[float]] = {}
         self.words = 0
         self.hooks = 0
+        self.prompts = 0
+        self.unmeasured = 0
 
     @property
     def standing(self) -> int:
@@ -85,22 +88,23 @@ class Following:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = self._end = 0  # the file's number, and the end of the last whole line
+        self._given = 0  # requests
         self._reading = _Reading()
 
     def new(self) -> tuple[list[Sent], bool]:
         """Return the requests since the last time, and whether the file is another since then, which is read from its beginning; OSError
-        when it cannot be read."""
+        when it cannot be read. The newest waits for the client's note of it."""
         status = os.stat(self._path)
         is_other = status.st_ino != self._file or status.st_size < self._end
         if is_other:
-            self._file, self._end, self._reading = status.st_ino, 0, _Reading()
-        requests = self._reading.session.requests
-        count = len(requests)
+            self._file, self._end, self._reading, self._given = status.st_ino, 0, _Reading(), 0
         for begin, line in entries.lines(self._path, status.st_size, self._end):
             if line.endswith(b"\n"):  # else it is being written
                 self._reading.take(line)
                 self._end = begin + len(line)
-        return requests[count:], is_other
+        requests, before = self._reading.session.requests, self._given
+        self._given = len(requests) - self._reading.notes.are_late
+        return requests[before : self._given], is_other
 
 
 class _Reading:
@@ -108,20 +112,20 @@ class _Reading:
         self.session = Session()
         self.between = Between()
         self.known: set[str] = set()  # ids of messages
+        self.without: set[str] = set()  # the same, of those whose usage is not known
+        self.asks = False  # whether the user has said something since the last request
         self.calls: set[str] = set()  # ids of calls
         self.ends: dict[str, int] = {}  # uuid of an entry -> how many requests had been answered
         self.side: bool | None = None  # a subagent's own file holds nothing but a side chain
         self.thinks = False  # whether the turn under way has thought
         self.thought = False  # whether the one before had
         self.last = ""  # the kind of the newest block
-        self.shapes: dict[object, list[str]] = {}  # hash of tools and system text -> names of the tools
-        self.digests: set[object] = set()  # of the requests since the last answer
-        self.asked: tuple[object, object] = (None, None)  # (hash, effort) of the newest request
-        self.answered: tuple[object, object] = (None, None)  # of the last one that was answered
+        self.notes = noted.Notes()
 
     def take(self, line: bytes) -> None:
-        if line.startswith((_REQUEST, _SHAPE)):
-            self._note(line)
+        if line.startswith((noted.REQUEST, noted.SHAPE)):
+            if not self._is_other(b'"agentId":' in line[:_HEAD]):
+                self.notes.take(line, self.between)
             return
         if entries.says_nothing(line):
             return
@@ -137,41 +141,12 @@ class _Reading:
             return
         if not self.session.cwd and isinstance(entry.get("cwd"), str):
             self.session.cwd = entry["cwd"]
+            self.session.host = str(entry.get("host") or "")
         if entry.get("type") == "assistant":
             self._assistant(entry)
         else:
             self._between(entry)
         self._place(entry["uuid"])
-
-    def _note(self, line: bytes) -> None:
-        try:
-            entry = loads(line.decode("utf-8", "replace"))
-        except ValueError:
-            return
-        if not isinstance(entry, dict):
-            return
-        hash, shape, params = entry.get("shapeHash"), entry.get("shape"), entry.get("params")
-        if isinstance(shape, dict) and isinstance(hash, str):
-            tools = shape.get("tools")
-            tools = tools if isinstance(tools, list) else []
-            self.shapes[hash] = [tool["name"] for tool in tools if isinstance(tool, dict) and isinstance(tool.get("name"), str)]
-        elif isinstance(params, dict) and str(entry.get("querySource")).startswith(_OF_MAIN_THREAD):
-            digest, output = str(entry.get("requestDigest")), params.get("output_config")
-            self.between.error |= digest in self.digests
-            self.digests.add(digest)
-            self.asked = hash if isinstance(hash, str) else None, output.get("effort") if isinstance(output, dict) else None
-
-    def _compare(self) -> None:
-        """Note what the request that is answered now has otherwise than the one before, as far as the client says."""
-        (old, old_effort), (new, new_effort) = self.answered, self.asked
-        if old and new:
-            before, after = self.shapes.get(old, []), self.shapes.get(new, [])
-            names = sorted({*before} ^ {*after})
-            self.between.tools = "" if old == new else _listed(names) or _SYSTEM_TEXT
-        if old_effort and new_effort and old_effort != new_effort:
-            self.between.effort = f"{old_effort} to {new_effort}"[:_LONGEST_NAME]
-        self.answered, self.asked = self.asked, (None, None)
-        self.digests.clear()
 
     def _is_other(self, is_side: bool) -> bool:
         self.side = is_side if self.side is None else self.side
@@ -188,20 +163,27 @@ class _Reading:
     def _assistant(self, entry: Entry) -> None:
         blocks = entries.blocks_of(entry)
         self.thinks = self.thinks or any(block.get("type") in ("thinking", "redacted_thinking") for block in blocks)
-        if not is_answer(entry):
-            self.between.error = True
+        if not is_answer(entry):  # the client also answers for itself where an interrupted session goes on
+            self.between.error |= bool(entry.get("isApiErrorMessage"))
             return
         message = entry["message"]
         id = message.get("id") or entry["uuid"]
         usage = usage_of({**entry, "isSidechain": False})
         if usage is not None and id not in self.known:
             self.known.add(id)
-            self._compare()
+            self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
+            self.notes.answered(entry.get("requestRef"), self.between)
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
-            self.between = Between()
+            self.session.prompts += self.asks
+            self.between, self.asks = Between(), False
         elif usage is not None:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
+        else:
+            self.without.add(id)
+        self.session.unmeasured = len(self.without - self.known)
+        if usage is not None:
+            _diagnosed(message, self.session.requests[-1].between)
         for block in blocks:
             self._grow(str(block.get("type")))
             if block.get("type") == "tool_use":
@@ -250,7 +232,8 @@ class _Reading:
     def _user(self, entry: Entry) -> None:
         count = len(self.session.requests)
         self.between.rewind |= self.ends.get(entries.parent_of(entry) or "", count) < count and not entries.is_summary(entry)
-        self._grow("text")
+        for block in entries.blocks_of(entry) or ({"type": "text"},):
+            self._grow(str(block.get("type")))
         self.between.spoke = True
         content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else ""
         said = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in entries.blocks_of(entry))
@@ -258,27 +241,31 @@ class _Reading:
             images = sum(block.get("type") == "image" for block in entries.blocks_of(entry))
             self.session.words += estimate_tokens(str(said)) + images * IMAGE_TOKENS
         self.between.interruption |= said.startswith(_INTERRUPTED)
+        self.asks |= (entries.is_prompt(entry) or _COMMAND in said) and not said.startswith(_INTERRUPTED)
         self._command(said, entry)
         self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
 
     def _command(self, said: str, entry: Entry) -> None:
         if _COMMAND in said:
             name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
-            self.between.command = "/" + name[:_LONGEST_NAME].strip().lstrip("/")
+            self.between.command = "/" + name[: noted.LONGEST_NAME].strip().lstrip("/")
             self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
 
 
 def _names(attached: dict[str, Any]) -> str:
     """Return what came or went, in few words: servers by their names."""
     some = (attached.get(key) for key in ("addedNames", "removedNames", "names"))
-    return _listed([name for names in some if isinstance(names, list) for name in names if isinstance(name, str)]) or str(attached["type"])
+    names = [name for names in some if isinstance(names, list) for name in names if isinstance(name, str)]
+    return noted.listed(names) or str(attached["type"])
 
 
-def _listed(names: list[str]) -> str:
-    """Return the names of tools in few words, a server's once; "" for none."""
-    listed = list(dict.fromkeys(name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else name for name in names))
-    more = f" and {len(listed) - _MOST_NAMES} more" if len(listed) > _MOST_NAMES else ""
-    return ", ".join(name[:_LONGEST_NAME] for name in listed[:_MOST_NAMES]) + more
+def _diagnosed(message: dict[str, Any], between: Between) -> None:
+    """Note what the provider says of the request: it names the first part that is another."""
+    diagnoses = message.get("diagnostics")
+    reason = diagnoses.get("cache_miss_reason") if isinstance(diagnoses, dict) else None
+    part = _DIAGNOSES.get(str(reason.get("type"))) if isinstance(reason, dict) else None
+    if part:
+        between.tell({part}, {*PARTS} - {part})
 
 
 def _output(message: dict[str, Any]) -> int:

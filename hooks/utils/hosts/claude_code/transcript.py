@@ -15,6 +15,7 @@ from ...io.system import os
 from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in
+from .. import KEEPS
 from .. import tool as tool_named
 from . import calls, entries, usage
 from .chain import Chain, Uuids
@@ -24,7 +25,7 @@ from .tools import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from .entries import Entry
@@ -101,40 +102,53 @@ class _Carried:
 
 def index(path: str) -> Index:
     """Reads what a transcript holds; OSError when it cannot be read. A truncated or foreign line is counted and passed over."""
-    results: tuple = (set(), set())  # of the main thread, of subagents
-    chains = (Chain(), Chain())
-    carried = _Carried()
+    kept = entries.stored(path)
+    if kept is not None:
+        found = Index((0, 0))
+        _read(kept, found, entries.host_of(path))
+        return found
     with files.open_regular(path) as file:
         status = os.fstat(file.fileno())
         found = Index((status.st_dev, status.st_ino))
-        number, version, cwd = 0, "", None
         translation = entries.translation_of(file)
-        if translation is not None:
-            found.translated = translation.NAME
-        for line in file if translation is None else entries.translated(translation, file, status.st_size):
-            number += 1
-            found.size += len(line)
-            found.torn = is_torn(line)
-            entry = entry_of(line)
-            _doubt_line(line, entry, number, found)
-            found.telling.append(entry is not None and (not cwd or _tells(entry)))
-            if entry is None:
-                found.bad += not says_nothing(line)
-                continue
-            cwd = cwd or entry.get("cwd")
-            version = entry.get("version") or version
-            _learn(entry, found, results[entries.is_side(entry)], carried)
-            if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, found.size):
-                found.doubt(f"line {number}: an entry stands in it twice")
-    if translation is not None:
-        found.size = status.st_size
+        if translation is None:
+            _read(file, found)
+        else:
+            _read(entries.translated(translation, file, status.st_size), found, translation.NAME)
+            found.size = status.st_size
+    return found
+
+
+def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
+    """Learns what lines tell; `host`: whose recording they are translated from."""
+    results: tuple = (set(), set())  # of the main thread, of subagents
+    chains = (Chain(), Chain())
+    carried = _Carried()
+    number, version, cwd = 0, "", None
+    found.translated = host
+    for line in lines:
+        number += 1
+        found.size += len(line)
+        found.torn = is_torn(line)
+        entry = entry_of(line)
+        _doubt_line(line, entry, number, found)
+        found.telling.append(entry is not None and (not cwd or _tells(entry)))
+        if entry is None:
+            found.bad += not says_nothing(line)
+            continue
+        if not cwd and "host" in entry:
+            found.doubt(f"{entry['host']} {KEEPS}")
+        cwd = cwd or entry.get("cwd")
+        version = entry.get("version") or version
+        _learn(entry, found, results[entries.is_side(entry)], carried)
+        if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, found.size):
+            found.doubt(f"line {number}: an entry stands in it twice")
     # A subagent's file holds nothing but a side chain.
     _follow(chains[not chains[0].keys], found)
-    found.version = _version(version)
+    found.version = entries.version_of(version)
     found.result_ids = results[0] | results[1]
     found.abandoned = len(results[0] - found.calls)
     found.kept = {uuid: carried.over(uuid, found.chain) for uuid in carried.boundaries if uuid in found.chain}
-    return found
 
 
 def _doubt_line(line: bytes, entry: Entry | None, number: int, found: Index) -> None:
@@ -185,11 +199,6 @@ def _follow(chain: Chain, found: Index) -> None:
     found.since = chain.since()
     for said in chain.doubts():
         found.doubt(said)
-
-
-def _version(value: object) -> tuple[int, ...]:
-    numbers = [part for part in value.split(".") if part.isdigit()] if isinstance(value, str) else []
-    return tuple(map(int, numbers[:3])) or (0,)
 
 
 class Reader:

@@ -57,6 +57,8 @@ def usage_of(entry: object) -> Usage | None:
         tokens, seconds_of(entry.get("timestamp")), intern(model) if isinstance(model, str) else "", 3_600 if hour else 300,
         _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens")),
     )  # fmt: skip
+    if "context_window" in usage:
+        found.window = _count(usage["context_window"])
     if message.get("context_management"):
         found.left_out = _left_out(message["context_management"])
     return found
@@ -109,16 +111,17 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
 
 def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
     """(tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word; `client`, what
-    Claude Code has told the `session` (its facts); `transcript`, the size at which it compacted the session by itself; `model`, what the
-    model had at the time of its `newest` request; `assumed`, where nothing tells or a request shows that it was larger. `largest`,
-    `compacted`: what a transcript shows beyond what the session's facts remember of it."""
+    the host has told the `session` (its facts), or written beside its `newest` request; `transcript`, the size at which it compacted the
+    session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing tells or a request shows that it
+    was larger. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
     largest = max(newest.tokens, largest, session.get("largest_tokens") or 0)
     told = session.get("window_tokens")
     least = max(newest.tokens, 1)
     if isinstance(rules.window_tokens, int) and rules.window_tokens >= least:
         return rules.window_tokens, "configuration"
-    if type(told) is int and told >= least:
-        return told, "client"
+    for said in (told, newest.window):
+        if type(said) is int and said >= least:
+            return said, "client"
     shown = compacted or session.get("compacted_tokens") or 0
     if shown and largest <= shown * _STILL_THE_SAME:
         return max(shown, largest), "transcript"

@@ -29,6 +29,8 @@ _ROLLOUT = re.compile(
     rb'\s*\{\s*(?:%s)*(?:"type":\s*"(?:%s)"|"payload":\s*\{)' % (_PLAIN, "|".join(_TYPES).encode()),
 )
 _OLDER = re.compile(rb'\s*\{\s*(?:"id":\s*"[^"\\]+",\s*"timestamp":\s*"[^"\\]+",\s*"(?:instructions|git|cwd|originator)":|"record_type":)')
+# Events that say how large the context window is: the first begins a turn, the other stands behind an answer.
+_TELL_WINDOW = ("task_started", "turn_started", "token_count")
 _ITEMS = frozenset(("message", "reasoning", *calls.CALLS, *calls.RESULTS))
 # How a message begins that Codex gives in the user's place.
 _GIVEN = re.compile(r"\s*(?:<[a-z][a-z_ ]*[>\s]|# AGENTS\.md instructions|<INSTRUCTIONS>)")
@@ -72,6 +74,7 @@ class _Reading:
         self.answer = ""  # id of the message that is being written
         self.is_over = False  # results have come: what the assistant writes now is another answer, unless that is said to be the same
         self.total: object = None  # the newest sum of the session's tokens
+        self.window = 0  # tokens of the context window
         self.has_records = False  # whether requests have a line of their own for what they used
 
     def take(self, line: Entry) -> Iterator[Entry]:
@@ -108,9 +111,10 @@ class _Reading:
                 setattr(self, name, payload[name])
 
     def _event(self, payload: Entry) -> Iterator[Entry]:
-        kind = _kind(payload)
+        kind, info = _kind(payload), payload.get("info")
+        if kind in _TELL_WINDOW:
+            self.window = _count(_window(payload)) or _count(_window(info)) or self.window
         if kind == "token_count" and not self.has_records:
-            info = payload.get("info")
             total = info.get("total_token_usage") if isinstance(info, dict) else None
             if isinstance(info, dict) and total is not None and total != self.total:  # it is said again with each change of a limit
                 self.total = total
@@ -142,6 +146,7 @@ class _Reading:
     def _used(self, said: object) -> Iterator[Entry]:
         usage = usage_of(said)
         if usage is not None and self.answer:
+            usage.update({"context_window": self.window} if self.window else {})
             for entry in self.held:
                 if entry["type"] == "assistant":
                     entry["message"]["usage"] = usage
@@ -227,6 +232,10 @@ class _Reading:
 def _kind(value: Entry) -> str:
     kind = value.get("type")
     return kind if isinstance(kind, str) else ""
+
+
+def _window(value: object) -> object:
+    return value.get("model_context_window") if isinstance(value, dict) else None
 
 
 def usage_of(said: object) -> dict[str, int] | None:

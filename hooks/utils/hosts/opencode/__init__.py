@@ -1,1 +1,1 @@
-"""OpenCode: what `opencode export` writes of a session, as the engine takes it."""
+"""OpenCode as a host: its tools, its messages as entries, and the transcripts that the helper keeps of its sessions."""

@@ -1,4 +1,5 @@
-"""What `opencode export` writes, OpenCode's messages with their parts, as Claude Code's entries. Pure.
+"""OpenCode's messages with their parts as Claude Code's entries: what a plugin is handed, what `opencode export` writes, what its database
+holds. Pure.
 
 A message of the assistant is one request, or several where `step-finish` parts stand between them (older versions). A compaction is a
 message with a `compaction` part and an answer that is the summary; what stands before it leaves the context.
@@ -7,6 +8,7 @@ message with a `compaction` part and an answer that is the summary; what stands 
 from __future__ import annotations
 
 import json  # noqa: TID253  no hook on a tool call reads other hosts' records
+import re  # noqa: TID253
 from datetime import datetime, timezone  # noqa: TID253
 
 from . import results
@@ -19,17 +21,23 @@ if TYPE_CHECKING:
     Entry = dict[str, Any]
 
 NAME = "OpenCode"
+SESSION = "ses_"  # how its sessions' ids begin
+MESSAGE = "messageID"  # of an entry: the message that it is of
 _HEADS = (b'"info"', b'"messages"')
+_ID = re.compile(rb'"id":\s*"(ses_[\w-]{1,100})"')
+_DONE = ("completed", "error")
 _INTERRUPTED = "[Tool execution was interrupted]"
 
 
 class Translator:
-    """Turns the messages of one session into entries, in order. `before`: uuid of the entry that the next one follows."""
+    """Turns the messages of one session into entries, in order. `before`: uuid of the entry that the next one follows · `agent_id` of a
+    subagent, "" for the main thread."""
 
-    def __init__(self, session: str, cwd: str) -> None:
+    def __init__(self, session: str = "", cwd: str = "", agent_id: str = "", before: str | None = None) -> None:
         self.session = session
         self.cwd = cwd
-        self.before: str | None = None
+        self.agent_id = agent_id
+        self.before = before
 
     def entries(self, message: object) -> Iterator[Entry]:
         """Yield the entries of a message, {info, parts}; none for what is no message."""
@@ -37,13 +45,17 @@ class Translator:
         if not isinstance(info, dict) or not isinstance(info.get("id"), str):
             return
         known = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-        yield from self._user(info, known) if info.get("role") == "user" else self._assistant(info, known)
+        for entry in self._user(info, known) if info.get("role") == "user" else self._assistant(info, known):
+            entry[MESSAGE] = info["id"]
+            yield entry
 
     def _entry(self, kind: str, uuid: str, at: object, cwd: object = "", **fields: Any) -> Entry:
         entry = {
             "type": kind, "uuid": uuid, "parentUuid": self.before, "sessionId": self.session, "timestamp": stamp_of(at),
             "cwd": cwd if isinstance(cwd, str) and cwd else self.cwd, **fields,
         }  # fmt: skip
+        if self.agent_id:
+            entry.update(isSidechain=True, agentId=self.agent_id)
         self.before = uuid
         return entry
 
@@ -114,6 +126,12 @@ class Translator:
         yield self._entry("user", info["id"], at, cwd, isCompactSummary=True, message=said)
 
 
+def is_whole(message: object) -> bool:
+    """Return whether a message will not change any more, as far as it says so itself."""
+    info = message.get("info") if isinstance(message, dict) else None
+    return isinstance(info, dict) and (info.get("role") == "user" or bool(_time(info, "completed")) or bool(info.get("error")))
+
+
 def usage_of(tokens: object) -> dict[str, Any] | None:
     """Return what a request used, in Claude Code's names; None where OpenCode does not say, as of one that was broken off."""
     if not isinstance(tokens, dict):
@@ -151,11 +169,19 @@ def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
     yield from of_session(export.get("info"), _list(export.get("messages")))
 
 
-def of_session(info: object, messages: Iterable[object]) -> Iterator[Entry]:
-    """Yield the entries of a session's messages; `info` is what OpenCode knows of the session."""
+def of_session(info: object, messages: Iterable[object]) -> Iterator[Entry | None]:
+    """Yield the entries of a session's messages, None for a message that is none; `info` is what OpenCode knows of the session."""
     translator = Translator(_text(info, "id"), _text(info, "directory"))
     for message in messages:
+        if message is None:
+            yield None
         yield from translator.entries(message)
+
+
+def session_of(head: bytes) -> str:
+    """Return the id of the session that an export is of, from its beginning; "" where that does not tell."""
+    found = _ID.search(head)
+    return found[1].decode("ascii") if found else ""
 
 
 # --- parts -------------------------------------------------------------------------------------------------------------------------

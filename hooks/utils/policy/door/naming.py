@@ -17,6 +17,7 @@ _SEPARATORS = "/\\"  # of every system: a session may have been recorded on anot
 # What tells a call of a tool from its others, the most telling first; what several calls have in common tells nothing.
 _TELLING = (
     "file_path",
+    "filePath",
     "notebook_path",
     "command",
     "pattern",
@@ -29,7 +30,7 @@ _TELLING = (
     "shell_id",
     "task_id",
 )
-_PATHS = ("file_path", "notebook_path", "path")
+_PATHS = ("file_path", "filePath", "notebook_path", "path")
 # What encloses a reference and its words stands in none of them.
 _LOOKALIKES = str.maketrans({"[": "［", "]": "］", "«": "‹", "»": "›", "…": "..."})
 

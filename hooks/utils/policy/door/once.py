@@ -38,6 +38,7 @@ _LEAST_WORDS, _MOST_WORDS, _NEAREST = 12, 32, 3
 REMINDER = "<system-reminder>"
 # Digits and spaces before the sign; a number of more is no line's.
 _WIDEST = 12
+OPENS, _COLON = "<content>", (": ",)
 
 
 def lines_of(text: str) -> list[str]:
@@ -152,13 +153,17 @@ def _words(lines: list[str]) -> str:
 
 # --- the numbers of a listing ----------------------------------------------------------------------------------------------------------
 # A Read shows `     1→text` or `1<tab>text`, so do `cat -n`, `nl` and what the host shows of a file that was written. Only numbers that
-# count on from line to line are a listing's: of those between a line and another nothing is lost when the two keep theirs.
+# count on from line to line are a listing's: of those between a line and another nothing is lost when the two keep theirs. OpenCode shows
+# `1: text`, behind a line that tells a file's text from any other that has colons.
 
 
 def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | None]]]:
     """Return (lines without a listing's numbers, [(begin, end, number of the first)] of the stretches that they make up: each either all
     numbered, one by one, or not at all, and then None)."""
     prefixes = list(map(_prefix, whole))
+    if OPENS in whole:
+        begin = whole.index(OPENS) + 1
+        prefixes[begin:] = [prefix or _prefix(line, _COLON) for prefix, line in zip(prefixes[begin:], whole[begin:])]
     lines = list(whole)
     stretches: list[tuple[int, int, int | None]] = []
     begin = at = 0
@@ -169,7 +174,7 @@ def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | 
         if end - at > 1:
             if begin < at:
                 stretches.append((begin, at, None))
-            stretches.append((at, end, int(prefixes[at][:-1])))
+            stretches.append((at, end, _number(prefixes[at])))
             lines[at:end] = [line[len(prefix) :] for line, prefix in zip(whole[at:end], prefixes[at:end])]
             begin = end
         at = end
@@ -178,10 +183,10 @@ def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | 
     return lines, stretches
 
 
-def _prefix(line: str) -> str:
+def _prefix(line: str, signs: tuple[str, ...] = ("→", "\t")) -> str:
     """Return what a listing puts before a line: spaces, a number, a sign; "" where there is none."""
     head = line[: _WIDEST + 1]
-    for sign in ("→", "\t"):
+    for sign in signs:
         number, sep, _ = head.partition(sign)
         digits = number.lstrip(" ")
         if sep and digits.isdecimal() and digits.isascii() and (digits[0] != "0" or digits == "0"):
@@ -194,4 +199,8 @@ def _counts_on(before: str, after: str) -> bool:
     if not before or not after or before[-1] != after[-1]:
         return False
     padded = len(before) == len(after) or (before[0] != " " != after[0])
-    return padded and int(after[:-1]) == int(before[:-1]) + 1
+    return padded and _number(after) == _number(before) + 1
+
+
+def _number(prefix: str) -> int:
+    return int(prefix.rstrip("→\t: "))

@@ -141,6 +141,8 @@ export const baseName = (path) =>
 export const quoted = (word) => (/[^\w./~-]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : word);
 /** What people call a session: its title; of one that a database tells of, whose it is; else when something last happened in it. */
 export const titleOf = ({ title, user, changed_at: at }) => title || `${user ? `${user}’s session` : "Untitled session"}, ${moment(at)}`;
+/** The agent that a session is of, where that is not Claude Code. */
+export const elsewhere = ({ host }) => (host === "Claude Code" ? "" : host);
 /** A model as people call it: Opus 4.6, of claude-opus-4-6. */
 export function modelOf(id) {
   const [, family, version] = /^claude-([a-z]+)-(\d+(?:-\d{1,2})?)(?:-\d{8})?(?:\[1m\])?$/.exec(id) ?? [];

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hooks.utils.hosts import recorded_tools
@@ -218,7 +217,7 @@ def conversation(path: str) -> Iterator[Asked | Given | Wrote | Returned]:
     """Yield the events of a session, in order, without lines that are not understood. Raise OSError when its transcript cannot be read."""
     side = None  # a subagent's own file holds nothing but a side chain
     reading = _Reading()
-    for entry in entries.read(path, Path(path).stat().st_size):
+    for entry in entries.read(path, entries.size_of(path)):
         if isinstance(entry.get("uuid"), str):
             side = entries.is_side(entry) if side is None else side
             if entries.is_side(entry) == side:

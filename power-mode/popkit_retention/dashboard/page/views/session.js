@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "../vendor/preact-htm.js";
 import { renew, useAnswer } from "../answers.js";
-import { baseName, capital, counted, longTokens, modelOf, money, percent, titleOf, tokens, whole } from "../format.js";
+import { baseName, capital, counted, elsewhere, longTokens, modelOf, money, percent, titleOf, tokens, whole } from "../format.js";
 import { useTurns } from "../live.js";
 import { fillOf, LAYERS, Swatch, TIERS } from "../palette.js";
 import { DeedButtons, offeredAt, place } from "../parts/deeds.js";
@@ -53,7 +53,7 @@ function Head({ detail }) {
     <h1 id="session-title" ref=${title} tabindex="-1">${titleOf(session)}</h1>
     <p class="note">
       ${session.running && html`<span class="badge badge-running">Running</span>`}
-      <span title=${session.project}>${baseName(session.project)}</span> · ${did}
+      <span title=${session.project}>${baseName(session.project)}</span>${elsewhere(session) && ` · ${elsewhere(session)}`} · ${did}
       ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · last active <${Ago} at=${session.changed_at} />
     </p>
   </header>`;

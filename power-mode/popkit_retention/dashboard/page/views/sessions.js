@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useState } from "../vendor/preact-htm.js";
 import { renew, useAnswer } from "../answers.js";
 import { query } from "../api.js";
-import { baseName, counted, percent, titleOf, whole } from "../format.js";
+import { baseName, counted, elsewhere, percent, titleOf, whole } from "../format.js";
 import { useTurns } from "../live.js";
 import { Cache, fillWords, Meter } from "../parts/fill.js";
 import { Answered, Empty } from "../parts/states.js";
@@ -112,7 +112,7 @@ function Row({ row, chosen }) {
         <span class="row-words" title=${titleOf(row)}>${titleOf(row)}</span>
       </span>
       <span class="row-project" title=${row.project}>
-        ${[baseName(row.project), row.shared && "team database"].filter(Boolean).join(" · ")}
+        ${[baseName(row.project), elsewhere(row), row.shared && "team database"].filter(Boolean).join(" · ")}
       </span>
       ${
         row.context
