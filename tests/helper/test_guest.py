@@ -60,6 +60,16 @@ def test_what_cannot_be_is_said(guest: Guest, words: str, says: str) -> None:
     assert "popkit:context" not in answer, "commands are named as they are typed there"
 
 
+def test_where_the_provider_keeps_a_cache_by_itself_keeping_it_warm_is_refused_for_that(tmp_path: Path) -> None:
+    helper, messages = Guest(tmp_path), worked().messages
+    for message in messages:
+        message["info"]["modelID"] = "gpt-5.5"
+    helper.tell(messages)
+    answer = " ".join(helper.ask("/command", {"words": "warm on", "columns": 100})["text"].split())
+    helper.stop()
+    assert "the provider keeps this model's cache for half an hour or longer by itself: what pays is the door and compactions" in answer
+
+
 def test_the_pane_offers_nothing_that_cannot_be(guest: Guest) -> None:
     for page in ("now", "results", "saved", "settings"):
         shown = guest.ask("/view", {"page": page, "columns": 100, "rows": 40})
