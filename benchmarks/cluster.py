@@ -3,8 +3,10 @@ memory the process that sums them up needs for very many.
 
     python benchmarks/cluster.py --transcripts FOLDER [--few N] [--many N] [--policy NAME …] [--check]
 
-The sessions are the recorded ones under other names, as often as are needed. Wall time says what two of anything are worth only where
-nobody else uses the processors, so processor time stands beside it: by how much the work grows when it is shared.
+The sessions are the recorded ones under other names, as often as are needed. The workers of the cluster have replayed some sessions before,
+as those of a cluster that is there have; processes are started anew, as the command starts them. Wall time says what two of anything are
+worth only where nobody else uses the processors, so processor time stands beside it, that of Dask's scheduler included: by how much the
+work grows when it is shared.
 """
 
 from __future__ import annotations
@@ -20,13 +22,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.parallel.clusters import cluster
 from tests.paths import ROOT
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 LEAST_EFFICIENCY, MOST_MB = 0.85, 300
+# Dask looks at what a worker does a hundred times a second, unless it is told not to.
+UNSAMPLED = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+WARM = 8  # sessions
 # The command line, which tells the most memory that its own process had.
 DRIVER = """
 import re, sys
@@ -57,29 +66,41 @@ def run(folder: Path, policies: list[str], *words: str) -> tuple[dict, float, fl
     return json.loads(done.stdout), seconds, used, int(done.stderr.split()[-1]) / 1024
 
 
-def side_by_side(folder: Path, policies: list[str], scratch: Path) -> list[dict]:
-    """Return the row of each way to replay the same sessions."""
-    from distributed import Client  # noqa: PLC0415  asked for help, it needs nothing
-
+def side_by_side(folder: Path, warm: Path, policies: list[str], scratch: Path) -> list[dict]:
+    """Return the row of each way to replay the same sessions; those of `warm` are replayed by a cluster before."""
     rows, figures = [], []
-    with cluster(scratch) as address, Client(address, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
-        for name, workers, words in (
-            ("one process", 1, ["--jobs", "1"]),
-            ("two processes", 2, ["--jobs", "2"]),
-            ("two Dask workers", 2, ["--scheduler", address]),
-        ):
-            idle = sum(client.run(time.process_time).values())
-            found, seconds, used, _ = run(folder, policies, *words)
-            used += sum(client.run(time.process_time).values()) - idle
-            figures.append({key: value for key, value in found.items() if key != "seconds"})
-            rows.append({"name": name, "workers": workers, "per_s": found["sessions"] / found["seconds"], "cpu_s": used, "wall_s": seconds})
+    for name, workers, replay in (
+        ("one process", 1, lambda: run(folder, policies, "--jobs", "1")),
+        ("two processes", 2, lambda: run(folder, policies, "--jobs", "2")),
+        ("two Dask workers", 2, lambda: on_cluster(folder, warm, policies, scratch / "dask")),
+        ("the same, unsampled", 2, lambda: on_cluster(folder, warm, policies, scratch / "unsampled", **UNSAMPLED)),
+    ):
+        found, seconds, used, _ = replay()
+        figures.append({key: value for key, value in found.items() if key != "seconds"})
+        rows.append({"name": name, "workers": workers, "per_s": found["sessions"] / found["seconds"], "cpu_s": used, "wall_s": seconds})
     for row in rows:
         row["efficiency"] = row["per_s"] / rows[0]["per_s"] / row["workers"]
         row["cpu_efficiency"] = rows[0]["cpu_s"] / row["cpu_s"]
     if any(one != figures[0] for one in figures):
         raise SystemExit("the ways do not find the same figures")
     return rows
+
+
+def on_cluster(folder: Path, warm: Path, policies: list[str], scratch: Path, **env: str) -> tuple[dict, float, float, float]:
+    """Run the lab on a cluster of two workers; return what `run` does, with the processor seconds of its scheduler and workers."""
+    from distributed import Client  # noqa: PLC0415  asked for help, it needs nothing
+
+    scratch.mkdir()
+    with cluster(scratch, 2, **env) as address, Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        run(warm, policies, "--scheduler", address)
+        idle = _used(client)
+        found, seconds, used, memory = run(folder, policies, "--scheduler", address)
+        return found, seconds, used + _used(client) - idle, memory
+
+
+def _used(client: Client) -> float:
+    return sum(client.run(time.process_time).values()) + client.run_on_scheduler(time.process_time)
 
 
 def main() -> int:
@@ -95,11 +116,12 @@ def main() -> int:
     # Beside the transcripts, since links do not reach another file system.
     scratch = Path(tempfile.mkdtemp(prefix="popkit-", dir=options.transcripts.resolve().parent))
     try:
-        rows = side_by_side(filled(scratch / "few", recorded, options.few), options.policy, scratch)
+        few, warm = (filled(scratch / name, recorded, count) for name, count in (("few", options.few), ("warm", WARM)))
+        rows = side_by_side(few, warm, options.policy, scratch)
         print(f"{options.few:,} sessions from {len(recorded)} recorded ones, under nothing and {', '.join(options.policy)}")
-        print(f"{'':<18}{'sessions/s':>12}{'efficiency':>12}{'CPU s':>9}{'CPU of one':>12}")
+        print(f"{'':<20}{'sessions/s':>12}{'efficiency':>12}{'CPU s':>9}{'CPU of one':>12}")
         for row in rows:
-            print(f"{row['name']:<18}{row['per_s']:>12.2f}{row['efficiency']:>12.2f}{row['cpu_s']:>9.1f}{row['cpu_efficiency']:>12.2f}")
+            print(f"{row['name']:<20}{row['per_s']:>12.2f}{row['efficiency']:>12.2f}{row['cpu_s']:>9.1f}{row['cpu_efficiency']:>12.2f}")
         memory = 0.0
         if options.many:
             found, seconds, used, memory = run(filled(scratch / "many", recorded, options.many), options.policy, "--jobs", "2")

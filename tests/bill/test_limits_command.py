@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from hooks.utils.views.limits import pane_lines
 from popkit_retention.bill.digests import SLOT_S, digest_of
 from popkit_retention.bill.windows import took
 from popkit_retention.views import limits as views
@@ -18,11 +19,14 @@ from tests.lab.transcripts import BEGAN
 
 GOLDENS = Path(__file__).parent / "goldens"
 HOUR = 3_600.0
+WORTH = {
+    "plain": None, "read": {"percent": 0.412, "error": 0.05, "claimed": True}, "write_5m": None,
+    "write_1h": {"percent": 4.0, "error": 3.0, "claimed": False}, "output": None, "cold_5m": None,
+    "cold_1h": {"percent": 1.9, "error": 0.3, "claimed": True},
+}  # fmt: skip
 FITTED = {
-    "why": "", "blocks": 12, "needs_blocks": 8, "movements": 80, "needs_movements": 24,
-    "worth": {"plain": None, "read": {"percent": 0.412, "error": 0.05, "claimed": True},
-              "cold": {"percent": 1.9, "error": 0.3, "claimed": True},
-              "written": {"percent": 4.0, "error": 3.0, "claimed": False}, "output": None},
+    "window": "five_hour", "why": "", "blocks": 12, "needs_blocks": 8, "movements": 80, "needs_movements": 24,
+    "worth": {"claude-opus-5": WORTH, "claude-haiku-5": {**WORTH, "read": None, "cold_1h": None}},
 }  # fmt: skip
 RESETS = BEGAN + 4 * HOUR  # of the five hours in the middle of which the conversations begin
 
@@ -86,7 +90,7 @@ def test_subagents_stand_apart_and_the_sums_agree(tmp_path: Path):
     assert window["percent_per_hour"] is None
     assert sum(found["sources"].values()) == found["tokens"]
     assert found["sources"]["subagents"] == sum(part["tokens"] for part in found["parts"] if part["subagents"])
-    assert (window["fit"]["why"], window["fit"]["blocks"], set(window["fit"]["worth"].values())) == ("blocks", 0, {None})
+    assert (window["fit"]["why"], window["fit"]["blocks"], window["fit"]["worth"]) == ("blocks", 0, {})
 
 
 def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
@@ -119,11 +123,26 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
             "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": found, "fit": FITTED}  # fmt: skip
     seven = {**five, "kind": "seven_day", "percent": 31, "percent_per_hour": None, "full_at": None, "at": now,
              "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0),
-             "fit": {**FITTED, "why": "blocks", "blocks": 3}}  # fmt: skip
+             "fit": {**FITTED, "window": "seven_day", "why": "blocks", "blocks": 3, "worth": {}}}  # fmt: skip
     spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None, "fit": None}
-    lines = text.laid_out(views.lines_of({"last_reading_at": now, "windows": [five, seven, spent]}, now), columns)
-    assert max(map(text.width, lines)) <= columns
+    told = {"last_reading_at": now, "windows": [five, seven, spent]}
+    lines = text.laid_out(views.lines_of(told, now), columns)
+    in_pane = text.laid_out(pane_lines(told, "claude-opus-5", now), columns)
+    assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")
+    golden(GOLDENS / f"limits-pane-{columns}.txt", "\n".join(in_pane) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("percent", "error", "said"),
+    [(123.4, 12.6, "~120 % (± 10)"), (1_234.0, 96.0, "~1,200 % (± 100)"), (9.96, 0.96, "~10 % (± 1)"), (0.412, 0.051, "~0.41 % (± 0.05)")],
+)
+def test_what_a_small_plan_s_window_is_worth_is_written_out(percent: float, error: float, said: str):
+    fit = {**FITTED, "worth": {**FITTED["worth"], "output": {"percent": percent, "error": error, "claimed": True}}}
+    window = {"kind": "five_hour", "percent": 6.0, "at": 0.0, "percent_per_hour": None, "full_at": None, "resets_at": 4 * HOUR,
+              "began": 0.0, "took": took([], 0.0), "fit": fit}  # fmt: skip
+    shown = "\n".join(text.laid_out(views.lines_of({"last_reading_at": 0.0, "windows": [window]}, 0.0), 72))
+    assert f"{said}: a million tokens of output" in shown
 
 
 def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):

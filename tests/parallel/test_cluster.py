@@ -126,6 +126,24 @@ def test_a_session_that_ends_its_workers_is_named(scheduler: str, tmp_path: Path
     assert set(reasons.values()) <= {"", "the workers that read it were ended"}, "one that waited behind it may be taken for it"
 
 
+def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(scheduler: str, tmp_path: Path) -> None:
+    found = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
+    with distributed.Client(scheduler, set_as_default=False) as client:
+        before = set(client.run_on_scheduler(_tasks))
+        told = list(results(length_unless_killed, found, Where(scheduler=scheduler)))
+        sent = set(client.run_on_scheduler(_tasks)) - before
+    named = [Path(source.address).stem for source, length, _ in told if length is None]
+    assert "deadly" in named
+    assert [source for source, _, _ in told] == found
+    assert len(named) < 20, "only what waited on the same worker may be taken for it"
+    assert len(sent) < 100
+
+
+def _tasks(dask_scheduler: object) -> list[str]:
+    """The tasks that a scheduler has worked on, by key."""
+    return [key for key, *_ in getattr(dask_scheduler, "transition_log", ()) if key.startswith("on_worker")]
+
+
 def test_workers_with_other_code_are_refused(tmp_path: Path) -> None:
     (tmp_path / "cluster").mkdir()
     for name in ("hooks", "power-mode"):

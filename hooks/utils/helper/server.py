@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler
 from ..hosts import OPENCODE
 from ..io import failures, home
 from ..io.system import now
-from ..state import sockets, standing
+from ..state import fitting, sockets, standing
 from ..state.site import Site
 from . import hourly
 from .compactions import Compactions, Outlines
@@ -74,10 +74,13 @@ class Session:
         threading.Thread(target=hourly.run_forever, args=(self._site, transcript_path, every_s), daemon=True).start()
 
     def _learn(self) -> None:
-        """Learn what a resumed session has shown, before the first request, and what it has sent."""
+        """Learn what a resumed session has shown, before the first request, and what it has sent; have tokens weighed where that is due."""
         with self.lock:
             self.door.context("")
         self.misses.look()
+        site = self._site()
+        if site.enabled:
+            fitting.start(site.home, self.environ, now(self.environ))
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""

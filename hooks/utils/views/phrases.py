@@ -8,6 +8,7 @@ from ..hosts import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
+from . import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -269,12 +270,12 @@ def unasked(report: Report) -> str:
 
 
 def _clear_now(said: Verdict, _report: Report) -> str:
-    return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}"
+    return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
 
 
 def _wait(said: Verdict, _report: Report) -> str:
     wait, tokens = text.countdown(said["wait_s"] or 0), text.tokens(said["tokens"])
-    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}"
+    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
 
 
 def _full(said: Verdict, _report: Report) -> str:

@@ -70,8 +70,8 @@ if TYPE_CHECKING:
 
     class Digest(TypedDict):
         """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens that stood
-        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], as `sent.Session` has
-        them."""
+        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], `prompts`, `unmeasured`:
+        as `sent.Session` has them."""
 
         session: str
         cwd: str
@@ -81,17 +81,22 @@ if TYPE_CHECKING:
         standing: int
         hooks: int
         calls: dict[str, list[float]]
+        prompts: int
+        unmeasured: int
         used: list[Used]
         losses: list[Loss]
         # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that stood before the first
         # word and were not lost]] of each slot that had a request.
         by_time: list[list[int]]
+        # model -> [[when its ten seconds begin (seconds), tokens that are plain, read, written for five minutes, for an hour, output]].
+        by_model: dict[str, list[list[int]]]
 
 
 FILE = "bills.sqlite"
-FORM = 8  # of a digest
+FORM = 9  # of a digest
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
+GRAIN_S = 10  # of `by_model`
 _BUCKET = 100_000
 _models = lru_cache(maxsize=1)(shipped.models)
 _MOST_BUCKETS = 2
@@ -120,6 +125,8 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
+        "prompts": session.prompts,
+        "unmeasured": session.unmeasured,
         "used": _used(requests, session.standing, of_request),
         "losses": [
             {
@@ -129,6 +136,7 @@ def digest_of(path: str, size: int) -> Digest:
             for loss in losses
         ],
         "by_time": _by_time(requests, session.standing, of_request),
+        "by_model": _by_model(requests),
     }  # fmt: skip
 
 
@@ -189,6 +197,19 @@ def _by_time(requests: list[Sent], standing: int, losses: Mapping[int, lost_cach
         counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output, stands)
         sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
     return list(slots.values())
+
+
+def _by_model(requests: list[Sent]) -> dict[str, list[list[int]]]:
+    slots: dict[str, dict[int, list[int]]] = {}
+    for request in requests:
+        usage = request.usage
+        at = int(usage.at) // GRAIN_S * GRAIN_S
+        row = slots.setdefault(usage.model, {}).setdefault(at, [at, 0, 0, 0, 0, 0])
+        row[1] += max(0, usage.tokens - usage.read - usage.created)
+        row[2] += usage.read
+        row[4 if usage.cache_ttl_s > 300 else 3] += usage.created
+        row[5] += request.output
+    return {model: list(rows.values()) for model, rows in slots.items()}
 
 
 # --- many ------------------------------------------------------------------------------------------------------------------------------

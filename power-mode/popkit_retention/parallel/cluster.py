@@ -1,8 +1,9 @@
 """The workers of a Dask cluster that work on sessions. The cluster is there already: nothing of it is started, changed or stopped.
 
-What a lost worker had is done by another; a session that keeps ending its workers is given up by the scheduler (distributed.scheduler.
-allowed-failures), and named. Whoever reaches the scheduler of a cluster may run what they like on it: what we send is the name of our
-function and where the sessions lie.
+A task costs scheduler, worker and client some 9 ms of processor time together, whatever it does, so small sessions share one. What a lost
+worker had is done by another. A task that keeps ending its workers is given up by the scheduler (distributed.scheduler.allowed-failures);
+its sessions are then tried one by one, and the one that does so is named. Whoever reaches the scheduler of a cluster may run what they like
+on it: what we send is the name of our function and where the sessions lie.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 
 _CONNECT_S = 15
 _WORKERS_S = 60
-_AHEAD = 16  # sessions for each thread of a worker
-_LEAST_AHEAD = 32
+_AHEAD = 32  # sessions for each thread of a worker
+_LEAST_AHEAD = 64
+_TOGETHER = 8  # sessions in a task, so that each thread has some tasks ahead
+_TOGETHER_BYTES = 8 << 20
+_TASKS = 16  # for each thread at least, so that all end at about the same time
 _COUNTED_S = 10.0  # how long a count of the workers holds: they come and go
 _TELL = (".py", ".json")  # files that figures depend on
 _NAMED = 3  # workers, in a message
@@ -37,8 +41,12 @@ _HOW = "pip install of this package with its extra `cluster`, then dask worker A
 class Cluster:
     """A client of the cluster; Unavailable where it cannot be reached, or where its workers have other code."""
 
-    def __init__(self, scheduler: str) -> None:
+    def __init__(self, scheduler: str, count: int, size: int) -> None:
+        """`count`: how many sessions will be submitted, of `size` bytes in all."""
         self.scheduler = scheduler
+        self.count = count
+        self.size = size
+        self.filling = _Together(self)
         self.client = self._connected()
         self.counted_at = 0.0
         self.threads = 0
@@ -88,33 +96,75 @@ class Cluster:
         return max(_LEAST_AHEAD, self.threads * _AHEAD)
 
     def submit(self, task: Callable[[str], Any], source: Source) -> Any:
-        """Have a session worked on."""
-        return _Pending(self, self.client.submit(on_worker, task, source, pure=False))
+        """Have a session worked on, together with those that come after it where it is small."""
+        self.count -= 1
+        filling, pending = self.filling, _Pending(self.filling, len(self.filling.work))
+        filling.work.append((task, source))
+        filling.size += source.size
+        most = min(_TOGETHER_BYTES, self.size // (_TASKS * max(1, self.threads)))
+        if not self.count or len(filling.work) >= _TOGETHER or filling.size >= most:
+            filling.begin()
+        return pending
 
 
-class _Pending:
-    def __init__(self, cluster: Cluster, future: Any) -> None:
+class _Together:
+    """Sessions that share a task."""
+
+    def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.future = future
+        self.work: list[tuple[Callable[[str], Any], Source]] = []
+        self.size = 0
+        self.future: Any = None
+        self.done: list[tuple] = []
 
-    def result(self) -> tuple:
+    def begin(self) -> None:
+        """Send the task; what comes now goes into another."""
+        self.future = self.cluster.client.submit(on_worker, self.work, pure=False)
+        if self.cluster.filling is self:
+            self.cluster.filling = _Together(self.cluster)
+
+    def results(self) -> list[tuple]:
+        """Wait for the results of all of them."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker
 
-        try:
-            return self.future.result()
-        except KilledWorker:
-            return None, "the workers that read it were ended"
-        except (CancelledError, OSError) as error:
-            raise Unavailable(f"the scheduler at {self.cluster.scheduler} was lost in the run: {type(error).__name__}") from None
+        if not self.done:
+            if self.future is None:
+                self.begin()
+            try:
+                self.done = self.future.result()
+            except KilledWorker:
+                self.done = self._one_by_one()
+            except (CancelledError, OSError) as error:
+                raise Unavailable(f"the scheduler at {self.cluster.scheduler} was lost in the run: {type(error).__name__}") from None
+            self.future = None
+        return self.done
+
+    def _one_by_one(self) -> list[tuple]:
+        if len(self.work) == 1:
+            return [(None, "the workers that read it were ended")]
+        alone = [_Together(self.cluster) for _ in self.work]
+        for one, work in zip(alone, self.work):
+            one.work.append(work)
+            one.begin()
+        return [result for one in alone for result in one.results()]
 
 
-def on_worker(task: Callable[[str], Any], source: Source) -> tuple:
-    """Return the result for a session, or None and the reason. Copies lie in the worker's own folder, which Dask clears after it."""
+class _Pending:
+    def __init__(self, together: _Together, at: int) -> None:
+        self.together = together
+        self.at = at
+
+    def result(self) -> tuple:
+        return self.together.results()[self.at]
+
+
+def on_worker(work: list[tuple[Callable[[str], Any], Source]]) -> list[tuple]:
+    """Return the result for each session, or None and the reason. Copies lie in the worker's own folder, which Dask clears after it."""
     from distributed import get_worker
 
-    return attempt(task, source, get_worker().local_directory)
+    return [attempt(task, source, get_worker().local_directory) for task, source in work]
 
 
 def fingerprint() -> str:

@@ -69,7 +69,7 @@ def results(task: Callable[[str], T], sources: Sequence[Source], where: Where = 
 def results_of(work: Sequence[tuple[Callable[[str], T], Source]], where: Where = ANYWHERE) -> Iterator[tuple[Source, T | None, str]]:
     """Yield the same, where each session has a task of its own."""
     with ExitStack() as opened:
-        backend = _backend(len(work), where, opened)
+        backend = _backend([source for _, source in work], where, opened)
         waiting: deque[tuple[Source, Pending]] = deque()
         for task, source in work:
             while len(waiting) >= backend.ahead():
@@ -84,14 +84,14 @@ def _next(waiting: deque[tuple[Source, Pending]]) -> tuple:
     return (source, *pending.result())
 
 
-def _backend(count: int, where: Where, opened: ExitStack) -> Backend:
+def _backend(sources: Sequence[Source], where: Where, opened: ExitStack) -> Backend:
     if where.scheduler:
         from .cluster import Cluster
 
-        return opened.enter_context(Cluster(where.scheduler))
+        return opened.enter_context(Cluster(where.scheduler, len(sources), sum(source.size for source in sources)))
     # One folder for all copies, so that nothing is left by a process that is ended.
     scratch = opened.enter_context(tempfile.TemporaryDirectory(prefix="popkit-"))
-    jobs = min(where.jobs or os.cpu_count() or 1, count)
+    jobs = min(where.jobs or os.cpu_count() or 1, len(sources))
     if jobs < 2:
         return _Alone(scratch)
     from .pool import Pool

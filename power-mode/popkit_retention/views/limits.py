@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
-from hooks.utils.policy.limits import FIVE_HOUR
 from hooks.utils.views import limits
 
 TYPE_CHECKING = False
@@ -37,10 +36,11 @@ SOURCES = {
 }
 _FITTED = {
     "plain": "a million tokens of input, not cached", "read": "a million tokens read from the cache",
-    "written": "a million tokens written to the cache", "output": "a million tokens of output",
-    "cold": "a cache of 100k tokens that went cold",
+    "write_5m": "a million tokens written to the cache for 5 minutes", "write_1h": "a million tokens written to the cache for an hour",
+    "output": "a million tokens of output",
+    "cold_5m": "a cache of 100k tokens, kept for 5 minutes, that went cold",
+    "cold_1h": "a cache of 100k tokens, kept for an hour, that went cold",
 }  # fmt: skip
-_BLOCKS = {FIVE_HOUR: "windows"}
 
 
 def lines_of(found: dict[str, Any], now: float) -> list[text.Line]:
@@ -56,7 +56,7 @@ def lines_of(found: dict[str, Any], now: float) -> list[text.Line]:
     for window in took:
         since = limits.clock(window["began"], now)
         lines += ["", *text.wrap(f"{limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
-        lines += [*_rows(window["took"]), *_fit(window["fit"], limits.NAMES[window["kind"]], _BLOCKS.get(window["kind"], "days"))]
+        lines += [*_rows(window["took"]), *_fit(window["fit"])]
     return [*lines, "", *text.wrap(_UNKNOWN)] if took else lines
 
 
@@ -94,25 +94,22 @@ def _rows(took: Took) -> list[text.Line]:
     return lines
 
 
-def _fit(fit: dict[str, Any], window: str, blocks: str) -> list[text.Line]:
+def _fit(fit: dict[str, Any]) -> list[text.Line]:
     """Return what tokens are worth in a window, as far as one's own history shows it."""
-    if fit["why"] == "elsewhere":
-        said = "The window also moves while nothing runs on this machine, so what tokens are worth in it cannot be told."
-    elif fit["why"] == "blocks":
-        said = f"Not enough history to tell what tokens are worth in it yet: {fit['blocks']} of {fit['needs_blocks']} {blocks}."
-    elif fit["why"]:
-        said = f"Not enough history to tell what tokens are worth in it yet: {fit['movements']} of {fit['needs_movements']} movements."
-    else:
-        claimed = [(words, fit["worth"][name]) for name, words in _FITTED.items() if fit["worth"][name] and fit["worth"][name]["claimed"]]
-        if claimed:
-            head = f"Worth in the {window} window, fitted to {fit['blocks']} {blocks} of yours:"
-            return ["", *text.wrap(head), *[line for words, found in claimed for line in _worth(words, found)]]
-        said = f"Your {fit['blocks']} {blocks} do not tell closely enough what tokens are worth in it."
-    return ["", *text.wrap(said)]
+    lacks = limits.lacking(fit)
+    if lacks:
+        return ["", *text.wrap(lacks)]
+    lines: list[text.Line] = []
+    for model, worth in fit["worth"].items():
+        claimed = [(words, worth[name]) for name, words in _FITTED.items() if worth[name] and worth[name]["claimed"]]
+        lines += (
+            [text.fitted(text.clean(model) + ":"), *[line for words, found in claimed for line in _worth(words, found)]] if claimed else []
+        )
+    return ["", *text.wrap(f"Worth in the {limits.NAMES[fit['window']]} window, fitted to {limits.blocks(fit)} of yours:"), *lines]
 
 
 def _worth(words: str, found: dict[str, float]) -> list[text.Line]:
-    return text.wrap(f"~{found['percent']:.2g} % (± {found['error']:.1g}): {words}", indent="    ")
+    return text.wrap(f"~{limits.with_error(found['percent'], found['error'])}: {words}", indent="    ")
 
 
 def _named(part: Part) -> str:

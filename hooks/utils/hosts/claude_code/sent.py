@@ -47,7 +47,8 @@ class Session:
     the `host`, "" for Claude Code.
 
     `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
-    said before the first request · `hooks`: of what hooks had added by then.
+    said before the first request · `hooks`: of what hooks had added by then · `prompts` of the user that were answered, slash commands
+    among them · `unmeasured`: answers of which the usage is not known, which are in no sum.
     """
 
     def __init__(self) -> None:
@@ -57,6 +58,8 @@ class Session:
         self.calls: dict[str, list[float]] = {}
         self.words = 0
         self.hooks = 0
+        self.prompts = 0
+        self.unmeasured = 0
 
     @property
     def standing(self) -> int:
@@ -85,22 +88,23 @@ class Following:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = self._end = 0  # the file's number, and the end of the last whole line
+        self._given = 0  # requests
         self._reading = _Reading()
 
     def new(self) -> tuple[list[Sent], bool]:
         """Return the requests since the last time, and whether the file is another since then, which is read from its beginning; OSError
-        when it cannot be read."""
+        when it cannot be read. The newest waits for the client's note of it."""
         status = os.stat(self._path)
         is_other = status.st_ino != self._file or status.st_size < self._end
         if is_other:
-            self._file, self._end, self._reading = status.st_ino, 0, _Reading()
-        requests = self._reading.session.requests
-        count = len(requests)
+            self._file, self._end, self._reading, self._given = status.st_ino, 0, _Reading(), 0
         for begin, line in entries.lines(self._path, status.st_size, self._end):
             if line.endswith(b"\n"):  # else it is being written
                 self._reading.take(line)
                 self._end = begin + len(line)
-        return requests[count:], is_other
+        requests, before = self._reading.session.requests, self._given
+        self._given = len(requests) - self._reading.notes.are_late
+        return requests[before : self._given], is_other
 
 
 class _Reading:
@@ -108,6 +112,8 @@ class _Reading:
         self.session = Session()
         self.between = Between()
         self.known: set[str] = set()  # ids of messages
+        self.without: set[str] = set()  # the same, of those whose usage is not known
+        self.asks = False  # whether the user has said something since the last request
         self.calls: set[str] = set()  # ids of calls
         self.ends: dict[str, int] = {}  # uuid of an entry -> how many requests had been answered
         self.side: bool | None = None  # a subagent's own file holds nothing but a side chain
@@ -168,10 +174,14 @@ class _Reading:
             self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
             self.notes.answered(entry.get("requestRef"), self.between)
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
-            self.between = Between()
+            self.session.prompts += self.asks
+            self.between, self.asks = Between(), False
         elif usage is not None:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
+        else:
+            self.without.add(id)
+        self.session.unmeasured = len(self.without - self.known)
         if usage is not None:
             _diagnosed(message, self.session.requests[-1].between)
         for block in blocks:
@@ -231,6 +241,7 @@ class _Reading:
             images = sum(block.get("type") == "image" for block in entries.blocks_of(entry))
             self.session.words += estimate_tokens(str(said)) + images * IMAGE_TOKENS
         self.between.interruption |= said.startswith(_INTERRUPTED)
+        self.asks |= (entries.is_prompt(entry) or _COMMAND in said) and not said.startswith(_INTERRUPTED)
         self._command(said, entry)
         self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
 
