@@ -133,18 +133,6 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
     golden(GOLDENS / f"limits-pane-{columns}.txt", "\n".join(in_pane) + "\n")
 
 
-@pytest.mark.parametrize(
-    ("percent", "error", "said"),
-    [(123.4, 12.6, "~120 % (± 10)"), (1_234.0, 96.0, "~1,200 % (± 100)"), (9.96, 0.96, "~10 % (± 1)"), (0.412, 0.051, "~0.41 % (± 0.05)")],
-)
-def test_what_a_small_plan_s_window_is_worth_is_written_out(percent: float, error: float, said: str):
-    fit = {**FITTED, "worth": {**FITTED["worth"], "output": {"percent": percent, "error": error, "claimed": True}}}
-    window = {"kind": "five_hour", "percent": 6.0, "at": 0.0, "percent_per_hour": None, "full_at": None, "resets_at": 4 * HOUR,
-              "began": 0.0, "took": took([], 0.0), "fit": fit}  # fmt: skip
-    shown = "\n".join(text.laid_out(views.lines_of({"last_reading_at": 0.0, "windows": [window]}, 0.0), 72))
-    assert f"{said}: a million tokens of output" in shown
-
-
 def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
     conversation = Conversation()
     conversation.request()
