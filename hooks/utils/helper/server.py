@@ -377,6 +377,12 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
         sockets.close(environ, session_id, path)
 
 
+def join(environ: Mapping[str, str], session_id: str) -> None:
+    """Print where the newest helper of a session listens, as serve does; {} where none runs."""
+    path = next(iter(sockets.of_session(home.popkit_home(environ), session_id)), None)
+    sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL} if path else {}) + "\n")
+
+
 def _listening(environ: Mapping[str, str], session_id: str, tries: int = _STARTS) -> tuple[str, _Server]:
     """Return (path, server) of a new socket."""
     path = sockets.free_path(environ, session_id)
