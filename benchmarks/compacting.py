@@ -34,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import held_out
 from lab import conversations
+from lab.fitting import AHEAD
 
 from hooks.utils.policy import compacting, planning, ways
 from hooks.utils.policy.economics import prices_of
@@ -43,7 +44,6 @@ from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab.blocks import strings_of
 
-AHEAD = 20
 SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5
 KEPT_USES = 3
@@ -80,11 +80,12 @@ def strings(messages: Iterable[Message]) -> set[str]:
 
 
 def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
-    """Every boundary of the sessions with enough needs behind it; each asks the model of its repository where some are given."""
-    rules = shipped.rules()
+    """Every boundary of the sessions with enough needs behind it; each asks the model of what its repository needs soon, where some are
+    given."""
+    rules, model = shipped.rules(), shipped.need_model()
     found = []
     for path in sorted(folder.glob("*.jsonl")):
-        model = held_out_models.get(held_out.repository_of(path), shipped.need_model()) if held_out_models else shipped.need_model()
+        soon = (held_out_models or {}).get(held_out.repository_of(path)) or shipped.need_soon_model()
         for boundary in conversations.boundaries(str(path)):
             after = conversations.after(str(path), boundary.begin, AHEAD)
             try:
@@ -97,7 +98,7 @@ def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
                 continue
             fold = made.conversation
             prices = prices_of(rules.models.model(fold.newest.model), fold.newest.cache_ttl_s)
-            plan = planning.plan(fold, planning.Asked(), fold.newest.at + _WINDOW_S, model, prices, True)
+            plan = planning.plan_compaction(fold, planning.Asked(), fold.newest.at + _WINDOW_S, model, soon, prices)
             tokens = compacting.compact(messages, fold, plan, 1.0, _handle, only=()).before
             found.append(Case(path, boundary.kind, messages, fold, plan, tokens, needs, after))
     return found
@@ -305,7 +306,7 @@ def main() -> int:
     parser.add_argument("--tune", action="store_true", help="with each constant of policy/ways.py a step lower and higher")
     parser.add_argument("--held-out", action="store_true", help="by a model of need that has not seen the repository; takes a minute more")
     options = parser.parse_args()
-    models = held_out.models(held_out.read_sessions(options.transcripts), shipped.rules()) if options.held_out else None
+    models = held_out.models(held_out.read_sessions(options.transcripts), shipped.rules(), ahead=AHEAD) if options.held_out else None
     found = [case for case in cases(options.transcripts, models) if options.kind == "all" or case.kind == conversations.AUTO]
     if not found:
         print("no boundary with enough needs behind it", file=sys.stderr)

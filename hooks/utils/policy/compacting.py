@@ -8,15 +8,14 @@ goes, step by step and no further than needed (ways.py). Each step keeps a call 
 
 from __future__ import annotations
 
-import heapq
-
 from . import stubs
 from .estimate import estimate_tokens
 from .messages import Message, Shown, Use, result_tokens
 from .outline import findings
 from .placeholder import handle_in
 from .planning import last_words
-from .ways import WHOLE, Pair, loss
+from .room import give_back, make_room
+from .ways import WHOLE, Pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def compact(
     # So much has to leave however short the outlines are: what goes by that needs none.
     least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
     if only is None and least > target:
-        _make_room(least - target, pairs.values())
+        make_room(least - target, pairs.values())
     builder = _Builder(conversation, handle_of, find, why)
     made_whole: list[str] = []
     while True:
@@ -101,8 +100,14 @@ def compact(
         standing, left = _built(messages, pairs, builder)
         after = _tokens(standing, pairs)
         # Outlines are made here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time.
-        if only is not None or after <= target or not _make_room(after - target, pairs.values()):
+        if only is not None or after <= target or not make_room(after - target, pairs.values()):
             break
+    if only is None and after < target and give_back(target - after, pairs.values()):
+        whole = _make_whole(pairs, conversation, whole_of)
+        more, gone = _built(messages, pairs, builder)
+        tokens = _tokens(more, pairs)
+        if tokens <= target:
+            standing, left, after, made_whole = more, gone, tokens, made_whole + whole
     return Compacted(standing, left, round(before * calibration), round(after * calibration), after <= target, made_whole)
 
 
@@ -163,27 +168,6 @@ def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> 
     return decision.result.ended is not None and decision.reason not in ("small", "leaned_on") and not pair.stands
 
 
-def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
-    """Take the steps that lose least, until as many tokens as are `needed` may have left; whether it took any."""
-    steps: list[tuple[float, int, Pair]] = []
-    for order, pair in enumerate(pairs):
-        if not pair.stands:
-            _offer(steps, order, pair)
-    moved = False
-    while steps and needed > 0:
-        _, order, pair = heapq.heappop(steps)
-        needed -= pair.tokens_at(pair.at) - pair.tokens_at(pair.at + 1)
-        pair.at += 1
-        moved = True
-        _offer(steps, order, pair)
-    return moved
-
-
-def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
-    if pair.at + 1 < len(pair.ways):
-        heapq.heappush(steps, (loss(pair.now, pair.ways[pair.at + 1]), order, pair))
-
-
 # --- references ------------------------------------------------------------------------------------------------------------------
 
 
@@ -220,7 +204,7 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
 
     def list_them() -> None:
         if away:
-            labels = [pairs[use.id].label for message in away for use in message.uses]
+            labels = [pairs[use.id].line for message in away for use in message.uses]
             content = [message.to_json() for message in away]
             handle = builder.handle_of("", content)
             standing.append(stubs.folded(labels, handle))
