@@ -137,6 +137,18 @@ def test_the_content_of_a_written_file_leaves_the_call_before_the_call_itself():
     assert [text for _, text, _ in given.values()] == [text for _, text, _ in standing(talk.messages).values()], "results stand"
 
 
+def test_an_outline_holds_no_name_that_words_or_calls_have():
+    text = "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/payment.ts " + WORDS * 60
+
+    def act(talk: Talk) -> None:
+        talk.grep("x", text=text)
+        talk.say(USER, "look at handleCheckout7()")
+        talk.call("Read", {"file_path": "src/checkout/payment.ts"}, "ok")
+
+    shown = standing(talk_of(act, quiet=12).compact(0.6).messages)["T1"][1]
+    assert shown.partition("\n")[2] == "some-package@1.24.0-beta.3"
+
+
 def test_a_list_names_paths_and_commands_as_they_were_written():
     path, command = "/home/someone/project/src/deeply/nested/module/shopping_cart.py", "grep -rn total_of_items src | sort -u | head -50"
     talk = talk_of(lambda t: t.call("Read", {"file_path": path}, LONG), lambda t: t.call("Bash", {"command": command}, LONG), quiet=12)

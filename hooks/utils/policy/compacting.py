@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from . import stubs
 from .estimate import estimate_tokens
-from .messages import Message, Shown, Use, result_tokens
-from .outline import findings
+from .messages import Message, Shown, Use, result_tokens, texts_in
+from .outline import findings, names_said
 from .placeholder import handle_in
 from .planning import last_words
 from .room import give_back, make_room
@@ -93,7 +93,7 @@ def compact(
     least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
     if only is None and least > target:
         make_room(least - target, pairs.values())
-    builder = _Builder(conversation, handle_of, find, why)
+    builder = _Builder(conversation, handle_of, find, why, _said(messages))
     made_whole: list[str] = []
     while True:
         made_whole += _make_whole(pairs, conversation, whole_of)
@@ -146,6 +146,12 @@ def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
             pair = pairs[shown.id]
             total += result_tokens(shown.text, pair.estimated if shown.text is pair.shown.text else None)
     return total
+
+
+def _said(messages: Iterable[Message]) -> set[str]:
+    """Return the names that stand in words and calls: no outline has to hold them."""
+    texts = [message.text for message in messages] + [text for message in messages for use in message.uses for text in texts_in(use.input)]
+    return names_said(texts)
 
 
 def _file_of(use: Use) -> str:
@@ -237,15 +243,17 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
 class _Builder:
     """Calls with their results as they stand, each way built once."""
 
-    __slots__ = ("_known", "conversation", "find", "handle_of", "why")
+    __slots__ = ("_known", "conversation", "find", "handle_of", "said", "why")
 
     def __init__(
-        self, conversation: Conversation, handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str
-    ) -> None:
+        self, conversation: Conversation, handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str,
+        said: set[str],
+    ) -> None:  # fmt: skip
         self.conversation = conversation
         self.handle_of = handle_of
         self.find = find
         self.why = why
+        self.said = said
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
 
     def built(self, pair: Pair, leaves: bool, left: list[Left]) -> tuple[Use, Shown]:
@@ -261,7 +269,7 @@ class _Builder:
         use, shown, left = pair.use, pair.shown, []
         if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
-            text = pair.placeholder(handle, self.conversation, way.result, self.find)
+            text = pair.placeholder(handle, self.conversation, way.result, self.find, self.said)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
                 left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = Shown(shown.id, text, shown.error)

@@ -16,7 +16,7 @@ from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from .context import Result
     from .conversation import Conversation
@@ -127,13 +127,16 @@ class Pair:
     def _given(self, names: Sequence[str]) -> str:
         return next((self.use.input[name] for name in names if isinstance(self.use.input.get(name), str)), "")
 
-    def placeholder(self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings]) -> str:
-        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`: as `outline.findings` does it."""
+    def placeholder(
+        self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], said: Container[str]
+    ) -> str:  # fmt: skip
+        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`, `said`: as `outline_of` takes
+        them."""
         result = self.decision.result  # type: ignore[union-attr]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if level == OUTLINED:
             if self._outline is None:
-                self._outline = beside(result, self.shown.text, conversation.rules, find)
+                self._outline = beside(result, self.shown.text, conversation.rules, find, said)
             return with_outline(notice, self._outline)
         return with_outline(notice, outline.said_of(result))
 
