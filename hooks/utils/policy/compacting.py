@@ -123,16 +123,21 @@ def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
 def _pairs(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> dict[str, Pair]:
     """id of a call -> its Pair, in order."""
     decisions = {decision.result.id: decision for decision in plan.decisions}
-    standing = {id for id, decision in decisions.items() if decision.reason in _STANDS} | conversation.unseen | last_words(conversation)
+    whole = always_whole(messages, plan, conversation)
     calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
     newest = {_file_of(use): use.id for use, _ in calls if _file_of(use)}
     last = len(calls) - 1
     return {
-        use.id: Pair(
-            use, shown, decisions.get(use.id), last - at, newest.get(_file_of(use)) == use.id, last - at < NEWEST or use.id in standing
-        )
+        use.id: Pair(use, shown, decisions.get(use.id), last - at, newest.get(_file_of(use)) == use.id, use.id in whole)
         for at, (use, shown) in enumerate(calls)
     }
+
+
+def always_whole(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> set[str]:
+    """Return the ids of the calls that stand whole with their results, whatever the target is."""
+    newest = [use.id for message in messages for use in message.uses][-NEWEST:]
+    ruled = {decision.result.id for decision in plan.decisions if decision.reason in _STANDS}
+    return {*newest, *ruled} | conversation.unseen | last_words(conversation)
 
 
 def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
