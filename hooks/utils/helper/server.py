@@ -164,10 +164,6 @@ class Session:
             answer = self.compactions.answer(self._site(), path, asked, now(self.environ))
         with self.lock:
             self.door.compacting(_text(asked, "agent_id"), answer.get("rows", asked.get("rows")), answer.get("behind"))
-        if "rows" in answer:
-            from ..reclaim import in_place  # seldom
-
-            self.work.put((in_place.take_in, (self._site(),)))
         return answer
 
     def want(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -204,6 +200,10 @@ class Session:
             self.door.compacted(_text(asked, "agent_id"))
         if self.guest:
             self.guest.compacted(_text(asked, "agent_id"))
+        if asked.get("stood") is True:
+            from ..reclaim import in_place  # seldom
+
+            self.work.put((in_place.take_in, (self._site(),)))  # not before: the client waits for this answer, too
         return {}
 
     def late(self, asked: dict[str, Any]) -> dict[str, Any]:
