@@ -17,6 +17,7 @@ from popkit_retention.bill.digests import SLOT_S, digest_of
 from popkit_retention.bill.windows import took
 from popkit_retention.views import limits as views
 from tests.bill.conversations import BASE, Conversation
+from tests.bill.standing import at_work
 from tests.cli import inside
 from tests.lab.transcripts import BEGAN, stamp
 
@@ -92,6 +93,8 @@ def test_subagents_stand_apart_and_the_sums_agree(tmp_path: Path):
     assert sum(part["share"] for part in found["parts"]) == pytest.approx(1)
     assert window["percent_per_hour"] is None
     assert sum(found["sources"].values()) == found["tokens"]
+    assert {row["kind"] for row in found["kinds"]} == {"said", "wrote", "other"}
+    assert sum(row["tokens"] for row in found["kinds"]) == found["sources"]["conversation"]
     assert found["sources"]["subagents"] == sum(part["tokens"] for part in found["parts"] if part["subagents"])
     assert (window["fit"]["why"], window["fit"]["blocks"], window["fit"]["worth"]) == ("blocks", 0, {})
 
@@ -121,6 +124,7 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
     now = time.mktime((2026, 11, 24, 14, 0, 0, 0, 0, -1))
     worked(tmp_path)
     project = tmp_path / "claude" / "projects" / "-shop"
+    at_work().write(project / "two.jsonl")
     found = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0)
     five = {"kind": "five_hour", "percent": 62.4, "at": now - 240, "percent_per_hour": 14.1, "full_at": now + 160 * 60,
             "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": found, "fit": FITTED}  # fmt: skip

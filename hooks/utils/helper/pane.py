@@ -41,6 +41,7 @@ _NARROWEST = 20
 _MOST_TOKENS = 10**9
 _FOLD = "    "  # before what of a line of the pane has no room
 _WORTH_TELLING = 10_000  # tokens that were kept out
+_MOST_KINDS = 5  # rows of what the conversations on a bill were made of
 _SHOWN_LINES = 400  # of a content, in the pane
 
 
@@ -102,7 +103,7 @@ class Pane:
             shown["lines"] = text.laid_out(receipt.pane_lines(gone, now, width, room, COMMAND), width) + saved
         if shown["page"] == BILL:
             found = self.native.data("bill", now)
-            lines = text.wrap(str(found["error"])) if "error" in found else bill.lines_of(found, now, details=True)
+            lines = text.wrap(str(found["error"])) if "error" in found else bill.lines_of(found, now, details=True, most=_MOST_KINDS)
             shown["lines"] = text.laid_out([*self._limits(site, current, now), *lines], width)
             shown["deeds"] = [] if "error" in found else offers.to_json(offers.of_bill(found, now))
         if shown["page"] == SETTINGS:

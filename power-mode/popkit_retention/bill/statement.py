@@ -9,11 +9,13 @@ import os
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state.standing import is_hidden, server_key
 
+from . import kinds
 from .costs import usd_of
+from .kinds import shared_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from hooks.utils.policy.models import Models
@@ -45,7 +47,9 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
         if category["kind"] != "used" or name == _MESSAGES:
             continue
         if name == _TOOLS:
-            items = _servers([tool for tool in breakdown["tools"] if not is_hidden(tool["name"], hidden)], tokens, calls)
+            tools = _tools(breakdown["tools"], tokens, calls)
+            items = _servers(row for row in tools if not is_hidden(row["name"], hidden))
+            tokens -= sum(row["tokens"] for row in tools if is_hidden(row["name"], hidden))  # the client may not know yet
         elif name == _MEMORY:
             items = [
                 _row("memory", item["name"], item["tokens"], parts=_sections(item, read), source=item["source"])
@@ -60,7 +64,7 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
         rest = tokens - sum(row["tokens"] for row in items)
         rows += items + ([_row("client", f"{name}, not itemised", rest)] if rest > 0 else [])
     if not any(category["name"] == _TOOLS and category["kind"] == "used" for category in breakdown.get("categories", ())):
-        rows += _servers([tool for tool in breakdown.get("tools", ()) if not is_hidden(tool["name"], hidden)], 0, calls)
+        rows += _servers(row for row in _tools(breakdown.get("tools", []), 0, calls) if not is_hidden(row["name"], hidden))
     if hooks:
         rows.append(_row("hooks", "Texts of hooks", hooks))
     return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
@@ -70,16 +74,22 @@ def _row(kind: str, name: str, tokens: int, used: list[float] | None = None, par
     return {"kind": kind, "name": name, "tokens": tokens, "used": used, "parts": parts or [], "deferred": False, **more}
 
 
-def _servers(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[Row]:
-    """Return a row for each MCP server. The client says of a tool whether its schema is loaded, but not where it loads all of them: then
-    the `tokens` of the category are those of all tools."""
+def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[Row]:
+    """Return a row for each MCP tool, with its `server`. The client says of a tool whether its schema is loaded, but not where it loads all
+    of them: then the `tokens` of the category are those of all tools."""
     everything = 0 < sum(tool["tokens"] for tool in tools) <= tokens
-    servers: dict[str, list[Row]] = {}
+    rows: list[Row] = []
     for tool in tools:
         loaded = everything or (tokens > 0 and tool["loaded"])
         row = _row("tool", tool["name"], tool["tokens"] if loaded else 0, _used(calls, tool["name"]), key=tool["name"])
-        row.update(deferred=not loaded, on_demand=0 if loaded else tool["tokens"])
-        servers.setdefault(tool["server"], []).append(row)
+        rows.append({**row, "server": tool["server"], "deferred": not loaded, "on_demand": 0 if loaded else tool["tokens"]})
+    return rows
+
+
+def _servers(tools: Iterable[Row]) -> list[Row]:
+    servers: dict[str, list[Row]] = {}
+    for tool in tools:
+        servers.setdefault(tool["server"], []).append(tool)
     rows = []
     for name, parts in servers.items():
         parts.sort(key=lambda row: (-row["tokens"], row["name"]))
@@ -138,16 +148,6 @@ def _sections(item: dict[str, Any], read: Callable[[str], str | None]) -> list[R
     return [_row("section", heading or "before the first heading", tokens) for (_, heading, _), tokens in zip(named, shares)]
 
 
-def shared_out(total: int, weights: list[int]) -> list[int]:
-    """Return a total in parts as these weights are; they add up to it."""
-    whole, before, parts = sum(weights), 0, []
-    for at in range(len(weights)):
-        until = round(total * sum(weights[: at + 1]) / whole) if whole else 0
-        parts.append(until - before)
-        before = until
-    return parts
-
-
 def calls_of(digests: Iterable[Digest]) -> dict[str, list[float]]:
     """Return name -> [times, when last] of all calls. A skill or agent of a plugin (`plugin:name`) counts under its own name, too."""
     found: dict[str, list[float]] = {}
@@ -185,40 +185,53 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
 
 
 def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
-    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `requests`, `sessions`, the
-    names of their `hosts`, and `unpriced`: requests of models without a known price, which are in no sum."""
+    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: what the conversations
+    were made of, as `kinds.rows` has it (their dollars are those of the conversation), `requests`, `sessions`, the names of their `hosts`,
+    and `unpriced`: requests of models without a known price, whose dollars are in no sum."""
     parts = dict.fromkeys(PARTS, 0.0)
+    usd_by_kind: dict[str, float] = {}
+    tokens: dict[str, int] = {}
     requests = unpriced = sessions = 0
+    everything = list(digests)
     hosts: set[str] = set()
-    for digest in digests:
+    for digest in everything:
         sessions += bool(digest["used"])
         hosts.update([digest["host"]] if digest["used"] else ())
         for used in digest["used"]:
             requests += used["requests"]
+            for kind, sums in used["kinds"].items():
+                tokens[kind] = tokens.get(kind, 0) + sum(sums)
             paid = usd_of(used, models)
             if paid is None:
                 unpriced += used["requests"]
                 continue
             some = _divided(used, models)
+            for kind, sums in used["kinds"].items():
+                usd_by_kind[kind] = usd_by_kind.get(kind, 0.0) + _paid(sums, used, models)
             some["output"] = paid["output"]
             some["conversation"] = max(0.0, sum(paid.values()) - sum(some.values()))
             for name, usd in some.items():
                 parts[name] += usd
     counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
-    return {"usd": sum(parts.values()), "parts": parts, **counts}
+    made_of = kinds.rows(tokens, usd_by_kind, calls_of(everything))
+    return {"usd": sum(parts.values()), "parts": parts, "kinds": made_of, **counts}
 
 
 def _divided(used: Used, models: Models) -> dict[str, float]:
+    (short_pauses, hour_pauses), (short_lost, hour_lost) = used["pauses"], used["lost"]
+    return {
+        "standing": _paid(used["stands"], used, models),
+        "pauses": _paid([0, -short_pauses - hour_pauses, short_pauses, hour_pauses], used, models),
+        "lost": _paid([0, -short_lost - hour_lost, short_lost, hour_lost], used, models),
+    }
+
+
+def _paid(tokens: Sequence[int], used: Used, models: Models) -> float:
+    """Return the dollars of tokens that are plain, read, written for five minutes and for an hour."""
     model = models.model(used["model"])
     price, _ = model.usd(used["prompt"] + 1)
-    unit = (price or 0.0) / 1e6
-    plain, read, short, hour = used["stands"]
-    again = lambda tokens: (tokens[0] * (model.write_5m - model.read) + tokens[1] * (model.write_1h - model.read)) * unit  # noqa: E731
-    return {
-        "standing": (plain + read * model.read + short * model.write_5m + hour * model.write_1h) * unit,
-        "pauses": again(used["pauses"]),
-        "lost": again(used["lost"]),
-    }
+    units = sum(count * cost for count, cost in zip(tokens, (1.0, model.read, model.write_5m, model.write_1h)))
+    return units * (price or 0.0) / 1e6
 
 
 # --- what could go ---------------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
-from hooks.utils.views import limits
+from hooks.utils.views import bill, limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _UNKNOWN = (
     " share is a share of the limit."
 )
 SOURCES = {
-    "conversation": "the conversation: results, and what was said",
+    "conversation": "the conversation, as it is sent with each request",
     "standing": "what stands before the first word",
     "pauses": "written to the cache again after a pause",
     "lost": "written to the cache again for another reason",
@@ -83,7 +83,10 @@ def _rows(took: Took) -> list[text.Line]:
     by_kind = sorted(((took["used"][kind], words) for kind, words in USED.items()), key=lambda row: -row[0])  # type: ignore[literal-required]
     lines = [_row(tokens, tokens / whole, words) for tokens, words in by_kind if tokens]
     lines.append("")
-    lines += [_row(took["sources"][name], took["sources"][name] / whole, words) for name, words in SOURCES.items() if took["sources"][name]]
+    for name, words in SOURCES.items():
+        tokens = took["sources"][name]
+        lines += [_row(tokens, tokens / whole, words)] if tokens else []
+        lines += _kinds(took) if name == "conversation" else []
     lines.append("")
     shown = took["parts"][:_MOST_PARTS]
     lines += [_row(part["tokens"], part["share"], _named(part)) for part in shown]
@@ -91,6 +94,16 @@ def _rows(took: Took) -> list[text.Line]:
     if rest:
         tokens = sum(part["tokens"] for part in rest)
         lines.append(_row(tokens, tokens / whole, f"in {len(rest):,} more"))
+    return lines
+
+
+def _kinds(took: Took) -> list[text.Line]:
+    """Return what the conversation was made of."""
+    shown, rest = took["kinds"][: bill.MOST_KINDS], took["kinds"][bill.MOST_KINDS :]
+    lines = [_row(row["tokens"], row["tokens"] / took["tokens"], bill.kind_words(row), "  ") for row in shown if row["tokens"]]
+    if rest:
+        tokens = sum(row["tokens"] for row in rest)
+        lines.append(_row(tokens, tokens / took["tokens"], f"{len(rest):,} more: popkit limits --json", "  "))
     return lines
 
 
@@ -121,12 +134,12 @@ def _named(part: Part) -> str:
     )
 
 
-def _row(tokens: int, share: float, words: str) -> text.Line:
+def _row(tokens: int, share: float, words: str, indent: str = "") -> text.Line:
     shown = f"{share:.0%}" if share >= 0.005 else "<1%"
     head = f"{_short(tokens):>8}{shown:>6}  "
 
     def lines(columns: int) -> list[str]:
-        first, *rest = text.wrapped(words, max(10, columns - _ASIDE))
+        first, *rest = text.wrapped(indent + words, max(10, columns - _ASIDE), indent)
         return [head + first, *(" " * _ASIDE + line for line in rest)]
 
     return lines

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import os
 
+from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent
+from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent, drops_thinking, lost_tokens
 from . import entries, noted
+from .contents import Contents
 from .moments import is_answer
 from .stamps import seconds_of
 from .usage import usage_of
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _UUID = b'"uuid":"'
 _HEAD = 400  # bytes in which the client says what a line is
+_PROGRESS, _SIDE = b'"type":"progress"', b'"isSidechain":true'
 _COMMAND, _COMMAND_ENDS = "<command-name>", "</command-name>"
 _INTERRUPTED = "[Request interrupted by user"
 _CHANGES_TOOLS = ("deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "skill_listing")
@@ -76,7 +79,7 @@ class Session:
 def read(path: str, size: int) -> Session:
     """Return the requests of the first `size` bytes of a transcript, of a main thread or of a subagent's own file; OSError when it
     cannot be read."""
-    reading = _Reading()
+    reading = _Reading(Contents())
     for _, line in entries.lines(path, size):
         reading.take(line)
     return reading.session
@@ -108,7 +111,8 @@ class Following:
 
 
 class _Reading:
-    def __init__(self) -> None:
+    def __init__(self, contents: Contents | None = None) -> None:
+        self.contents = contents  # None: nobody asks what the prompts are made of
         self.session = Session()
         self.between = Between()
         self.known: set[str] = set()  # ids of messages
@@ -129,12 +133,20 @@ class _Reading:
             return
         if entries.says_nothing(line):
             return
+        head = line[:_HEAD]
+        if _PROGRESS in head:  # says nothing, but others may follow it
+            if not self._is_other(_SIDE in head):
+                self._place(_text(line, line.rfind(_UUID)))
+            return
         at = line.find(_UUID)
-        if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in line[:_HEAD]:
-            if not self._is_other(b'"isSidechain":true' in line[:_HEAD]):
+        if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in head:
+            if not self._is_other(_SIDE in head):
+                uuid = _text(line, at)
                 if b'"isVirtual":true' not in line:
                     self._grow("tool_result")
-                self._place(line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace"))
+                    if self.contents is not None:
+                        self.contents.result_line(line, uuid)
+                self._place(uuid)
             return
         entry = entries.entry_of(line)
         if entry is None or not isinstance(entry.get("uuid"), str) or self._is_other(entries.is_side(entry)):
@@ -146,6 +158,8 @@ class _Reading:
             self._assistant(entry)
         else:
             self._between(entry)
+        if self.contents is not None:
+            self.contents.entry(entry, bool(self.session.requests))
         self._place(entry["uuid"])
 
     def _is_other(self, is_side: bool) -> bool:
@@ -168,26 +182,35 @@ class _Reading:
             return
         message = entry["message"]
         id = message.get("id") or entry["uuid"]
-        usage = usage_of({**entry, "isSidechain": False})
-        if usage is not None and id not in self.known:
+        usage = None if id in self.known else usage_of({**entry, "isSidechain": False})
+        if usage is not None:
             self.known.add(id)
             self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
             self.notes.answered(entry.get("requestRef"), self.between)
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
             self.session.prompts += self.asks
             self.between, self.asks = Between(), False
-        elif usage is not None:
+            self._share()
+        elif id in self.known:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
         else:
             self.without.add(id)
         self.session.unmeasured = len(self.without - self.known)
-        if usage is not None:
+        if id in self.known:
             _diagnosed(message, self.session.requests[-1].between)
         for block in blocks:
             self._grow(str(block.get("type")))
             if block.get("type") == "tool_use":
                 self._call(block, seconds_of(entry.get("timestamp")))
+
+    def _share(self) -> None:
+        if self.contents is not None:
+            *before, sent = self.session.requests[-2:]
+            if drops_thinking(sent):
+                self.contents.composition.drop(THOUGHT)
+            lost = lost_tokens(before[0].usage, sent.usage) if before else 0
+            sent.shares = self.contents.composition.sent(sent.usage, self.session.standing, lost)
 
     def _call(self, block: dict[str, Any], at: float) -> None:
         id, tool, given = block.get("id"), block.get("name"), block.get("input")
@@ -231,7 +254,11 @@ class _Reading:
 
     def _user(self, entry: Entry) -> None:
         count = len(self.session.requests)
-        self.between.rewind |= self.ends.get(entries.parent_of(entry) or "", count) < count and not entries.is_summary(entry)
+        parent = entries.parent_of(entry) or ""
+        if self.ends.get(parent, count) < count and not entries.is_summary(entry):
+            self.between.rewind = True
+            if self.contents is not None:
+                self.contents.rewound(parent)
         for block in entries.blocks_of(entry) or ({"type": "text"},):
             self._grow(str(block.get("type")))
         self.between.spoke = True
@@ -250,6 +277,11 @@ class _Reading:
             name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
             self.between.command = "/" + name[: noted.LONGEST_NAME].strip().lstrip("/")
             self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
+
+
+def _text(line: bytes, at: int) -> str:
+    """Return the uuid of a line that names it there."""
+    return line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace")
 
 
 def _names(attached: dict[str, Any]) -> str:
