@@ -6,7 +6,8 @@ memory the process that sums them up needs for very many.
 The sessions are the recorded ones under other names, as often as are needed. The workers of the cluster have replayed some sessions before,
 as those of a cluster that is there have; processes are started anew, as the command starts them. Wall time says what two of anything are
 worth only where nobody else uses the processors, so processor time stands beside it, that of Dask's scheduler included: by how much the
-work grows when it is shared.
+work grows when it is shared. What a cluster takes while it has nothing to do, in as long, is in that too and stands beside it: on a busy
+machine, where a run takes long, it is much of it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ LEAST_EFFICIENCY, MOST_MB = 0.85, 300
 # Dask looks at what a worker does a hundred times a second, unless it is told not to.
 UNSAMPLED = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 WARM = 8  # sessions
+IDLE_S = 5.0
 # The command line, which tells the most memory that its own process had.
 DRIVER = """
 import re, sys
@@ -70,14 +72,14 @@ def side_by_side(folder: Path, warm: Path, policies: list[str], scratch: Path) -
     """Return the row of each way to replay the same sessions; those of `warm` are replayed by a cluster before."""
     rows, figures = [], []
     for name, workers, replay in (
-        ("one process", 1, lambda: run(folder, policies, "--jobs", "1")),
-        ("two processes", 2, lambda: run(folder, policies, "--jobs", "2")),
+        ("one process", 1, lambda: (*run(folder, policies, "--jobs", "1")[:3], 0.0)),
+        ("two processes", 2, lambda: (*run(folder, policies, "--jobs", "2")[:3], 0.0)),
         ("two Dask workers", 2, lambda: on_cluster(folder, warm, policies, scratch / "dask")),
         ("the same, unsampled", 2, lambda: on_cluster(folder, warm, policies, scratch / "unsampled", **UNSAMPLED)),
     ):
-        found, seconds, used, _ = replay()
+        found, _, used, idle = replay()
         figures.append({key: value for key, value in found.items() if key != "seconds"})
-        rows.append({"name": name, "workers": workers, "per_s": found["sessions"] / found["seconds"], "cpu_s": used, "wall_s": seconds})
+        rows.append({"name": name, "workers": workers, "per_s": found["sessions"] / found["seconds"], "cpu_s": used, "idle_s": idle})
     for row in rows:
         row["efficiency"] = row["per_s"] / rows[0]["per_s"] / row["workers"]
         row["cpu_efficiency"] = rows[0]["cpu_s"] / row["cpu_s"]
@@ -87,16 +89,19 @@ def side_by_side(folder: Path, warm: Path, policies: list[str], scratch: Path) -
 
 
 def on_cluster(folder: Path, warm: Path, policies: list[str], scratch: Path, **env: str) -> tuple[dict, float, float, float]:
-    """Run the lab on a cluster of two workers; return what `run` does, with the processor seconds of its scheduler and workers."""
+    """Run the lab on a cluster of two workers; return (what it found, seconds, processor seconds, those of its scheduler and workers
+    included, and how many of them these take in as long with nothing to do)."""
     from distributed import Client  # noqa: PLC0415  asked for help, it needs nothing
 
     scratch.mkdir()
     with cluster(scratch, 2, **env) as address, Client(address, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
         run(warm, policies, "--scheduler", address)
-        idle = _used(client)
-        found, seconds, used, memory = run(folder, policies, "--scheduler", address)
-        return found, seconds, used + _used(client) - idle, memory
+        began = _used(client)
+        time.sleep(IDLE_S)
+        before = _used(client)
+        found, seconds, used, _ = run(folder, policies, "--scheduler", address)
+        return found, seconds, used + _used(client) - before, (before - began) / IDLE_S * seconds
 
 
 def _used(client: Client) -> float:
@@ -119,9 +124,11 @@ def main() -> int:
         few, warm = (filled(scratch / name, recorded, count) for name, count in (("few", options.few), ("warm", WARM)))
         rows = side_by_side(few, warm, options.policy, scratch)
         print(f"{options.few:,} sessions from {len(recorded)} recorded ones, under nothing and {', '.join(options.policy)}")
-        print(f"{'':<20}{'sessions/s':>12}{'efficiency':>12}{'CPU s':>9}{'CPU of one':>12}")
+        print(f"{'':<20}{'sessions/s':>12}{'efficiency':>12}{'CPU s':>9}{'CPU of one':>12}{'idle s':>9}")
         for row in rows:
-            print(f"{row['name']:<20}{row['per_s']:>12.2f}{row['efficiency']:>12.2f}{row['cpu_s']:>9.1f}{row['cpu_efficiency']:>12.2f}")
+            print(
+                f"{row['name']:<20}{row['per_s']:>12.2f}{row['efficiency']:>12.2f}{row['cpu_s']:>9.1f}{row['cpu_efficiency']:>12.2f}{row['idle_s']:>9.1f}"
+            )
         memory = 0.0
         if options.many:
             found, seconds, used, memory = run(filled(scratch / "many", recorded, options.many), options.policy, "--jobs", "2")

@@ -56,11 +56,12 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path, known=breakdown())
 
 
-def drawn(place: Shop, columns: int, details: bool = False) -> str:
-    """The bill as it is drawn, with the project's own path left out."""
+def drawn(place: Shop, columns: int, details: bool = False, hosts: tuple[str, ...] = ()) -> str:
+    """The bill as it is drawn, with the project's own path left out; of sessions of these hosts."""
     since = AT - 86_400
     found = project_bill.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
     found["project"] = "/shop"
+    found["whole"]["hosts"] = list(hosts) or found["whole"]["hosts"]
     lines = text.laid_out(views.lines_of(found, AT + 7_200, details), columns)
     assert max(map(text.width, lines)) <= columns
     return "\n".join(lines) + "\n"
@@ -78,6 +79,11 @@ def test_details_are_of_each_tool_and_section(shop: Shop, golden):
 @pytest.mark.parametrize("columns", [40, 72, 100])
 def test_without_a_breakdown_it_says_what_transcripts_show_and_how_to_get_the_rest(columns: int, tmp_path: Path, golden):
     golden(GOLDENS / f"bill-unknown-{columns}.txt", drawn(Shop(tmp_path), columns))
+
+
+def test_a_host_that_says_nothing_of_it_is_not_asked_for_more(tmp_path: Path):
+    told = drawn(Shop(tmp_path), 100, hosts=("OpenCode",))
+    assert "OpenCode does not say. Claude Code 2.1.287 or later would, in the same project." in " ".join(told.split())
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from pathlib import Path
 
 import pytest
 
 from hooks.utils import text
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.state.limits import weights
 from hooks.utils.views.limits import pane_lines
 from popkit_retention.bill.digests import SLOT_S, digest_of
 from popkit_retention.bill.windows import took
@@ -16,7 +19,7 @@ from popkit_retention.views import limits as views
 from tests.bill.conversations import BASE, Conversation
 from tests.bill.standing import at_work
 from tests.cli import inside
-from tests.lab.transcripts import BEGAN
+from tests.lab.transcripts import BEGAN, stamp
 
 GOLDENS = Path(__file__).parent / "goldens"
 HOUR = 3_600.0
@@ -148,3 +151,37 @@ def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
     assert found["sources"]["pauses"] == sum(loss["tokens"] for loss in digest["losses"]) > 0
     assert min(found["sources"].values()) >= 0
     assert sum(found["sources"].values()) == found["tokens"]
+
+
+def test_from_transcripts_and_readings_to_what_a_clear_is_worth(tmp_path: Path):
+    """Ten windows of five hours, of which a token that is read takes 1e-6 percent, one that is written 20e-6, and one of output 50e-6."""
+    draw, rows = random.Random(1), []
+    project = tmp_path / "claude" / "projects" / "-shop"
+    project.mkdir(parents=True)
+    for window in range(10):
+        conversation, used = Conversation(), 22_000 * 20e-6 + 50 * 50e-6
+        start = BEGAN + window * 20_000
+        for _ in range(40):
+            conversation.wait(draw.choice([60, 240]))
+            reads = None if draw.random() < 0.8 else 0
+            output = draw.randrange(20_000)
+            before = conversation.cached
+            conversation.request(reads=reads, output=output)
+            read = before if reads is None else 0
+            used += read * 1e-6 + (conversation.cached - read) * 20e-6 + output * 50e-6
+            rows.append(["five_hour", start + conversation.at + 2, float(round(used)), start + 18_000])
+        for entry in conversation.entries:
+            entry["timestamp"] = stamp(seconds_of(entry["timestamp"]) + start - 2 * BEGAN)
+        conversation.write(project / f"session-{window}.jsonl")
+    now = rows[-1][1] + 1
+    has_read(tmp_path, rows)
+    environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "POPKIT_HOME": str(tmp_path / "popkit"), "POPKIT_CLOCK": str(now)}
+    fit = data(tmp_path, environ)["windows"][0]["fit"]
+    assert (fit["why"], list(fit["worth"])) == ("", ["claude-opus-4-6"])
+    for kind, percent in (("write_1h", 20), ("output", 50), ("cold_1h", 1.9)):
+        found = fit["worth"]["claude-opus-4-6"][kind]
+        assert found["claimed"]
+        assert abs(found["percent"] - percent) <= found["error"]
+    assert (fit["worth"]["claude-opus-4-6"]["write_5m"], fit["worth"]["claude-opus-4-6"]["cold_5m"]) == (None, None)
+    (kept,) = weights(str(tmp_path / "popkit"), now)
+    assert kept.claimed({("claude-opus-4-6", "write_1h"): 1e6})["window"] == "five_hour"

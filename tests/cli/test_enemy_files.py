@@ -14,7 +14,10 @@ from hooks.utils.archive.content import compress_content
 from popkit_retention.memory import exchange
 from popkit_retention.memory.items import BadItem
 from tests.cli.remembered import Remembered, export_of
+from tests.hosts import stores
 from tests.hosts.rollouts import patch_of, worked
+from tests.hosts.test_opencode import called
+from tests.hosts.test_opencode import worked as opencode
 
 
 def everything(folder: Path, but: Path) -> dict[str, bytes | None]:
@@ -74,6 +77,24 @@ def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Rememb
     done = shop.run(*words, str(path))
     assert "Traceback" not in done.stdout + done.stderr
     assert (done.returncode, "\x1b]0" in done.stdout) == (0, False), done.stderr
+    assert everything(tmp_path, shop.home) == before
+
+
+@pytest.mark.parametrize("words", [["try"], ["lab"], ["bill"], ["misses"], ["memory", "learn", "--past"]], ids=" ".join)
+def test_a_hostile_database_of_opencode_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
+    made = [opencode(id, str(shop.project)) for id in ("ses_good", "ses_\x1b]0;owned\x07", "../../../../escape", "ses_/../../escape", "")]
+    for export in made:
+        export.answer(called("c9", "bash", {"command": "$(touch pwned); \x1b]0;owned\x07"}, "\x1b]0;owned\x07"), read=10**30)
+        export.answer(called("../c", "edit", {"filePath": "../../../../etc/passwd"}, "\ud800"), modelID={"a": 1}, path={"cwd": "\x1b]0;"})
+    path = stores.database(tmp_path / "opencode", *made)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("INSERT INTO session SELECT x'ff', 'p1', NULL, 7, '', x'00ff', '', '', NULL, 0, 'soon', NULL")
+        db.execute("CREATE TRIGGER owned AFTER INSERT ON part BEGIN DELETE FROM session; END")
+        db.execute("UPDATE part SET data = ? WHERE rowid % 7 = 3", ("[" * 50_000,))
+    before = everything(tmp_path, shop.home)
+    done = shop.run(*words, str(path))
+    assert "Traceback" not in done.stdout + done.stderr
+    assert (done.returncode, "\x1b]0" in done.stdout + done.stderr) == (0, False), done.stderr
     assert everything(tmp_path, shop.home) == before
 
 

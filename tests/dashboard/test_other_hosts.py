@@ -51,6 +51,9 @@ def test_those_of_the_same_projects_are_in_the_list_with_their_hosts(shared: Boa
     assert rows[OPENCODE]["project"] == str(shared.shop.project)
     assert rows[ROLLOUT]["project"] == f"{shared.shop.project}/src"
     assert rows[OPENCODE]["title"] == "Fix the prices."
+    for id in (OPENCODE, ROLLOUT):
+        told = shared.session(id)["session"]["context"]
+        assert {name: rows[id]["context"][name] for name in ("tokens", "window")} == {name: told[name] for name in ("tokens", "window")}
 
 
 def test_the_first_list_waits_for_none_of_them(shared: Board) -> None:

@@ -214,6 +214,19 @@ def test_a_row_that_is_none_is_counted_and_passed_over(tmp_path: Path, data: obj
     assert len(transcript.index(address).calls) == 2
 
 
+@pytest.mark.parametrize("data", [b"", b"{", b"7", b"[]", b"\xff\xfe", b"[" * 50_000, None], ids=str)
+def test_a_file_that_is_none_is_counted_and_passed_over(tmp_path: Path, data: bytes | None):
+    address = in_files(tmp_path)
+    path = tmp_path / "storage" / "part" / "msg_0001" / "prt_0001_0.json"
+    path.unlink()
+    path.mkdir() if data is None else path.write_bytes(data)
+    index = transcript.index(address)
+    assert (index.bad, len(index.calls)) == (1, 3)
+    Path(address).write_bytes(data or b"")
+    with pytest.raises(OSError, match="not a session of OpenCode"):
+        lines(address)
+
+
 @FORMS
 def test_what_is_far_too_large_is_counted_and_passed_over(tmp_path: Path, form: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(database, "LARGEST_ROW", 20_000)

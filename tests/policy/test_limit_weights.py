@@ -37,6 +37,11 @@ def test_a_share_is_what_its_tokens_are_worth_and_claimed_only_where_the_error_i
         assert width <= WIDEST * abs(worth)
 
 
+def test_no_error_is_less_than_two_parts_in_a_hundred():
+    percent, error = weights(0.001).worth({(MODEL, "read"): 1e6})
+    assert error == pytest.approx(0.02 * percent)
+
+
 def test_the_shorter_window_is_claimed_and_the_weekly_one_where_that_cannot_be():
     wide, close = weights(0.9), weights(0.05, window=SEVEN_DAY)
     assert share([weights(0.05), close], MODEL, {"read": 1e6})["window"] == "five_hour"

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
 _MOST_LEFT = 0.6
-# Names of so many characters are held: more than a tenth of what a window of 1,000,000 tokens shows.
-MOST_CHARS = 1_000_000
+# Names of so many characters are held: more than a fifth of what a window of 1,000,000 tokens shows.
+MOST_CHARS = 2_000_000
 _ENTRY_CHARS = 100  # of a text that has no names, too
 # Of what is left, so much goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6

@@ -117,6 +117,7 @@ class Pane:
         left = context["cache_seconds_left"] if context else 0
         return {
             "band": band and {**band, "deeds": offered},
+            "line": phrases.sum_line(current),
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
             "toast": self.misses.notice(view.rules.models) or (_toast(site, current, now) if asked.turn_ended else ""),

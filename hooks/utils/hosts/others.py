@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple  # noqa: TID253  no hook loads this
 
-from .codex import rollouts
+from .codex import rollouts, usage
 from .codex import translation as codex
 from .opencode import storage
 from .opencode import translation as opencode
@@ -15,6 +15,8 @@ from .opencode import translation as opencode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from ..policy.conversation import Usage
 
 
 class Recorded(NamedTuple):
@@ -41,6 +43,11 @@ def of_opencode(environ: Mapping[str, str]) -> list[Recorded]:
         for stored in map(storage.described, storage.every(environ))
         if not stored.parent
     ]
+
+
+def newest_usage(path: str) -> Usage | None:
+    """Return the usage of the newest request of a recording, where its end tells without all of it being read; None where not."""
+    return storage.newest_usage(path) if storage.id_of(path) else usage.newest_usage(path)
 
 
 # Each host's name in a flag -> its sessions.

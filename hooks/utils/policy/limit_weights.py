@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 KINDS = ("plain", "read", "write_5m", "write_1h", "output")
 # A sum is claimed only where its error is at most this share of it: then of two that are told as one and two, the intervals do not cross.
 WIDEST = 1 / 3
+# However much history there is, requests and readings are not timed so well that more could be told (docs/measured.md).
+LEAST_ERROR = 0.02
 _MOST_COLUMNS = 100
 _MOST = 1e15
 _UNIT = 1e6  # tokens
@@ -57,7 +59,7 @@ class Weights:
         several = [
             sum(a * b * matrix[i][j] for i, a in amounts.items() for j, b in amounts.items()) for matrix in (self.determined, self.varied)
         ]
-        return found, self.t * max(*several, 0.0) ** 0.5
+        return found, max(self.t * max(*several, 0.0) ** 0.5, LEAST_ERROR * abs(found))
 
     def claimed(self, tokens: Mapping[Column, float]) -> Share | None:
         """Return the same as a claim; None also where the error is too wide to claim anything."""

@@ -306,6 +306,14 @@ def _nothing(said: Verdict, report: Report) -> str:
     return "Nothing to do: " + why
 
 
+def sum_line(report: Report) -> str:
+    """What the context holds and what was kept out of it, in a line: of results, as in 6 live, 3 expired · ~1.2k tokens kept out."""
+    rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
+    counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
+    line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no results yet"
+    return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
+
+
 _VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "resume": _resume, "nothing": _nothing}
 
 

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import archive, text
-from hooks.utils.hosts import KEEPS
+from hooks.utils.hosts import KEEPS, others
 from hooks.utils.hosts.claude_code import usage
 from hooks.utils.operations import arguments
 from hooks.utils.operations import cache as caches
@@ -131,7 +131,7 @@ def _light(app_state: AppState, known: Known) -> Light:
     """Read once for as long as nothing of the session changes."""
     light = app_state.light.get(known.id)
     if light is None or light.stamp != known.stamp:
-        newest = usage.newest_usage(known.transcript, TAIL_BYTES) if known.transcript else None
+        newest = _newest(known) if known.transcript else None
         facts = session.read(app_state.home, known.id)
         kept = (facts.get("warming") or {}).get("used")
         if newest is not None and isinstance(kept, (int, float)):
@@ -141,6 +141,10 @@ def _light(app_state: AppState, known: Known) -> Light:
             app_state.light.clear()
         app_state.light[known.id] = light
     return light
+
+
+def _newest(known: Known) -> Usage | None:
+    return others.newest_usage(known.transcript) if known.recorded else usage.newest_usage(known.transcript, TAIL_BYTES)
 
 
 def _fill(app_state: AppState, light: Light) -> Fill | None:

@@ -299,7 +299,7 @@ SETUP = Table(
         type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
         more="""Without NAME: the list. Packages go into a virtual environment in PopKit's folder.
 
-`popkit setup opencode` adds PopKit's plugin to opencode.json. It shows the change and asks first.""",
+`popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
     ),
     common=(_JSON,),
 )
@@ -349,6 +349,7 @@ SERVE = Table(
         Flag("--session ID", "the session's id", needed=True),
         Flag("--transcript FILE", "its transcript", FILE, default=""),
         Flag("--cwd FOLDER", "the folder of its project", FOLDER, default=""),
+        Flag("--join", "start none, and say where the one that runs listens"),
     ),
 )
 UNINSTALL = Table(

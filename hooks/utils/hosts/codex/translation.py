@@ -113,7 +113,7 @@ class _Reading:
     def _event(self, payload: Entry) -> Iterator[Entry]:
         kind, info = _kind(payload), payload.get("info")
         if kind in _TELL_WINDOW:
-            self.window = _count(_window(payload)) or _count(_window(info)) or self.window
+            self.window = window_in(payload) or window_in(info) or self.window
         if kind == "token_count" and not self.has_records:
             total = info.get("total_token_usage") if isinstance(info, dict) else None
             if isinstance(info, dict) and total is not None and total != self.total:  # it is said again with each change of a limit
@@ -234,8 +234,9 @@ def _kind(value: Entry) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _window(value: object) -> object:
-    return value.get("model_context_window") if isinstance(value, dict) else None
+def window_in(value: object) -> int:
+    """Return the tokens of the context window that an event tells; 0 for none."""
+    return _count(value.get("model_context_window")) if isinstance(value, dict) else 0
 
 
 def usage_of(said: object) -> dict[str, int] | None:

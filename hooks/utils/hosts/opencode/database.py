@@ -23,6 +23,7 @@ _MAGIC, _HEAD_BYTES = b"SQLite format 3\0", 20
 _WRITES_AHEAD = 2  # in byte 18 of the head: changes stand in a file beside it first
 _BUSY_S = 2.0
 LARGEST_ROW = 64 << 20  # bytes
+_LOOKED_INTO = 4  # messages, for the newest answer
 # What is read of each table; a database that lacks any of it is of a version that we do not know.
 _COLUMNS = {
     "session": ("id", "parent_id", "directory", "time_updated"),
@@ -82,6 +83,14 @@ def messages(path: str, id: str) -> Iterator[dict[str, Any] | None]:
             yield from (None for _, known in parts if known is None)
             of_it = [{**known, "id": part, "messageID": message} for part, known in parts if known is not None]
             yield info and {"info": {**info, "id": message, "sessionID": id}, "parts": of_it}
+
+
+def newest_answers(path: str, id: str) -> list[dict[str, Any]]:
+    """Return the `info` of the answers among the last messages of a session, the newest first."""
+    with _opened(path) as db:
+        newest = "SELECT data FROM message WHERE session_id = ? AND LENGTH(data) <= ? ORDER BY time_created DESC, id DESC LIMIT ?"
+        rows = db.execute(newest, (id, LARGEST_ROW, _LOOKED_INTO)).fetchall()
+    return [info for info in (_object(row[0]) for row in rows) if info and info.get("role") == "assistant"]
 
 
 def _rows(db: Connection, table: str, column: str, id: object) -> list[tuple[str, dict[str, Any] | None]]:

@@ -11,13 +11,16 @@ import re  # noqa: TID253  no hook on a tool call reads other hosts' records
 from typing import NamedTuple  # noqa: TID253
 
 from ...io import files, home
+from ..claude_code import usage
 from . import database, session_files
-from .translation import SESSION
+from .translation import SESSION, stamp_of, usage_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
+
+    from ...policy.conversation import Usage
 
 _ADDRESS = re.compile(rf"(.+\.db)/({SESSION}[^/]+)", re.DOTALL)
 _FILE = re.compile(rf".+/storage/session/[^/]+/({SESSION}[^/]+)\.json", re.DOTALL)
@@ -67,6 +70,23 @@ def holds_sessions(path: str) -> bool:
     if os.path.isdir(path):
         return os.path.basename(os.path.abspath(path)) == FOLDER and os.path.isdir(os.path.join(path, "session"))
     return path.endswith(DATABASE) and database.is_database(path)
+
+
+def newest_usage(address: str) -> Usage | None:
+    """Return the usage of the newest request of a session in a database; None where there is none, it was a compaction's, or the session
+    is in files."""
+    found = _ADDRESS.fullmatch(address)
+    try:
+        answers = database.newest_answers(found[1], found[2]) if found else []
+    except OSError:
+        return None
+    info = next((info for info in answers if usage_of(info.get("tokens")) is not None), None)  # else it has just begun
+    if info is None or info.get("summary") is True:
+        return None
+    times = info.get("time")
+    at = stamp_of(times.get("completed") if isinstance(times, dict) else None)
+    message = {"model": info.get("modelID"), "usage": usage_of(info["tokens"])}
+    return usage.usage_of({"type": "assistant", "timestamp": at, "message": message})
 
 
 def size(address: str) -> int:
