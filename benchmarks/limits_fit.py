@@ -34,8 +34,8 @@ from hooks.utils.policy.limit_weights import KINDS
 from hooks.utils.policy.limits import FIVE_HOUR, LENGTHS_S, Reading
 from hooks.utils.policy.models import plain
 from hooks.utils.state import limits, shipped
-from popkit_retention.bill.digests import GRAIN_S
 from popkit_retention.bill.fit import Fit, movements
+from popkit_retention.bill.sums import GRAIN_S
 
 RULES = ("price", "free reads", "own")
 SUMS = ("clear", "cold", "read", "write", "output", "all")

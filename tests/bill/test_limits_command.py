@@ -13,7 +13,8 @@ from hooks.utils import text
 from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.state.limits import weights
 from hooks.utils.views.limits import pane_lines
-from popkit_retention.bill.digests import SLOT_S, digest_of
+from popkit_retention.bill.digests import digest_of
+from popkit_retention.bill.sums import SLOT_S
 from popkit_retention.bill.windows import took
 from popkit_retention.views import limits as views
 from tests.bill.conversations import BASE, Conversation

@@ -15,7 +15,8 @@ from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
 from hooks.utils.state.standing import parsed
 from popkit_retention.bill import kinds, statement
 from popkit_retention.bill.costs import usd_of
-from popkit_retention.bill.digests import _by_time, _used
+from popkit_retention.bill.sums import by_time as summed_by_time
+from popkit_retention.bill.sums import of_models
 from popkit_retention.bill.windows import took
 from tests.bill.conversations import BASE, Conversation
 from tests.bill.standing import DOCS, LINEAR, OTHER, SERVER, at_work, breakdown
@@ -211,8 +212,8 @@ def told(requests: list[tuple[Usage, list[tuple[str, int]]]], standing: int) -> 
 def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requests, standing: int):
     sent = told(requests, standing)
     lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400, MODELS)}
-    used = _used(sent, standing, lost)
-    by_time, kinds_by_time = _by_time(sent, standing, lost)
+    used = of_models(sent, standing, lost)
+    by_time, kinds_by_time = summed_by_time(sent, standing, lost)
     digest = {
         "used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code",
         "by_time": by_time, "kinds_by_time": kinds_by_time,

@@ -21,15 +21,13 @@ from hooks.utils.state import shipped
 
 from ..parallel.results import ANYWHERE, results
 from ..parallel.sources import Source
-from . import kinds
+from . import kinds, sums
+from .sums import SLOT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypedDict
-
-    from hooks.utils.policy.conversation import Usage
-    from hooks.utils.policy.lost_cache import Sent
 
     from ..parallel.results import Where
     from ..parallel.sources import Skip
@@ -101,11 +99,7 @@ FILE = "bills.sqlite"
 FORM = 10  # of a digest
 _OLDEST = 9  # that is still understood, where the transcript is gone
 KEPT_S = 365 * 86_400
-SLOT_S = 600  # of `by_time`
-GRAIN_S = 10  # of `by_model`
-_BUCKET = 100_000
 _models = lru_cache(maxsize=1)(shipped.models)
-_MOST_BUCKETS = 2
 # Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
 _TABLE = (
@@ -122,7 +116,7 @@ def digest_of(path: str, size: int) -> Digest:
     requests = session.requests
     losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3], _models())
     of_request = {id(loss.usage): loss for loss in losses}
-    by_time, kinds_by_time = _by_time(requests, session.standing, of_request)
+    by_time, kinds_by_time = sums.by_time(requests, session.standing, of_request)
     return {
         "session": _session_of(path),
         "cwd": session.cwd,
@@ -134,7 +128,7 @@ def digest_of(path: str, size: int) -> Digest:
         "calls": session.calls,
         "prompts": session.prompts,
         "unmeasured": session.unmeasured,
-        "used": _used(requests, session.standing, of_request),
+        "used": sums.of_models(requests, session.standing, of_request),
         "losses": [
             {
                 "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
@@ -142,7 +136,7 @@ def digest_of(path: str, size: int) -> Digest:
             }
             for loss in losses
         ],
-        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_model": _by_model(requests),
+        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_model": sums.by_model(requests),
     }  # fmt: skip
 
 
@@ -150,85 +144,6 @@ def _session_of(path: str) -> str:
     folder, agent = os.path.split(os.path.dirname(path))
     own = session_id_of(path)
     return f"{os.path.basename(folder)}/{own}" if agent == "subagents" else own
-
-
-def _used(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss]) -> list[Used]:
-    """Return the sums of requests; `losses`: id of a Usage -> what its request lost."""
-    sums: dict[Priced, Used] = {}
-    shares: dict[Priced, dict[str, list[float]]] = {}
-    for request in requests:
-        usage = request.usage
-        key = usage.model, min(_MOST_BUCKETS, usage.tokens // _BUCKET)
-        sum = sums.get(key)
-        if sum is None:
-            sum = sums[key] = {
-                "model": key[0], "prompt": key[1] * _BUCKET, "requests": 0,
-                "plain": 0, "read": 0, "write_5m": 0, "write_1h": 0, "output": 0,
-                "cold": [0, 0, 0], "stands": [0, 0, 0, 0], "pauses": [0, 0], "lost": [0, 0], "kinds": {},
-            }  # fmt: skip
-        sum["requests"] += 1
-        sum["plain"] += max(0, usage.tokens - usage.read - usage.created)
-        sum["read"] += usage.read
-        sum["write_1h" if usage.cache_ttl_s > 300 else "write_5m"] += usage.created
-        sum["output"] += request.output
-        _divide(sum, usage, standing, losses.get(id(usage)))
-        kinds.add(shares.setdefault(key, {}), request.shares, usage.cache_ttl_s > 300)
-    for key, sum in sums.items():
-        sum["kinds"] = kinds.shared(shares[key], kinds.columns(sum))
-    return list(sums.values())
-
-
-def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None) -> None:
-    """Add to sums what of a request stood before the first word, and what was written again. A prompt is read from its beginning on, so
-    what stands is read first, and what was lost begins where reading ends: the two share tokens, which count once."""
-    hour = usage.cache_ttl_s > 300
-    if not usage.read:
-        sum["cold"][2 if not usage.created else hour] += 1
-    read = min(standing, usage.read)
-    written = min(standing - read, usage.created)
-    lost = min(loss.tokens, usage.created) if loss else 0
-    both = min(lost, written)
-    sum["stands"][0] += max(0, min(standing, usage.tokens) - read - written)
-    sum["stands"][1] += read + both
-    sum["stands"][3 if hour else 2] += written - both
-    if loss:
-        sum["pauses" if loss.cause == lost_cache.PAUSE else "lost"][hour] += lost
-
-
-def _by_time(
-    requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss],
-) -> tuple[list[list[int]], list[dict[str, int]]]:  # fmt: skip
-    slots: dict[int, list[int]] = {}
-    left: dict[int, int] = {}
-    shares: dict[int, dict[str, list[float]]] = {}
-    for request in requests:
-        usage = request.usage
-        at = int(usage.at) // SLOT_S * SLOT_S
-        sums = slots.setdefault(at, [at, 0, 0, 0, 0, 0])
-        loss = losses.get(id(usage))
-        lost = loss.tokens if loss else 0
-        # What was lost begins where reading ends, so what stands is lost with it as far as it was not read.
-        stands = min(standing, usage.tokens)
-        stands -= max(0, min(stands - usage.read, lost))
-        counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output, stands)
-        sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
-        left[at] = left.get(at, 0) + usage.tokens - stands - lost
-        kinds.add_kept(shares.setdefault(at, {}), request.shares)
-    by_kind = [kinds.shared(shares[at], [left[at]]) for at in slots]
-    return list(slots.values()), [{kind: tokens for kind, (tokens,) in row.items()} for row in by_kind]
-
-
-def _by_model(requests: list[Sent]) -> dict[str, list[list[int]]]:
-    slots: dict[str, dict[int, list[int]]] = {}
-    for request in requests:
-        usage = request.usage
-        at = int(usage.at) // GRAIN_S * GRAIN_S
-        row = slots.setdefault(usage.model, {}).setdefault(at, [at, 0, 0, 0, 0, 0])
-        row[1] += max(0, usage.tokens - usage.read - usage.created)
-        row[2] += usage.read
-        row[4 if usage.cache_ttl_s > 300 else 3] += usage.created
-        row[5] += request.output
-    return {model: list(rows.values()) for model, rows in slots.items()}
 
 
 # --- many ------------------------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.utils.policy.lost_cache import PAUSE
 
 from . import kinds
-from .digests import SLOT_S
+from .sums import SLOT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
