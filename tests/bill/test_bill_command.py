@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -162,6 +163,20 @@ def test_a_section_becomes_a_draft_in_a_new_file_and_the_old_file_stays(shop: Sh
     assert "### At night" in draft
     assert "Always." not in draft
     assert (shop.project / "CLAUDE.md").read_text() == rules
+    (shop.project / "draft.md").unlink()
     again = shop.run("draft-skill", "CLAUDE.md#deploying", "--out", "CLAUDE.md")
     assert (again.returncode, "is left alone" in again.stderr) == (1, True)
     assert "Deploying" in shop.run("draft-skill", "CLAUDE.md#none", "--out", "x.md").stderr
+
+
+def test_a_large_section_is_proposed_with_its_sum_and_the_words_that_draft_it(tmp_path: Path):
+    path = str(tmp_path / "shop" / "CLAUDE.md")
+    shop = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": path, "type": "Project", "tokens": 1_700}]))
+    Path(path).write_text("# Shop\n\n## It's live\n\n" + "Ask first. " * 500)
+    words = " ".join(shop.run("--since", "2020-01-01").stdout.split())
+    assert "as a skill: ~1," in words
+    (draft,) = shop.data()["drafts"]
+    told = shlex.split(views.draft_words(draft))
+    assert told[:3] == ["popkit", "bill", "draft-skill"]
+    assert shop.run(*told[2:]).returncode == 0
+    assert "Ask first." in (shop.project / told[-1]).read_text()

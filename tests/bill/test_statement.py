@@ -126,6 +126,16 @@ def test_nothing_that_was_ever_used_is_proposed(used: set[str], deferred: bool):
     assert names == (set() if deferred else {*LINEAR, *DOCS} - used)
 
 
+def test_a_large_section_could_be_a_skill_with_what_is_below_it_and_a_title_could_not():
+    texts = {
+        "/shop/CLAUDE.md": "# Shop\n\nintro\n\n## Deploying\n\nAsk.\n\n### At night\n\n" + "Never. " * 900 + "\n\n## Tests\n\nAlways.\n"
+    }
+    found = statement.rows_of(parsed(breakdown()), 0, {}, {}, texts.get)
+    (draft,) = statement.drafts(found, "/shop")
+    parts = {part["name"]: part["tokens"] for part in by_name(found)["/shop/CLAUDE.md"]["parts"]}
+    assert draft == {"name": "Deploying", "file": "CLAUDE.md", "tokens": parts["Deploying"] + parts["At night"]}
+
+
 def test_what_is_hidden_stands_nowhere():
     found = by_name(rows(hidden={"mcp__linear__": {}, DOCS[0]: {}}))
     assert SERVER not in found

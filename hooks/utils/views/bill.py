@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 
 from .. import text
@@ -34,7 +35,7 @@ _KINDS = {
 }
 MOST_KINDS = 8  # rows of them that are shown unasked
 _ASIDE = 24  # columns before the words of a row
-_MOST_PROPOSED = 10
+_MOST_PROPOSED, _MOST_DRAFTS = 10, 3
 _SHORTEST = 10  # columns for words
 
 
@@ -97,11 +98,12 @@ def _stands(row: dict[str, Any]) -> str:
 
 def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
     """Return what a page says of a bill, in the order of the bill's: `rows` and `kinds` {words, used, parts}, `proposals` and `hidden` in
-    words, and `parts` of the whole by name."""
+    words, `drafts` [words, what to run], and `parts` of the whole by name."""
     return {
         "rows": [_phrase(row, _stands, now) for row in bill["rows"]],
         "kinds": [_phrase(row, kind_words, now) for row in bill["whole"]["kinds"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
+        "drafts": [[drafting(row, bill["pace"]), draft_words(row)] for row in bill["drafts"][:_MOST_DRAFTS]],
         "hidden": [_hidden(row) for row in bill["hidden"].values()],
         "parts": _parts(bill["whole"]),
         "unknown": "" if bill["rows"] else _unknown_words(bill),
@@ -137,15 +139,29 @@ def _used(used: list[float] | None, now: float) -> str:
 
 
 def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
-    proposed = bill["proposals"]
-    if not proposed:
+    proposed, drafts = bill["proposals"], bill["drafts"][:_MOST_DRAFTS]
+    if not proposed and not drafts:
         return []
     lines = ["", *text.title("Could go")[1:]]
     for row in proposed[:_MOST_PROPOSED]:
         lines += [*text.wrap(hiding(row, bill["pace"], now), "  "), *text.wrap(f"  popkit bill hide {text.clean(row['name'])}", "  ")]
     if len(proposed) > _MOST_PROPOSED:
         lines += text.wrap(f"{len(proposed) - _MOST_PROPOSED:,} more: popkit bill --json")
+    for row in drafts:
+        lines += [*text.wrap(drafting(row, bill["pace"]), "  "), *text.wrap(f"  {draft_words(row)}", "  ")]
     return lines
+
+
+def drafting(row: dict[str, Any], pace: dict[str, Any]) -> str:
+    """Return what a section comes to once a skill holds it."""
+    worth = f"{text.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line, {_monthly(row['tokens'], pace)}"
+    return f"Section {text.quote(row['name'])} of {text.clean(row['file'])}, as a skill: {worth}. Whether it is used cannot be seen."
+
+
+def draft_words(row: dict[str, Any]) -> str:
+    """Return the words that write the draft of a skill from a section."""
+    name = f"{text.clean(row['file'])}#{text.clean(row['name'])}"
+    return f"popkit bill draft-skill {shlex.quote(name)} --out draft-of-a-skill.md"
 
 
 def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MONTH_S = 30 * 86_400
 # What a project's sessions do without is proposed only once there are so many of them.
 LEAST_SESSIONS = 3
+# A section is proposed as a skill from so many tokens on; the level of its heading, since one of the first is the title of a file.
+LEAST_DRAFT, _DRAFTED = 300, 2
 # Rows of the client's breakdown that this one takes apart; a row of another name stands as it is, and Messages came after the first word.
 _TOOLS, _MEMORY, _AGENTS, _SKILLS, _MESSAGES = "MCP tools", "Memory files", "Custom agents", "Skills", "Messages"
 # What a bill consists of, in the order in which it is shown. Together they are the whole.
@@ -145,7 +147,9 @@ def _sections(item: dict[str, Any], read: Callable[[str], str | None]) -> list[R
     named = sections(read(item["name"]) or "")
     weights = [estimate_tokens(text, "markup") for _, _, text in named]
     shares = shared_out(item["tokens"], weights)
-    return [_row("section", heading or "before the first heading", tokens) for (_, heading, _), tokens in zip(named, shares)]
+    return [
+        _row("section", heading or "before the first heading", tokens, level=level) for (level, heading, _), tokens in zip(named, shares)
+    ]
 
 
 def calls_of(digests: Iterable[Digest]) -> dict[str, list[float]]:
@@ -247,6 +251,22 @@ def proposals(rows: Iterable[Row], sessions: int) -> list[Row]:
         if row["kind"] == "server":
             found += [one for one in ([row] if not row["used"][0] else row["parts"]) if one["tokens"] and not one["used"][0]]
     return sorted(found, key=lambda row: (-row["tokens"], row["name"]))
+
+
+def drafts(rows: Iterable[Row], project: str) -> list[Row]:
+    """Return the sections of memory files that could be skills, {name, file, tokens} with what is below them, the largest first; a file of
+    the `project` as it is named there. Whether they are used cannot be told, so it is not claimed."""
+    found: list[Row] = []
+    for file in rows:
+        path = os.path.relpath(file["name"], project) if is_inside(file["name"], project) else file["name"]
+        open_section: Row | None = None
+        for part in file["parts"] if file["kind"] == "memory" else ():
+            if part["level"] <= _DRAFTED:
+                open_section = {"name": part["name"], "file": path, "tokens": 0} if part["level"] == _DRAFTED else None
+                found += [open_section] if open_section else []
+            if open_section:
+                open_section["tokens"] += part["tokens"]
+    return sorted((row for row in found if row["tokens"] >= LEAST_DRAFT), key=lambda row: (-row["tokens"], row["name"]))
 
 
 def is_inside(folder: str, project: str) -> bool:

@@ -475,12 +475,13 @@ class BillRow(_Shape):
 
 
 class BillPhrases(_Shape):
-    """A bill in words, in its order: what stands (`rows`), what the conversations were made of (`kinds`), `proposals`, what is `hidden`;
-    `parts` of the whole by name; `unknown`: why there are no rows, and how to get them."""
+    """A bill in words, in its order: what stands (`rows`), what the conversations were made of (`kinds`), `proposals`, `drafts` of skills
+    [words, what to run], what is `hidden`; `parts` of the whole by name; `unknown`: why there are no rows, and how to get them."""
 
     rows: list[BillRow]
     kinds: list[BillRow]
     proposals: list[str]
+    drafts: list[list[str]]
     hidden: list[str]
     parts: dict[str, str]
     unknown: str

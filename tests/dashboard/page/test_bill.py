@@ -21,7 +21,9 @@ from tests.dashboard.page.served import NARROW, WIDE, Served, Visit
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     """A project whose sessions do without one tool of a server."""
-    made = Shop(tmp_path, known=breakdown())
+    rules = tmp_path / "shop" / "CLAUDE.md"
+    made = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": str(rules), "type": "Project", "tokens": 1_700}]))
+    rules.write_text("# Shop\n\n## Deploying\n\n" + "Ask first. " * 500)
     standing.hide(str(made.home), str(made.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
     return made
 
@@ -51,7 +53,10 @@ def test_the_bill_says_what_stands_what_could_go_and_what_was_paid(browser: Brow
     expect(before.get_by_role("rowheader", name=f"{DOCS[0]} last used")).to_be_visible()
     expect(before.get_by_role("rowheader", name=f"{DOCS[1]} never used")).to_be_visible()
     proposed = told["bill"]["proposals"]
-    expect(page.locator("#proposals code")).to_have_text([f"popkit bill hide {row['name']}" for row in proposed])
+    expect(page.locator("#proposals code")).to_have_text(
+        [*(f"popkit bill hide {row['name']}" for row in proposed), *(run for _, run in words["drafts"])]
+    )
+    assert len(words["drafts"]) == 1
     expect(page.locator("#hidden code")).to_have_text(f"popkit bill show {LINEAR[0]}")
     expect(page.locator("#lost")).to_contain_text("No request wrote")
     # What the conversation was made of stands below it until it is folded.

@@ -33,7 +33,7 @@ export function Bill() {
           data.bill
             ? html`<div class="cards">
               <${Before} bill=${data.bill} phrases=${data.phrases} />
-              <${Proposals} bill=${data.bill} words=${data.phrases.proposals} />
+              <${Proposals} bill=${data.bill} words=${data.phrases.proposals} drafts=${data.phrases.drafts} />
               ${data.phrases.hidden.length > 0 && html`<${Hidden} words=${data.phrases.hidden} hidden=${data.bill.hidden} />`}
               <${Whole} whole=${data.bill.whole} phrases=${data.phrases} dated=${data.bill.prices_of} />
               <${Lost} misses=${data.misses} causes=${data.causes} />
@@ -97,15 +97,21 @@ function Before({ bill, phrases }) {
   <//>`;
 }
 
-function Proposals({ bill, words }) {
+function Proposals({ bill, words, drafts }) {
   return html`<${Card} title="Could go" id="proposals" wide>
     ${
-      words.length
+      words.length + drafts.length
         ? html`<ul class="limits">
           ${bill.proposals.slice(0, MOST).map(
             (row, at) => html`<li class="limit" key=${row.name}>
               <p>${words[at]}</p>
               <p class="note">To hide it: <code>popkit bill hide ${quoted(row.name)}</code></p>
+            </li>`,
+          )}
+          ${drafts.map(
+            ([said, run]) => html`<li class="limit" key=${run}>
+              <p>${said}</p>
+              <p class="note">To draft it: <code>${run}</code></p>
             </li>`,
           )}
         </ul>
