@@ -829,8 +829,8 @@ MUTANTS = [
     Mutant(
         "the newest calls stand in a compaction",
         "compacting.py",
-        "last - at < NEWEST or use.id in standing",
-        "use.id in standing",
+        "return {*newest, *ruled} | ",
+        "return {*ruled} | ",
         "test_compacting.py",
     ),
     Mutant(

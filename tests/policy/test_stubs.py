@@ -146,7 +146,7 @@ def test_whatever_the_labels_hold_it_is_one_line_that_names_its_handle(labels: l
     message = folded(labels, handle)
     assert handle_of_fold(message.text) == handle
     assert message.text.isprintable()
-    assert len(message.text) < 12 * 202 + 120
+    assert len(message.text) < 12 * 92 + 120
     assert paired([message])[0].to_json() == message.to_json()
 
 

@@ -38,7 +38,7 @@ _LINE_TOKENS = estimate_tokens(stubs.folded([""], _HANDLE).text)  # of a line th
 # What tells of a call that the engine does not know, or whose result has left before.
 _ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
 # What a list names as it was written, for that is written again most: a path and a command.
-_LISTED, _LISTED_CHARS = ("file_path", "notebook_path", "command"), 200
+_LISTED, _LISTED_CHARS = ("file_path", "notebook_path", "command"), 90
 
 
 class Way:

@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 
 
 FILE = "bills.sqlite"
-FORM = 10  # of a digest
+FORM = 11  # of a digest
 _OLDEST = 9  # that is still understood, where the transcript is gone
 KEPT_S = 365 * 86_400
 _models = lru_cache(maxsize=1)(shipped.models)
