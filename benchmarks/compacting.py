@@ -13,7 +13,7 @@ out, so a way that keeps them may not reach a small size. `--held-out` asks a mo
 has room for, for transcripts of that time do not say which they were · *newest first*: whole messages from the end · *words, newest live*:
 all that was said, then the newest calls whose results had not expired · *keep 3*: the provider's clear_tool_uses · *dedupe*: opencode-dcp's
 rules · *ours*: policy/compacting.py, *met*: in how many of the cases it reached the size · *oracle*: all that was said, then what holds
-most of the needs for its size, whole calls only.
+most of the needs for its size, whole calls only · *oracle by our rules*: the same behind all that ours leaves whole at any target.
 
 *Requests to the next compaction*: until the prompt is again what it was, if it grows by what that session's prompts grew by in each request
 behind its compaction; medians.
@@ -25,7 +25,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import held_out
 from lab import conversations
+from lab.fitting import AHEAD
 
 from hooks.utils.policy import compacting, planning, ways
 from hooks.utils.policy.economics import prices_of
@@ -43,7 +44,6 @@ from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab.blocks import strings_of
 
-AHEAD = 20
 SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5
 KEPT_USES = 3
@@ -80,11 +80,12 @@ def strings(messages: Iterable[Message]) -> set[str]:
 
 
 def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
-    """Every boundary of the sessions with enough needs behind it; each asks the model of its repository where some are given."""
-    rules = shipped.rules()
+    """Every boundary of the sessions with enough needs behind it; each asks the model of what its repository needs soon, where some are
+    given."""
+    rules, model = shipped.rules(), shipped.need_model()
     found = []
     for path in sorted(folder.glob("*.jsonl")):
-        model = held_out_models.get(held_out.repository_of(path), shipped.need_model()) if held_out_models else shipped.need_model()
+        soon = (held_out_models or {}).get(held_out.repository_of(path)) or shipped.need_soon_model()
         for boundary in conversations.boundaries(str(path)):
             after = conversations.after(str(path), boundary.begin, AHEAD)
             try:
@@ -97,7 +98,7 @@ def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
                 continue
             fold = made.conversation
             prices = prices_of(rules.models.model(fold.newest.model), fold.newest.cache_ttl_s)
-            plan = planning.plan(fold, planning.Asked(), fold.newest.at + _WINDOW_S, model, prices, True)
+            plan = planning.plan_compaction(fold, planning.Asked(), fold.newest.at + _WINDOW_S, model, soon, prices)
             tokens = compacting.compact(messages, fold, plan, 1.0, _handle, only=()).before
             found.append(Case(path, boundary.kind, messages, fold, plan, tokens, needs, after))
     return found
@@ -149,12 +150,14 @@ def dedupe(case: Case, _room: int) -> list[Message]:
     return [Message(part.role, part.text, part.uses, [shown for shown in part.results if shown.id in kept]) for part in _whole(case)]
 
 
-def oracle(case: Case, room: int) -> list[Message]:
-    """Knows the needs: of calls and results those that hold most of them for their tokens, again and again."""
-    standing = [part for part in _whole(case) if part.text]
+def oracle(case: Case, room: int, ruled: Collection[str] = ()) -> list[Message]:
+    """Knows the needs: of calls and results those that hold most of them for their tokens, again and again. Those with an id in `ruled`
+    stand."""
+    parts = [(part, bool(part.text) or any(use.id in ruled for use in part.uses)) for part in _whole(case)]
+    standing = [part for part, stands in parts if stands]
     held = strings(standing) & case.needs
     room -= sum(_tokens(case, part) for part in standing)
-    rest = [(strings([part]) & case.needs, _tokens(case, part), part) for part in _whole(case) if not part.text]
+    rest = [(strings([part]) & case.needs, _tokens(case, part), part) for part, stands in parts if not stands]
     while True:
         fits = [each for each in rest if each[1] <= room and each[0] - held]
         if not fits:
@@ -164,6 +167,10 @@ def oracle(case: Case, room: int) -> list[Message]:
         standing.append(best[2])
         held |= best[0]
         room -= best[1]
+
+
+def oracle_by_our_rules(case: Case, room: int) -> list[Message]:
+    return oracle(case, room, compacting.always_whole(case.messages, case.plan, case.conversation))
 
 
 def as_recorded(case: Case, _room: int) -> list[Message]:
@@ -241,12 +248,16 @@ def report(found: list[Case], shares: list[float]) -> None:
         print(f"{'and files put back':<24}{blank}{'':>14}{kept(summarised, as_recorded, _left_room):>14}")
     for name, way in (
         ("newest first", newest_first), ("words, newest live", words_then_newest_live), ("ours", ours), ("oracle", oracle),
+        ("oracle by our rules", oracle_by_our_rules),
     ):  # fmt: skip
         row = [kept(found, way, lambda case, share=share: round(share * case.tokens)) for share in shares]  # type: ignore[misc]
         row += [kept(summarised, way, room) for room in (_summary_room, _left_room)] if summarised else []
         print(f"{name:<24}" + "".join(f"{value:>14}" for value in row))
     for name, fixed in (("keep 3", keep_newest_uses), ("dedupe", dedupe)):
         print(f"{name:<24}{kept(found, fixed, lambda case: 0):>14}   whatever it takes")
+    said = statistics.fmean(sum(_tokens(case, part) for part in _whole(case) if part.text) / case.tokens for case in found)
+    ruled = statistics.fmean(sum(_tokens(case, part) for part in oracle_by_our_rules(case, 0)) / case.tokens for case in found)
+    print(f"\nall that was said takes {said:.3f} of the conversation, with what ours leaves whole at any target {ruled:.3f}")
     print("\nours              met   stands      tokens   requests to the next compaction")
     for share in shares:
         _met(f"at {share:.0%}", found, lambda case, share=share: round(share * case.tokens))  # type: ignore[misc]
@@ -305,7 +316,7 @@ def main() -> int:
     parser.add_argument("--tune", action="store_true", help="with each constant of policy/ways.py a step lower and higher")
     parser.add_argument("--held-out", action="store_true", help="by a model of need that has not seen the repository; takes a minute more")
     options = parser.parse_args()
-    models = held_out.models(held_out.read_sessions(options.transcripts), shipped.rules()) if options.held_out else None
+    models = held_out.models(held_out.read_sessions(options.transcripts), shipped.rules(), ahead=AHEAD) if options.held_out else None
     found = [case for case in cases(options.transcripts, models) if options.kind == "all" or case.kind == conversations.AUTO]
     if not found:
         print("no boundary with enough needs behind it", file=sys.stderr)

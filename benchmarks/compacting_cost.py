@@ -66,9 +66,9 @@ class Row(NamedTuple):
 
 
 def rows(
-    read: list, by_repository: dict, rules: Ruleset, prices: Prices, target: float, cold: bool, caution: float = THINKING_AGAIN
-) -> list[Row]:
-    """Every session, scored."""
+    read: list, by_repository: dict, soon: dict, rules: Ruleset, prices: Prices, target: float, cold: bool, caution: float = THINKING_AGAIN
+) -> list[Row]:  # fmt: skip
+    """Every session, scored; `by_repository`, `soon`: the models of need ever again and soon that have not seen it."""
     made = []
     for repository, session in read:
         has = any(step[0] == "compact" for step in session.steps)
@@ -78,7 +78,7 @@ def rows(
             made.append(Row(repository, has, own, own, own))
             continue
         ours, spared = (
-            measure.score(session, policy(prices, model, rules, target, cold, caution), prices)
+            measure.score(session, policy(prices, model, rules, target, cold, caution, soon[repository]), prices)
             for policy in (Compact, Spared if has else Compact)
         )
         made.append(Row(repository, has, own, ours, spared))
@@ -114,7 +114,7 @@ def line(made: list[Row], prices: Prices, again: float) -> str:
     )
 
 
-def report(read: list, by_repository: dict, rules: Ruleset, targets: list[float], caution: float) -> None:
+def report(read: list, by_repository: dict, soon: dict, rules: Ruleset, targets: list[float], caution: float) -> None:
     """Prints both policies at each target, for every price."""
     for cold in (False, True):
         for target in targets:
@@ -122,7 +122,7 @@ def report(read: list, by_repository: dict, rules: Ruleset, targets: list[float]
             for each in READS:
                 for ttl_s, write in LIFETIMES:
                     prices = Prices(each, write, 5.0, ttl_s, True)
-                    made = rows(read, by_repository, rules, prices, target, cold, caution)
+                    made = rows(read, by_repository, soon, rules, prices, target, cold, caution)
                     for again in AGAIN:
                         print(line(made, prices, again), flush=True)
             print()

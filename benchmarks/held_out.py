@@ -61,13 +61,16 @@ def repository_of(path: Path) -> str:
     return path.name.partition("__")[0] if "__" in path.name else path.name.partition("-")[0]
 
 
-def models(read: list, rules: Ruleset, knows: Callable[[str], bool] = lambda feature: True) -> dict:
-    """repository -> the model fitted on all others, with the features that it `knows`."""
+def models(read: list, rules: Ruleset, knows: Callable[[str], bool] = lambda feature: True, ahead: int = 0) -> dict:
+    """repository -> the model fitted on all others, with the features that it `knows`. `ahead`: as `fitting.rows_of` takes it."""
     rng = random.Random(1)
     rows = [
         (
             repository,
-            [([pair for pair in found if knows(pair[0])], was, weight) for found, was, weight in fitting.rows_of(session, rules, rng)],
+            [
+                ([pair for pair in found if knows(pair[0])], was, weight)
+                for found, was, weight in fitting.rows_of(session, rules, rng, ahead)
+            ],
         )
         for repository, session in read
     ]
@@ -316,7 +319,8 @@ def main() -> int:
     read = read_sessions(options.transcripts)
     rules = shipped.rules()
     if options.compact is not None:
-        compacting_cost.report(read, models(read, rules), rules, options.compact or [COMPACT_TARGET], options.caution)
+        soon = models(read, rules, ahead=fitting.AHEAD)
+        compacting_cost.report(read, models(read, rules), soon, rules, options.compact or [COMPACT_TARGET], options.caution)
         return 0
     if options.door is not None:
         of_doors(read, rules, options.door or ["reads", "any", "strong", "any+strong"], options.bound)

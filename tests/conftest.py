@@ -23,6 +23,7 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "benchmarks and measurements of time"}
+REAL_CLIENTS = ("client", "opencode", "hosts/conformance")
 # Events of Python's audit: what starts another process.
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
 ALONE = "it needs another process or the network: scripts/test without --fast runs it"
@@ -57,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(ROOT / "tests" / "client"):
+        if any(item.path.is_relative_to(ROOT / "tests" / folder) for folder in REAL_CLIENTS):
             item.add_marker("client")
     items.sort(key=lambda item: item.get_closest_marker("client") is None)  # they wait longest, so they begin first
     if config.getoption("--fast"):

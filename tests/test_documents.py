@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 DECISIONS = sorted(path for path in (DOCS / "decisions").rglob("*.md") if path.name != "README.md")
@@ -34,12 +32,12 @@ def test_the_design_is_read_in_one_sitting():
     assert len(read(DOCS / "design.md").splitlines()) <= 200
 
 
-@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
-def test_a_decision_has_a_title_a_date_and_what_would_revoke_it(path: Path):
-    lines = read(path).splitlines()
-    assert lines[0].startswith("# ")
-    assert re.fullmatch(r"20\d\d-\d\d-\d\d · " + path.parent.name, lines[2])
-    assert lines[-1].startswith("**What would revoke it:** ")
+def test_a_decision_has_a_title_a_date_and_what_would_revoke_it():
+    for path in DECISIONS:
+        lines = read(path).splitlines()
+        assert lines[0].startswith("# "), path
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d · " + path.parent.name, lines[2]), path
+        assert lines[-1].startswith("**What would revoke it:** "), path
 
 
 def test_every_decision_is_listed():
@@ -47,17 +45,17 @@ def test_every_decision_is_listed():
     assert sorted(listed) == [path.relative_to(DOCS / "decisions").as_posix() for path in DECISIONS]
 
 
-@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_what_a_document_links_to_is_there(path: Path):
-    links = [link for link in LINK.findall(read(path)) if "://" not in link and not link.startswith("mailto:")]
-    assert [link for link in links if not (path.parent / link).exists()] == []
+def test_what_a_document_links_to_is_there():
+    for path in WRITTEN:
+        links = [link for link in LINK.findall(read(path)) if "://" not in link and not link.startswith("mailto:")]
+        assert [link for link in links if not (path.parent / link).exists()] == [], path
 
 
-@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_the_tests_that_a_document_names_are_there(path: Path):
-    tests = "".join(read(test) for test in (ROOT / "tests").rglob("test_*.py"))
-    named = re.findall(r"(?<![\w/])(?:[\w/]+\.py::)?(test_\w+)(?![\w.])", read(path))
-    assert [name for name in named if f"def {name}(" not in tests] == []
+def test_the_tests_that_a_document_names_are_there():
+    tests = {name for test in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"\bdef (test_\w+)\(", read(test))}
+    for path in WRITTEN:
+        named = re.findall(r"(?<![\w/])(?:[\w/]+\.py::)?(test_\w+)(?![\w.])", read(path))
+        assert [name for name in named if name not in tests] == [], path
 
 
 def test_the_files_that_contributors_are_sent_to_are_there():

@@ -1,6 +1,7 @@
 """Fits the model of need to recorded sessions: rows of what was and was not needed again, and the logistic regression over them.
 
     python benchmarks/lab/fitting.py --transcripts FOLDER [--out hooks/utils/data/need-model.json]
+    python benchmarks/lab/fitting.py --transcripts FOLDER --soon [--out hooks/utils/data/need-soon-model.json]
 
 Prints from how much it was learnt, and the AUC and the log loss of each fifth of the sessions under what the others teach.
 """
@@ -12,6 +13,7 @@ import json
 import random
 import sys
 from array import array
+from bisect import bisect_left
 from math import exp, log
 from operator import mul
 from pathlib import Path
@@ -47,15 +49,18 @@ _STEPS = 30
 _SMALL_STEP = 1e-5
 L2 = 1.0  # how strongly weights are held to zero
 FOLDS = 5
+# Requests that count as soon: what a compaction has to keep (benchmarks/compacting.py).
+AHEAD = 20
 
 
-def rows_of(session: Session, rules: Ruleset, rng: random.Random) -> list[Row]:
+def rows_of(session: Session, rules: Ruleset, rng: random.Random, ahead: int = 0) -> list[Row]:
     """[(features of a result right before a request, 1 if that answer or a later one of the segment needed it else 0, weight)]. A result is
-    needed when it is the newest that holds what the assistant writes. `rng` draws the rows of older results."""
-    last_need: dict[Block, int] = {}
+    needed when it is the newest that holds what the assistant writes. `rng` draws the rows of older results. `ahead`: 1 only if one of so
+    many answers needed it, 0 for any."""
+    needing: dict[Block, list[int]] = {}  # numbers of requests, in order
     for request in session.requests:
         for _, holders in request.needs:
-            last_need[_newest(holders)] = request.number
+            needing.setdefault(_newest(holders), []).append(request.number)
     watcher = Tracked(rules)
     context: list[Block] = []
     rows: list[Row] = []
@@ -77,8 +82,16 @@ def rows_of(session: Session, rules: Ruleset, rng: random.Random) -> list[Row]:
                 result = watcher.result(block) if block.tokens >= LEAST_TOKENS else None
                 if result is None or (watcher.state.index - result.index >= YOUNG and rng.random() * LATER_ONE_IN >= 1.0):
                     continue
-                rows.append((features(result, watcher.state, watcher.rules.tools), int(last_need.get(block, 0) >= about.number), 1.0))
+                found = features(result, watcher.state, watcher.rules.tools)
+                rows.append((found, int(_is_needed(needing.get(block, []), about.number, ahead)), 1.0))
     return rows
+
+
+def _is_needed(needing: list[int], number: int, ahead: int) -> bool:
+    if not ahead:
+        return bool(needing) and needing[-1] >= number
+    at = bisect_left(needing, number)
+    return at < len(needing) and needing[at] < number + ahead
 
 
 def _newest(holders: list[Block]) -> Block:
@@ -206,14 +219,14 @@ def judged(weights: Mapping[str, float], rows: Iterable[Row] | Table) -> tuple[l
     return chances, labels
 
 
-def learn(sessions: Iterable[Session], rules: Ruleset) -> dict:
+def learn(sessions: Iterable[Session], rules: Ruleset, ahead: int = 0) -> dict:
     """Gives the plain values of a NeedModel that is learnt from sessions (an iterable; each is let go once its rows are taken), and under
     "learnt" how much it was learnt from and how well each fold is told by what the others teach. ValueError where there is nothing to learn
-    or nothing to judge by."""
+    or nothing to judge by. `ahead`: as rows_of takes it."""
     rng = random.Random(_SEED)
     table, count = Table(), 0
     for session in sessions:
-        table.add(rows_of(session, rules, rng), count % FOLDS)
+        table.add(rows_of(session, rules, rng, ahead), count % FOLDS)
         count += 1
     if count < 2 or len({was for _, needed, _ in table.groups.values() for was in needed}) < 2:
         raise ValueError("it takes two sessions, results that were needed again, and some that were not")
@@ -231,9 +244,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the model there (default: only print how good it is)")
+    parser.add_argument("--soon", action="store_true", help=f"needed means: by one of the next {AHEAD} requests, as a compaction asks")
     options = parser.parse_args()
     found = (sessions.read(source.address) for source in find([str(options.transcripts)], print))
-    model = learn((session for session in found if session.requests), shipped.rules())
+    model = learn((session for session in found if session.requests), shipped.rules(), AHEAD if options.soon else 0)
     if options.out:
         options.out.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(model["learnt"]))

@@ -35,7 +35,8 @@ export class Helper {
   generation = 0
   readonly rowMs: number
 
-  constructor(private readonly words: string[], private readonly path: string) {
+  /** `isJoined`: one that runs is asked, and none is started. */
+  constructor(private readonly words: string[], private readonly path: string, private readonly isJoined = false) {
     const configured = Number(process.env.POPKIT_DOOR_MS)
     this.rowMs = configured > 0 ? configured : WAIT_MS
   }
@@ -43,7 +44,7 @@ export class Helper {
   /** Starts it unless it is there, and waits so long for it at the most. */
   async ready(waitMs: number): Promise<boolean> {
     if (this.socket === undefined && this.coming === undefined && !this.isOff && this.starts < MOST_STARTS) {
-      this.starts += 1
+      this.starts += this.isJoined ? 0 : 1
       this.failures = 0
       this.coming = this.start().catch(() => this.stop()).finally(() => (this.coming = undefined))
     }
@@ -107,7 +108,7 @@ export class Helper {
   private async start(): Promise<void> {
     // Another host may have started this one: its project is not ours.
     const env = { ...process.env, CLAUDE_PROJECT_DIR: undefined }
-    const child = Bun.spawn([this.path, 'serve', ...this.words], { stdin: 'ignore', stdout: 'pipe', stderr: 'ignore', env })
+    const child = Bun.spawn([this.path, 'serve', ...this.words, ...(this.isJoined ? ['--join'] : [])], { stdin: 'ignore', stdout: 'pipe', stderr: 'ignore', env })
     child.unref()
     this.child = child
     const said = child.stdout.getReader()
@@ -128,8 +129,11 @@ export class Helper {
     if (told.protocol === PROTOCOL && typeof told.socket === 'string') {
       this.socket = told.socket
       this.generation += 1
-      // The open pipe is its life: it ends once nobody holds the other end.
-      void said.read().finally(() => this.gone(child))
+
+      if (!this.isJoined) {
+        // The open pipe is its life: it ends once nobody holds the other end.
+        void said.read().finally(() => this.gone(child))
+      }
     }
   }
 

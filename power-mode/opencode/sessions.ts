@@ -36,22 +36,28 @@ export class Sessions {
   async prompt(sessionID: string, model: string | undefined, window: number | undefined): Promise<Answer | undefined> {
     const { helper, agentId } = await this.place(sessionID)
 
-    if (!(await helper.ready(TURN_WAIT_MS))) {
+    const waitMs = Math.max(TURN_WAIT_MS, helper.rowMs)
+
+    if (!(await helper.ready(waitMs))) {
       return undefined
     }
+    let isLate = false
     const asking = this.inOrder(sessionID, async () => {
-      const stood = await this.tellAll(sessionID)
+      await this.tellAll(sessionID)
 
-      return helper.ask('/prompt', { agent_id: agentId, first: stood === 0, model, usage: { window } }, TURN_WAIT_MS)
+      // What the helper says once is asked for only while somebody waits for it.
+      return isLate ? undefined : helper.ask('/prompt', { agent_id: agentId, model, usage: { window } }, waitMs)
     })
+    const answer = await Promise.race([asking, late(waitMs)])
+    isLate = true
 
-    return Promise.race([asking, late(TURN_WAIT_MS)])
+    return answer
   }
 
   /** Tells of an answer that is done, and of what it answers. */
   async done(info: Done): Promise<void> {
     await this.inOrder(info.sessionID, async () => {
-      if ((await this.tellAll(info.sessionID)) === undefined) {
+      if (!(await this.tellAll(info.sessionID))) {
         const ids = info.parentID === undefined ? [info.id] : [info.parentID, info.id]
         const messages = await Promise.all(ids.map(id => this.message(info.sessionID, id)))
         await this.hand(info.sessionID, { messages: messages.filter(message => message !== undefined) })
@@ -76,18 +82,18 @@ export class Sessions {
     await Promise.allSettled([...this.helpers.values()].map(helper => helper.end(TURN_WAIT_MS)))
   }
 
-  /** Hands over all that a session holds, once to each helper that comes; how many messages that is, undefined where it was told before. */
-  private async tellAll(sessionID: string): Promise<number | undefined> {
+  /** Hands over all that a session holds, once to each helper that comes; whether it did now. */
+  private async tellAll(sessionID: string): Promise<boolean> {
     const { helper } = await this.place(sessionID)
 
     if (helper.generation === 0 || this.told.get(sessionID) === helper.generation) {
-      return undefined
+      return false
     }
     this.told.set(sessionID, helper.generation)
     const messages = (await this.client.session.messages({ path: { id: sessionID } })).data ?? []
     await this.hand(sessionID, { messages, all: true })
 
-    return messages.length
+    return true
   }
 
   private async hand(sessionID: string, said: Answer): Promise<void> {

@@ -51,24 +51,32 @@ class Conversation(Transcript):
 
     def sent(
         self, tools: tuple[str, ...] = ("Bash",), effort: str = "high", digest: str = "", source: str = "sdk", system: str = "",
-        messages: tuple[str, ...] | None = None, **params: Any,
+        messages: tuple[str, ...] | None = None, on: tuple[str, int] | None = None, **params: Any,
     ) -> str:  # fmt: skip
-        """What newer clients note of a request that they send; its id. `messages`: a word for each, where all that it has are noted."""
+        """What newer clients note of a request that they send; its id. `messages`: a word for each, where they are noted; all that it has,
+        or what follows so many of an earlier request's (`on`: its id, how many)."""
         shape = f"{tools} {system}"
         told = [{"name": name, "description": f"What {name} does."} for name in tools]
         self.entries.append({"type": "api-request-shape", "shapeHash": shape, "shape": {"system": [{"text": system}], "tools": told}})
         id = f"request-{len(self.entries)}"
         noted = {"id": id, "params": {"output_config": {"effort": effort}, **params}, "requestDigest": digest or id}
         known = {} if messages is None else {"keep": 0, "tail": list(messages)}
+        if on is not None:
+            known.update(base=on[0], keep=on[1])
         self.entries.append({"type": "api-request", "querySource": source, "shapeHash": shape, **noted, **known})
         return id
 
     def command(self, name: str) -> None:
         self.prompt(f"<command-name>{name}</command-name>")
 
+    def written(self, path: Path) -> Path:
+        """Write it to a file, the notes of requests as the client writes them."""
+        self.write(path)
+        path.write_text(path.read_text().replace('{"type": "api-request', '{"type":"api-request'))
+        return path
+
     def digest(self, folder: Path) -> Digest:
-        path = Path(self.write(folder / "session.jsonl"))
-        path.write_text(path.read_text().replace('{"type": "api-request', '{"type":"api-request'))  # as the client writes it
+        path = self.written(folder / "session.jsonl")
         return digest_of(str(path), path.stat().st_size)
 
     def losses(self, folder: Path) -> list[tuple[str, int]]:

@@ -42,10 +42,11 @@ def at_work() -> Conversation:
     """A session that used a tool of one server, a skill and an agent."""
     it = Conversation()
     it.entries[0]["cwd"] = "/shop"
-    for id, tool, given in (
-        ("t1", DOCS[0], {}), ("t2", "Skill", {"skill": "write"}), ("t3", "Agent", {"subagent_type": "reviewer"}), ("t4", "Read", {}),
+    for id, tool, given, result in (
+        ("t1", DOCS[0], {}, "text " * 200), ("t2", "Skill", {"skill": "write"}, "launching"),
+        ("t3", "Agent", {"subagent_type": "reviewer"}, "all is well " * 50), ("t4", "Read", {"file_path": "a.py"}, "x = 1\n" * 600),
     ):  # fmt: skip
         it.use(id, tool, given, message=f"m-{it.count}")
-        it.result(id, "text")
+        it.result(id, result)
     it.request()
     return it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -56,11 +57,12 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path, known=breakdown())
 
 
-def drawn(place: Shop, columns: int, details: bool = False) -> str:
-    """The bill as it is drawn, with the project's own path left out."""
+def drawn(place: Shop, columns: int, details: bool = False, hosts: tuple[str, ...] = ()) -> str:
+    """The bill as it is drawn, with the project's own path left out; of sessions of these hosts."""
     since = AT - 86_400
     found = project_bill.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
     found["project"] = "/shop"
+    found["whole"]["hosts"] = list(hosts) or found["whole"]["hosts"]
     lines = text.laid_out(views.lines_of(found, AT + 7_200, details), columns)
     assert max(map(text.width, lines)) <= columns
     return "\n".join(lines) + "\n"
@@ -78,6 +80,11 @@ def test_details_are_of_each_tool_and_section(shop: Shop, golden):
 @pytest.mark.parametrize("columns", [40, 72, 100])
 def test_without_a_breakdown_it_says_what_transcripts_show_and_how_to_get_the_rest(columns: int, tmp_path: Path, golden):
     golden(GOLDENS / f"bill-unknown-{columns}.txt", drawn(Shop(tmp_path), columns))
+
+
+def test_a_host_that_says_nothing_of_it_is_not_asked_for_more(tmp_path: Path):
+    told = drawn(Shop(tmp_path), 100, hosts=("OpenCode",))
+    assert "OpenCode does not say. Claude Code 2.1.287 or later would, in the same project." in " ".join(told.split())
 
 
 @pytest.mark.parametrize(
@@ -156,6 +163,20 @@ def test_a_section_becomes_a_draft_in_a_new_file_and_the_old_file_stays(shop: Sh
     assert "### At night" in draft
     assert "Always." not in draft
     assert (shop.project / "CLAUDE.md").read_text() == rules
+    (shop.project / "draft.md").unlink()
     again = shop.run("draft-skill", "CLAUDE.md#deploying", "--out", "CLAUDE.md")
     assert (again.returncode, "is left alone" in again.stderr) == (1, True)
     assert "Deploying" in shop.run("draft-skill", "CLAUDE.md#none", "--out", "x.md").stderr
+
+
+def test_a_large_section_is_proposed_with_its_sum_and_the_words_that_draft_it(tmp_path: Path):
+    path = str(tmp_path / "shop" / "CLAUDE.md")
+    shop = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": path, "type": "Project", "tokens": 1_700}]))
+    Path(path).write_text("# Shop\n\n## It's live\n\n" + "Ask first. " * 500)
+    words = " ".join(shop.run("--since", "2020-01-01").stdout.split())
+    assert "as a skill: ~1," in words
+    (draft,) = shop.data()["drafts"]
+    told = shlex.split(views.draft_words(draft))
+    assert told[:3] == ["popkit", "bill", "draft-skill"]
+    assert shop.run(*told[2:]).returncode == 0
+    assert "Ask first." in (shop.project / told[-1]).read_text()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from hooks.utils.policy import lost_cache
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.models import Models
-from popkit_retention.bill import digests
+from hooks.utils.views import bill
+from popkit_retention.bill import digests, kinds, statement
 from popkit_retention.bill.costs import misses, usd_of
 from tests.bill.conversations import BASE, Conversation
 
@@ -43,7 +46,11 @@ def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_pat
     conversation.result("t1", "text")
     conversation.request(output=70)
     (used,) = conversation.digest(tmp_path)["used"]
-    said = BASE + 2_000 - estimate_tokens("begin")
+    words = estimate_tokens("begin")
+    said = BASE + 2_000 - words
+    made_of = used.pop("kinds")
+    assert made_of["said"] == [0, words, 0, words]
+    assert [sum(column) for column in zip(*made_of.values())] == [0, words, 0, 2_000 + words]
     assert used == {
         "model": "claude-opus-4-6", "prompt": 0, "requests": 2, "plain": 0, "read": BASE + 2_000, "write_5m": 0,
         "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, said, 0, said], "pauses": [0, 0], "lost": [0, 0],
@@ -51,6 +58,31 @@ def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_pat
     paid = usd_of(used, MODELS)
     assert paid is not None
     assert sum(paid.values()) == pytest.approx((22_000 * 0.1 + 24_000 * 2) * 5e-6 + 120 * 25e-6)
+
+
+def test_prompts_count_that_were_answered_each_once_and_slash_commands_among_them(tmp_path: Path):
+    conversation = Conversation()  # it begins with an answered prompt
+    conversation.prompt("two at once")
+    conversation.prompt("before the answer")
+    conversation.request()
+    conversation.request()
+    conversation.command("/review")
+    conversation.request()
+    conversation.prompt("[Request interrupted by user]")
+    conversation.add("user", isMeta=True, message={"role": "user", "content": "the host speaks"})
+    conversation.request()
+    conversation.prompt("nobody answers")
+    digest = conversation.digest(tmp_path)
+    assert (digest["prompts"], digest["used"][0]["requests"]) == (3, 5)
+
+
+def test_an_answer_of_which_the_usage_is_not_known_is_in_no_sum_and_counted(tmp_path: Path):
+    conversation = Conversation()
+    for id in ("m-x", "m-x", "m-y"):
+        conversation.add("assistant", message={"id": id, "role": "assistant", "model": "claude-opus-4-6", "content": []})
+    conversation.add("assistant", message={"id": "m-e", "role": "assistant", "model": "<synthetic>", "content": []})
+    digest = conversation.digest(tmp_path)
+    assert (digest["unmeasured"], digest["used"][0]["requests"]) == (2, 1)
 
 
 def test_a_transcript_is_read_again_only_when_it_has_changed(place: Path):
@@ -88,6 +120,27 @@ def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
     path.unlink()
     assert asked(place) == (found, 0)
     assert asked(place, since=ENDED + 10_000)[0] == []
+
+
+@pytest.mark.parametrize(("form", "stays"), [(digests.FORM - 1, True), (0, False), (digests.FORM + 1, False)])
+def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds(form: int, stays: bool, place: Path):
+    path = Path(Conversation().write(place / "one.jsonl"))
+    ((now,), _) = asked(place)
+    older = {key: value for key, value in now.items() if key != "kinds_by_time"}
+    older["used"] = [{key: value for key, value in used.items() if key != "kinds"} for used in now["used"]]
+    with closing(sqlite3.connect(place.parents[2] / "home" / digests.FILE)) as db, db:
+        db.execute("UPDATE digests SET form = ?, digest = ?", (form, json.dumps(older)))
+    text = path.read_text()
+    path.unlink()
+    found, _ = asked(place)
+    assert len(found) == stays
+    for digest in found:
+        (was,), (used,) = now["used"], digest["used"]
+        assert used["kinds"] == {kinds.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
+        assert digest["kinds_by_time"] == [{kinds.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
+        assert "not told apart" in bill.kind_words(statement.whole([digest], MODELS)["kinds"][0])
+    path.write_text(text)
+    assert asked(place)[0] == [now]
 
 
 def test_subagents_have_conversations_of_their_own(place: Path):

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from pathlib import Path
 
 import pytest
 
 from hooks.utils import text
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.state.limits import weights
+from hooks.utils.views.limits import pane_lines
 from popkit_retention.bill.digests import SLOT_S, digest_of
 from popkit_retention.bill.windows import took
 from popkit_retention.views import limits as views
 from tests.bill.conversations import BASE, Conversation
+from tests.bill.standing import at_work
 from tests.cli import inside
-from tests.lab.transcripts import BEGAN
+from tests.lab.transcripts import BEGAN, stamp
 
 GOLDENS = Path(__file__).parent / "goldens"
 HOUR = 3_600.0
+WORTH = {
+    "plain": None, "read": {"percent": 0.412, "error": 0.05, "claimed": True}, "write_5m": None,
+    "write_1h": {"percent": 4.0, "error": 3.0, "claimed": False}, "output": None, "cold_5m": None,
+    "cold_1h": {"percent": 1.9, "error": 0.3, "claimed": True},
+}  # fmt: skip
 FITTED = {
-    "why": "", "blocks": 12, "needs_blocks": 8, "movements": 80, "needs_movements": 24,
-    "worth": {"plain": None, "read": {"percent": 0.412, "error": 0.05, "claimed": True},
-              "cold": {"percent": 1.9, "error": 0.3, "claimed": True},
-              "written": {"percent": 4.0, "error": 3.0, "claimed": False}, "output": None},
+    "window": "five_hour", "why": "", "blocks": 12, "needs_blocks": 8, "movements": 80, "needs_movements": 24,
+    "worth": {"claude-opus-5": WORTH, "claude-haiku-5": {**WORTH, "read": None, "cold_1h": None}},
 }  # fmt: skip
 RESETS = BEGAN + 4 * HOUR  # of the five hours in the middle of which the conversations begin
 
@@ -85,8 +93,10 @@ def test_subagents_stand_apart_and_the_sums_agree(tmp_path: Path):
     assert sum(part["share"] for part in found["parts"]) == pytest.approx(1)
     assert window["percent_per_hour"] is None
     assert sum(found["sources"].values()) == found["tokens"]
+    assert {row["kind"] for row in found["kinds"]} == {"said", "wrote", "other"}
+    assert sum(row["tokens"] for row in found["kinds"]) == found["sources"]["conversation"]
     assert found["sources"]["subagents"] == sum(part["tokens"] for part in found["parts"] if part["subagents"])
-    assert (window["fit"]["why"], window["fit"]["blocks"], set(window["fit"]["worth"].values())) == ("blocks", 0, {None})
+    assert (window["fit"]["why"], window["fit"]["blocks"], window["fit"]["worth"]) == ("blocks", 0, {})
 
 
 def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
@@ -114,16 +124,20 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
     now = time.mktime((2026, 11, 24, 14, 0, 0, 0, 0, -1))
     worked(tmp_path)
     project = tmp_path / "claude" / "projects" / "-shop"
+    at_work().write(project / "two.jsonl")
     found = took([digest_of(str(path), path.stat().st_size) for path in sorted(project.rglob("*.jsonl"))], 0.0)
     five = {"kind": "five_hour", "percent": 62.4, "at": now - 240, "percent_per_hour": 14.1, "full_at": now + 160 * 60,
             "resets_at": now + 4 * HOUR, "began": now - HOUR, "took": found, "fit": FITTED}  # fmt: skip
     seven = {**five, "kind": "seven_day", "percent": 31, "percent_per_hour": None, "full_at": None, "at": now,
              "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0),
-             "fit": {**FITTED, "why": "blocks", "blocks": 3}}  # fmt: skip
+             "fit": {**FITTED, "window": "seven_day", "why": "blocks", "blocks": 3, "worth": {}}}  # fmt: skip
     spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None, "fit": None}
-    lines = text.laid_out(views.lines_of({"last_reading_at": now, "windows": [five, seven, spent]}, now), columns)
-    assert max(map(text.width, lines)) <= columns
+    told = {"last_reading_at": now, "windows": [five, seven, spent]}
+    lines = text.laid_out(views.lines_of(told, now), columns)
+    in_pane = text.laid_out(pane_lines(told, "claude-opus-5", now), columns)
+    assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")
+    golden(GOLDENS / f"limits-pane-{columns}.txt", "\n".join(in_pane) + "\n")
 
 
 def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
@@ -137,3 +151,37 @@ def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
     assert found["sources"]["pauses"] == sum(loss["tokens"] for loss in digest["losses"]) > 0
     assert min(found["sources"].values()) >= 0
     assert sum(found["sources"].values()) == found["tokens"]
+
+
+def test_from_transcripts_and_readings_to_what_a_clear_is_worth(tmp_path: Path):
+    """Ten windows of five hours, of which a token that is read takes 1e-6 percent, one that is written 20e-6, and one of output 50e-6."""
+    draw, rows = random.Random(1), []
+    project = tmp_path / "claude" / "projects" / "-shop"
+    project.mkdir(parents=True)
+    for window in range(10):
+        conversation, used = Conversation(), 22_000 * 20e-6 + 50 * 50e-6
+        start = BEGAN + window * 20_000
+        for _ in range(40):
+            conversation.wait(draw.choice([60, 240]))
+            reads = None if draw.random() < 0.8 else 0
+            output = draw.randrange(20_000)
+            before = conversation.cached
+            conversation.request(reads=reads, output=output)
+            read = before if reads is None else 0
+            used += read * 1e-6 + (conversation.cached - read) * 20e-6 + output * 50e-6
+            rows.append(["five_hour", start + conversation.at + 2, float(round(used)), start + 18_000])
+        for entry in conversation.entries:
+            entry["timestamp"] = stamp(seconds_of(entry["timestamp"]) + start - 2 * BEGAN)
+        conversation.write(project / f"session-{window}.jsonl")
+    now = rows[-1][1] + 1
+    has_read(tmp_path, rows)
+    environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "POPKIT_HOME": str(tmp_path / "popkit"), "POPKIT_CLOCK": str(now)}
+    fit = data(tmp_path, environ)["windows"][0]["fit"]
+    assert (fit["why"], list(fit["worth"])) == ("", ["claude-opus-4-6"])
+    for kind, percent in (("write_1h", 20), ("output", 50), ("cold_1h", 1.9)):
+        found = fit["worth"]["claude-opus-4-6"][kind]
+        assert found["claimed"]
+        assert abs(found["percent"] - percent) <= found["error"]
+    assert (fit["worth"]["claude-opus-4-6"]["write_5m"], fit["worth"]["claude-opus-4-6"]["cold_5m"]) == (None, None)
+    (kept,) = weights(str(tmp_path / "popkit"), now)
+    assert kept.claimed({("claude-opus-4-6", "write_1h"): 1e6})["window"] == "five_hour"

@@ -229,6 +229,21 @@ def test_what_has_left_the_request_as_it_was_is_not_the_cause(happens: Callable,
     assert _told(conversation, tmp_path) == [(lost_cache.EARLY, "")]
 
 
+def test_requests_that_go_on_from_the_same_one_do_not_share_what_they_add(tmp_path: Path):
+    conversation = Conversation()
+    first = conversation.sent(messages=ONE)
+    conversation.request(requestRef=first)
+    conversation.sent(messages=("a title?",), on=(first, 2), source="generate_session_title")
+    second = conversation.sent(messages=("next",), on=(first, 2))
+    conversation.request(reads=BASE - 5_000, requestRef=second)
+    third = conversation.sent(messages=("otherwise",), on=(second, 2))
+    conversation.request(reads=BASE - 5_000, requestRef=third)
+    unknown = conversation.sent(messages=("more",), on=("nobody", 2))
+    conversation.request(reads=BASE - 5_000, requestRef=unknown)
+    told = [(lost_cache.EARLY, ""), (lost_cache.MESSAGES, "from message 3 of 3 on"), (lost_cache.UNKNOWN, "")]
+    assert _told(conversation, tmp_path) == told
+
+
 def test_it_is_said_from_which_message_on_a_request_is_another(tmp_path: Path):
     assert _requested(tmp_path, {"messages": TWO}, {"messages": ("begin", "changed", "next", "last")}) == [
         (lost_cache.MESSAGES, "from message 2 of 3 on")

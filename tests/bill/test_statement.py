@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.policy.composition import RESULT, SAID, Composition
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.lost_cache import Sent, losses
+from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
 from hooks.utils.state.standing import parsed
-from popkit_retention.bill import statement
+from popkit_retention.bill import kinds, statement
 from popkit_retention.bill.costs import usd_of
-from popkit_retention.bill.digests import _used
+from popkit_retention.bill.digests import _by_time, _used
+from popkit_retention.bill.windows import took
 from tests.bill.conversations import BASE, Conversation
 from tests.bill.standing import DOCS, LINEAR, OTHER, SERVER, at_work, breakdown
 from tests.bill.test_digests import MODELS
@@ -56,7 +58,7 @@ def test_sections_of_a_file_share_its_tokens_and_what_is_fenced_is_no_heading():
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 10**5), max_size=12))
 def test_a_total_is_shared_out_without_a_rest(total: int, weights: list[int]):
-    shares = statement.shared_out(total, weights)
+    shares = kinds.shared_out(total, weights)
     assert len(shares) == len(weights)
     assert sum(shares) == (total if sum(weights) else 0)
     assert all(share >= 0 for share in shares)
@@ -124,9 +126,20 @@ def test_nothing_that_was_ever_used_is_proposed(used: set[str], deferred: bool):
     assert names == (set() if deferred else {*LINEAR, *DOCS} - used)
 
 
+def test_a_large_section_could_be_a_skill_with_what_is_below_it_and_a_title_could_not():
+    texts = {
+        "/shop/CLAUDE.md": "# Shop\n\nintro\n\n## Deploying\n\nAsk.\n\n### At night\n\n" + "Never. " * 900 + "\n\n## Tests\n\nAlways.\n"
+    }
+    found = statement.rows_of(parsed(breakdown()), 0, {}, {}, texts.get)
+    (draft,) = statement.drafts(found, "/shop")
+    parts = {part["name"]: part["tokens"] for part in by_name(found)["/shop/CLAUDE.md"]["parts"]}
+    assert draft == {"name": "Deploying", "file": "CLAUDE.md", "tokens": parts["Deploying"] + parts["At night"]}
+
+
 def test_what_is_hidden_stands_nowhere():
     found = by_name(rows(hidden={"mcp__linear__": {}, DOCS[0]: {}}))
     assert SERVER not in found
+    assert sum(row["tokens"] for row in found.values()) == breakdown()["totalTokens"] - 3_900 - 400
     assert [part["name"] for part in found[OTHER]["parts"]] == [DOCS[1]]
 
 
@@ -179,16 +192,51 @@ usages = st.builds(
     lambda read, created, plain, at, ttl: Usage(read + created + plain, at, "claude-opus-4-6", ttl, read, created),
     st.integers(0, 300_000), st.integers(0, 300_000), st.integers(0, 50_000), st.floats(0, 1e5), st.sampled_from([300, 3_600]),
 )  # fmt: skip
+said = st.lists(st.tuples(st.sampled_from([SAID, RESULT + "Read", RESULT + "mcp__docs__find"]), st.integers(0, 9_000)), max_size=4)
 
 
-@given(st.lists(usages, min_size=1, max_size=8), st.integers(0, 400_000))
-def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requests: list[Usage], standing: int):
-    sent = [Sent(usage, output=10) for usage in requests]
+def told(requests: list[tuple[Usage, list[tuple[str, int]]]], standing: int) -> list[Sent]:
+    """The requests, and before each what came into its conversation."""
+    composition, made = Composition(), []
+    for usage, parts in requests:
+        for kind, tokens in parts:
+            composition.add(kind, tokens)
+        made.append(Sent(usage, output=10))
+        lost = lost_tokens(made[-2].usage, usage) if made[1:] else 0
+        made[-1].shares = composition.sent(usage, standing, lost)
+    return made
+
+
+@given(st.lists(st.tuples(usages, said), min_size=1, max_size=8), st.integers(0, 400_000))
+def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requests, standing: int):
+    sent = told(requests, standing)
     lost = {id(loss.usage): loss for loss in losses(sent, lambda at: at // 86_400, MODELS)}
     used = _used(sent, standing, lost)
-    digest = {"used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code"}
+    by_time, kinds_by_time = _by_time(sent, standing, lost)
+    digest = {
+        "used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code",
+        "by_time": by_time, "kinds_by_time": kinds_by_time,
+        "losses": [{"at": loss.usage.at, "cause": loss.cause, "tokens": loss.tokens} for loss in lost.values()],
+    }  # fmt: skip
     whole = statement.whole([digest], MODELS)
     assert all(usd >= 0 for usd in whole["parts"].values())
     paid = sum(sum(usd_of(one, MODELS).values()) for one in used)
     assert sum(whole["parts"].values()) == pytest.approx(whole["usd"]) == pytest.approx(paid)
-    assert sum(sum(one["cold"]) for one in used) == sum(not usage.read for usage in requests)
+    assert sum(sum(one["cold"]) for one in used) == sum(not usage.read for usage, _ in requests)
+    # What the conversation was made of is the conversation: in dollars, and in the tokens of a window of a limit.
+    rows = [part for row in whole["kinds"] for part in (row, *row["parts"])]
+    assert all(row["usd"] >= 0 <= row["tokens"] for row in rows)
+    assert sum(row["usd"] for row in whole["kinds"]) == pytest.approx(whole["parts"]["conversation"], abs=1e-9)
+    found = took([digest], 0.0)
+    assert min(row["tokens"] for row in found["kinds"]) > 0 if found["kinds"] else not found["sources"]["conversation"]
+    assert sum(row["tokens"] for row in found["kinds"]) == found["sources"]["conversation"]
+    assert min(found["sources"].values()) >= 0
+    assert sum(found["sources"].values()) == found["tokens"]
+
+
+def test_the_tools_of_a_server_are_one_row_that_opens(tmp_path: Path):
+    whole = statement.whole([at_work().digest(tmp_path)], MODELS)
+    server = next(row for row in whole["kinds"] if row["kind"] == "server")
+    assert (server["name"], server["used"][0], [part["name"] for part in server["parts"]]) == ("plugin_docs_docs", 1, [DOCS[0]])
+    assert server["usd"] == pytest.approx(sum(part["usd"] for part in server["parts"]))
+    assert server["usd"] > 0

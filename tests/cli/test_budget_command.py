@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hooks.utils import text
 from popkit_retention import extras
-from popkit_retention.cli import budget_command, main
+from popkit_retention.cli import budget_command, main, own_configuration
 from popkit_retention.usage.database import open_store
 from popkit_retention.usage.report import report
 from popkit_retention.views import budget as views
@@ -165,7 +165,7 @@ others = st.dictionaries(st.sampled_from(["profile", "pins", "memory"]), st.inte
 def test_what_else_the_file_says_stays(other: dict, wrapped: bool, has_database: bool) -> None:
     settings = {**other, **({"context": {"database": "postgresql://db/x"}} if has_database else {})}
     before = json.dumps({"retention": settings} if wrapped else settings, indent=2)
-    after = json.loads(budget_command.with_limits(before, {"month_usd": 5.0}))
+    after = json.loads(own_configuration.with_settings(before, {"context": {"month_usd": 5.0}}))
     held = after["retention"] if wrapped or not settings else after
     assert held["context"] == {**settings.get("context", {}), "month_usd": 5.0}
     assert {**held, "context": settings.get("context")} == {**settings, "context": settings.get("context")}

@@ -35,6 +35,7 @@ def test_where_all_is_well_it_says_so(played: Played) -> None:
         "state folder",
         "helper",
         "hook errors",
+        "trials",
         "extras",
         "memory",
         "retention",

@@ -209,6 +209,12 @@ def test_what_keeping_the_cache_warm_would_have_been_worth_is_told_for_each_life
     assert {"sessions", "requests", "sent", "cost", "without", "dearer"} == set(json.loads(shown)["300"])
 
 
+def test_a_file_that_is_not_there_is_named_where_warmth_is_asked_for(environ: dict[str, str], capsys: pytest.CaptureFixture):
+    code, shown, err = lab(environ, capsys, "--keep-warm", "/none/there.jsonl")
+    assert (code, shown) == (1, "")
+    assert "/none/there.jsonl: cannot be read: No such file or directory" in " ".join(err.split())
+
+
 def test_keeping_warm_is_no_policy_to_choose_among_others(environ, capsys) -> None:
     code, _, err = lab(environ, capsys, "--keep-warm", "--policy", "auto")
     assert code == 1

@@ -47,9 +47,11 @@ def test_it_makes_a_configuration_where_there_is_none(played: Played) -> None:
     path = played.user / ".config" / "opencode" / "opencode.json"
     assert (done.returncode, done.stderr) == (0, "")
     assert f'+  "plugin": [\n+    "{SPEC}"\n+  ]' in done.stdout
-    assert done.stdout.endswith(f"PopKit is in {path}. Start OpenCode again to load it.\n")
-    assert json.loads(path.read_text()) == {"plugin": [SPEC]}
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    pane = path.with_name("tui.json")
+    assert done.stdout.endswith(f"PopKit is in {path} and {pane}. Start OpenCode again to load it.\n")
+    for made in (path, pane):
+        assert json.loads(made.read_text()) == {"plugin": [SPEC]}
+        assert stat.S_IMODE(made.stat().st_mode) == 0o600
 
 
 def test_it_adds_one_entry_and_leaves_the_rest_and_undo_gives_back_what_was_there(played: Played, config: Path) -> None:
@@ -75,10 +77,11 @@ def test_it_shows_the_change_and_changes_nothing_unless_somebody_agrees(played: 
 
 def test_done_twice_it_says_that_it_is_there_and_undone_twice_that_it_is_not(played: Played, config: Path) -> None:
     played.run("setup", "opencode", "--yes")
-    assert played.run("setup", "opencode").stdout == f"PopKit is already in {config}.\n"
+    both = f"{config} and {config.with_name('tui.json')}"
+    assert played.run("setup", "opencode").stdout == f"PopKit is already in {both}.\n"
     played.run("setup", "opencode", "--undo", "--yes")
-    assert played.run("setup", "opencode", "--undo").stdout == f"PopKit is not in {config}, so nothing was changed.\n"
-    assert config.read_text() == "{}\n"
+    assert played.run("setup", "opencode", "--undo").stdout == f"PopKit is not in {both}, so nothing was changed.\n"
+    assert config.read_text() == config.with_name("tui.json").read_text() == "{}\n"
 
 
 def test_the_entry_of_another_folder_is_replaced(played: Played, config: Path) -> None:
@@ -135,6 +138,25 @@ def test_of_a_commented_file_it_says_what_to_add(played: Played, config: Path) -
     assert says(done, f'Add this to it: "plugin": ["{SPEC}"]')
 
 
+def test_what_can_be_changed_is_although_the_other_file_is_left_alone(played: Played, config: Path) -> None:
+    config.with_name("tui.json").write_text("{ // mine\n}")
+    done = played.run("setup", "opencode", "--yes")
+    assert done.returncode == 1
+    assert says(done, "tui.json is left alone, because it has comments")
+    assert plugins(config) == [SPEC]
+
+
+def test_opencode_moves_a_theme_into_its_tui_json_before_there_is_one_of_ours(played: Played, config: Path) -> None:
+    config.write_text('{"theme": "nord"}')
+    done = played.run("setup", "opencode", "--yes")
+    assert says(done, "Start OpenCode, then try again")
+    assert plugins(config) == [SPEC]
+    assert not config.with_name("tui.json").exists()
+    config.with_name("tui.json").write_text('{"theme": "nord"}')  # it has
+    assert played.run("setup", "opencode", "--yes").returncode == 0
+    assert json.loads(config.with_name("tui.json").read_text()) == {"theme": "nord", "plugin": [SPEC]}
+
+
 def test_a_pipe_in_its_place_keeps_nobody_waiting(played: Played, config: Path) -> None:
     os.mkfifo(config)
     done = played.popkit("setup", "opencode", "--yes")
@@ -155,7 +177,7 @@ def test_the_list_and_doctor_say_where_it_is(played: Played, config: Path) -> No
     played.run("setup", "opencode", "--yes")
     assert "opencode    ready" in played.run("setup").stdout
     doctor = played.run("doctor")
-    assert says(doctor, f"OpenCode: the plugin is in {config}")
+    assert says(doctor, f"OpenCode: the plugin is in {config} and {config.with_name('tui.json')}")
     assert not says(doctor, "no claude on PATH"), "nobody misses Claude Code where OpenCode alone is there"
 
 
@@ -168,6 +190,12 @@ def test_doctor_says_what_to_do_about_a_plugin_that_is_gone(played: Played, conf
     gone = played.run("doctor")
     assert says(gone, "names a plugin that is gone")
     assert says(gone, "Run popkit setup opencode.")
+
+
+def test_doctor_says_which_half_is_missing(played: Played, config: Path) -> None:
+    played.run("setup", "opencode", "--yes")
+    config.with_name("tui.json").unlink()
+    assert says(played.run("doctor"), "tui.json does not name PopKit, so the pane and the line in the sidebar are missing")
 
 
 def test_uninstall_takes_it_out(played: Played, config: Path) -> None:

@@ -249,7 +249,8 @@ class ClientHome:
     def _read_until_result(self, lines: queue.Queue[str | None], printed: list[str], deadline: float) -> None:
         while True:
             line = lines.get(timeout=max(0.1, deadline - time.monotonic()))
-            if line is None:
+            if line is None:  # it has ended, which whoever reads on has to see, too
+                lines.put(None)
                 return
             printed.append(line)
             if any(event.get("type") == "result" for event in _events(line)):

@@ -71,6 +71,9 @@ def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, ins
         whole = json.loads(done.stdout)["whole"]
         assert whole["requests"] == 6
         assert whole["usd"] == pytest.approx(run.results[-1]["total_cost_usd"], rel=0.02)
+        assert sum(row["usd"] for row in whole["kinds"]) == pytest.approx(whole["parts"]["conversation"], abs=1e-9)
+        results = {row["name"]: row["used"][0] for row in whole["kinds"] if row["kind"] == "result"}
+        assert results == {"Bash": 2, "Read": 2}
 
 
 def test_the_dollars_of_a_session_are_those_that_usage_shows(clients: dict[str, installs.Installed], tmp_path: Path):

@@ -144,7 +144,7 @@ def test_in_the_newest_client_what_leaves_the_request_as_it_was_is_not_the_cause
     newest.home.extra_env["TZ"] = "Pacific/Kiritimati"
     assert newest.go(forget=True) == [(EARLY, "")]
     assert newest.go("/context", "go [[SCRIPT:on]]", forget=True) == [(EARLY, "")]
-    newest.home.run_headless(["go [[SCRIPT:stop]]"], resume=newest.id)
+    newest.home.run_headless("go [[SCRIPT:stop]]", resume=newest.id)
     assert "[Request interrupted by user" in newest.transcript.read_text()
     assert newest.go(forget=True) == [(EARLY, "")]
 

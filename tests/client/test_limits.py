@@ -18,21 +18,25 @@ UTILIZATION = {"5h": 0.62, "7d": 0.31}
 MOVED = 0.04
 
 
+def headers(now: int) -> dict[str, str]:
+    """What the API says of the windows with each answer."""
+    told = {
+        "anthropic-ratelimit-unified-status": "allowed",
+        "anthropic-ratelimit-unified-reset": str(now + RESETS_IN["5h"]),
+        "anthropic-ratelimit-unified-representative-claim": "five_hour",
+    }
+    for name, seconds in RESETS_IN.items():
+        prefix = f"anthropic-ratelimit-unified-{name}"
+        told |= {f"{prefix}-status": "allowed", f"{prefix}-reset": str(now + seconds), f"{prefix}-utilization": str(UTILIZATION[name])}
+    return told
+
+
 def kept(home: Path, client: installs.Installed, env: dict[str, str]) -> tuple[list[list[object]], str, int]:
     """(what is kept of two sessions whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
     began = int(time.time())
     with ScriptedApi() as api:
         made = Session(ClientHome(home, client, api.url), api)
-        for name, seconds in RESETS_IN.items():
-            prefix = f"anthropic-ratelimit-unified-{name}"
-            api.headers.update(
-                {f"{prefix}-status": "allowed", f"{prefix}-reset": str(began + seconds), f"{prefix}-utilization": str(UTILIZATION[name])}
-            )
-        api.headers.update({
-            "anthropic-ratelimit-unified-status": "allowed",
-            "anthropic-ratelimit-unified-reset": str(began + RESETS_IN["5h"]),
-            "anthropic-ratelimit-unified-representative-claim": "five_hour",
-        })  # fmt: skip
+        api.headers.update(headers(began))
         made.home.extra_env.update(env)
         made.runs.append(made.home.run_headless(["one", "two"], plugin_dir=ROOT))
         for name in RESETS_IN:  # another session, which finds the windows fuller

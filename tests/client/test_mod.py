@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ import pytest
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, store
 from hooks.utils.state.rebuild import rebuild
+from tests.hosts.conformance.faults import ASKED, SERVE, STAND_IN, line
 
 from . import installs
 from .client import ClientHome, Run
@@ -321,38 +321,9 @@ def test_after_a_compaction_of_the_clients_nothing_leans_on_what_is_gone(twice: 
 
 # --- faults ----------------------------------------------------------------------------------------------------------------------
 
-SERVE = {
-    "absent": "exit 1",
-    "wrong": "echo 'no JSON at all'; sleep 600",
-    "crashing": "exec {python} {stand_in} crash {short}",
-    "garbage": "exec {python} {stand_in} garbage {short}",
-    "of another version": """echo '{{"socket": "/nowhere", "protocol": 99}}'; sleep 600""",
-    "hanging": "exec {python} {stand_in} hang {short}",
-    "mute": "sleep 600",
-}
 # A helper that fails is started again, so one session meets several; the last of them stays. With --slow each alone, too.
-FAULTS = [("absent", "wrong", "crashing", "garbage"), ("of another version", "hanging", "mute")]
+FAULTS = [("absent", "wrong", "crashing", "garbage"), ("another shape", "of another version", "hanging", "mute")]
 FAULTS += [pytest.param((fault,), marks=pytest.mark.slow) for fault in SERVE]
-ASKED = {"hanging": "hang", "garbage": "garbage", "crashing": "crash"}  # they come, and are asked
-STAND_IN = """
-import os, socket, sys
-path = os.path.join(sys.argv[2], str(os.getpid()))
-listening = socket.socket(socket.AF_UNIX)
-listening.bind(path)
-listening.listen(64)
-print('{"socket": "%s", "protocol": 1}' % path, flush=True)
-kept = []
-while True:
-    one, _ = listening.accept()
-    kept.append(one)
-    open(__file__ + "." + sys.argv[1], "a").close()
-    if sys.argv[1] == "crash":
-        os._exit(1)
-    if sys.argv[1] == "garbage":
-        one.recv(1 << 20)
-        one.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 9\\r\\n\\r\\n[nonsense")
-        one.close()
-"""
 
 
 @pytest.fixture
@@ -369,10 +340,9 @@ def test_whatever_is_wrong_with_the_helper_rows_enter_as_they_came(newest: Sessi
     stand_in.write_text(STAND_IN)
     real = copy / "bin" / "popkit"
     real.rename(copy / "bin" / "real")
-    turns = "".join(
-        f"{number}) {SERVE[fault].format(python=sys.executable, stand_in=stand_in, short=short)};; "
-        for number, fault in enumerate(faults, 1)
-    ).replace(f"{len(faults)})", "*)")
+    turns = "".join(f"{number}) {line(fault, stand_in, short)};; " for number, fault in enumerate(faults, 1)).replace(
+        f"{len(faults)})", "*)"
+    )
     real.write_text(
         f"#!/bin/sh\nif [ \"$1\" = serve ]; then echo >> '{began}'; case $(wc -l < '{began}') in {turns}esac; fi\n"
         'exec "$(dirname "$0")/real" "$@"\n'

@@ -69,9 +69,8 @@ KEYS = sorted({key for definition in json_schema()["$defs"].values() for key in 
 WORDS = [*TIERS, *EVENTS, *EVENT_ALIASES, *PROFILES, *USER_ONLY]
 
 
-@pytest.mark.parametrize("word", sorted({*KEYS, *FIELDS, *WORDS}))
-def test_the_documentation_explains_every_key_and_every_word(word):
-    assert f"`{word}`" in DOCUMENTATION or f".{word}` |" in DOCUMENTATION
+def test_the_documentation_explains_every_key_and_every_word():
+    assert [word for word in {*KEYS, *FIELDS, *WORDS} if f"`{word}`" not in DOCUMENTATION and f".{word}` |" not in DOCUMENTATION] == []
 
 
 def test_every_example_of_the_documentation_is_valid():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import anthropic.types
-import openai.types.chat
 import pytest
 
 from popkit_retention.context import ContextBuildOptions, ContextTier, Provider, Sources, build_context
@@ -243,6 +241,9 @@ def test_how_many_memories_and_what_of_files_is_the_strategys(used, memories, fi
 
 @BOTH
 def test_a_file_that_the_sdks_own_objects_show_whole_does_not_enter_again(provider):
+    import anthropic.types
+    import openai.types.chat
+
     text = "note\n" * 20
     talk = Talk(provider, sources=Sources(None, Files({"notes.md": text, "other.md": "other\n"})))
     talk.work("Look.", ("Read", {"file_path": "notes.md"}, text))

@@ -93,7 +93,7 @@ def test_what_left_stays_out_and_what_was_sent_stays_to_the_byte_until_the_next_
     talk, cuts, drawn = chat(0, provider), [], random.Random(7)
     before: list = []
     left: set[int] = set()
-    for n in range(120):
+    for n in range(80):
         talk.messages[-1] = {"role": "user", "content": f"What about topic_{n:03}_of_the_plan? " + " ".join(drawn.choices(WORDS, k=30))}
         result = talk.build(used)
         out = set(range(n)) - set(sent(talk, result.messages))

@@ -14,13 +14,24 @@ OUR_PAGE = {"sec_fetch_site": "same-origin"}
 PATHS = ["/", "/app.js", "/api/me", "/api/sessions", "/api/openapi.json", "/api/changes", "/api/nothing"]
 
 
-@pytest.fixture
-def board(tmp_path: Path) -> Board:
-    page = tmp_path / "page"
+def _served(folder: Path) -> Board:
+    page = folder / "page"
     page.mkdir()
     (page / "index.html").write_text("<!doctype html><title>PopKit</title>")
     (page / "app.js").write_text("export {};")
-    return Board(tmp_path, page)
+    return Board(folder, page)
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Board:
+    """For those who are refused, or only ask."""
+    return _served(tmp_path_factory.mktemp("board"))
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Board:
+    """For a test that changes what is served."""
+    return _served(tmp_path)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -134,13 +145,13 @@ def test_our_own_names_are_answered(board: Board, host: str) -> None:
         {"Origin": PLACE, "Sec-Fetch-Site": "cross-site"},
     ],
 )
-def test_another_page_neither_reads_nor_changes(board: Board, headers: dict[str, str]) -> None:
-    board.worked()
-    assert board.client.get("/api/sessions", headers=headers).status_code == 403
+def test_another_page_neither_reads_nor_changes(own: Board, headers: dict[str, str]) -> None:
+    own.worked()
+    assert own.client.get("/api/sessions", headers=headers).status_code == 403
     body = {"id": "clear"}
-    before = board.shop.transcript.read_bytes()
-    assert board.client.post(f"/api/sessions/{SESSION}/deeds", json=body, headers={**CHANGE, **headers}).status_code == 403
-    assert board.shop.transcript.read_bytes() == before
+    before = own.shop.transcript.read_bytes()
+    assert own.client.post(f"/api/sessions/{SESSION}/deeds", json=body, headers={**CHANGE, **headers}).status_code == 403
+    assert own.shop.transcript.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -154,13 +165,13 @@ def test_another_page_neither_reads_nor_changes(board: Board, headers: dict[str,
         (CHANGE, 415),
     ],
 )
-def test_a_change_needs_the_second_token_and_json(board: Board, headers: dict[str, str], status: int) -> None:
-    board.worked()
-    before = board.shop.transcript.read_bytes()
-    answer = board.client.post(f"/api/sessions/{SESSION}/deeds", content=b'{"id": "clear"}', headers=headers)
+def test_a_change_needs_the_second_token_and_json(own: Board, headers: dict[str, str], status: int) -> None:
+    own.worked()
+    before = own.shop.transcript.read_bytes()
+    answer = own.client.post(f"/api/sessions/{SESSION}/deeds", content=b'{"id": "clear"}', headers=headers)
     assert answer.status_code == status
     assert answer.json().keys() == {"error"}
-    assert board.shop.transcript.read_bytes() == before
+    assert own.shop.transcript.read_bytes() == before
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "FOO"])
@@ -171,12 +182,12 @@ def test_other_methods_are_refused(board: Board, method: str) -> None:
     assert "GET" in answer.headers["allow"]
 
 
-def test_a_body_is_bounded(board: Board) -> None:
-    board.worked()
+def test_a_body_is_bounded(own: Board) -> None:
+    own.worked()
     path, headers = f"/api/sessions/{SESSION}/deeds", {**CHANGE, "Content-Type": "application/json"}
-    assert board.client.post(path, content=b" " * (MOST_BYTES + 1), headers=headers).status_code == 413
-    assert board.client.post(path, content=(b" " * 1_000 for _ in range(100)), headers=headers).status_code == 413
-    assert board.client.post(path, content=b'{"id":"pin T1"}'.rjust(MOST_BYTES), headers=headers).status_code in (200, 409)
+    assert own.client.post(path, content=b" " * (MOST_BYTES + 1), headers=headers).status_code == 413
+    assert own.client.post(path, content=(b" " * 1_000 for _ in range(100)), headers=headers).status_code == 413
+    assert own.client.post(path, content=b'{"id":"pin T1"}'.rjust(MOST_BYTES), headers=headers).status_code in (200, 409)
 
 
 @pytest.mark.parametrize("path", [*PATHS[:5], "/api/nothing"])
@@ -207,30 +218,30 @@ def test_the_pages_folder_is_not_left(board: Board, path: str) -> None:
         assert answer.json().keys() == {"error"}
 
 
-def test_a_link_out_of_the_pages_folder_is_not_followed(board: Board, tmp_path: Path) -> None:
+def test_a_link_out_of_the_pages_folder_is_not_followed(own: Board, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret words")
     (tmp_path / "page" / "link.js").symlink_to(tmp_path / "secret")
-    assert "secret words" not in board.client.get("/link.js").text
+    assert "secret words" not in own.client.get("/link.js").text
 
 
-def test_what_cannot_be_read_is_told_without_a_trace(board: Board) -> None:
-    board.worked()
-    (board.shop.home / "archive.sqlite").write_text("this is no database, but the words of the user")
+def test_what_cannot_be_read_is_told_without_a_trace(own: Board) -> None:
+    own.worked()
+    (own.shop.home / "archive.sqlite").write_text("this is no database, but the words of the user")
     for path in ("/api/retention", "/api/sessions", f"/api/sessions/{SESSION}", "/api/stats", "/api/memory/projects"):
-        answer = board.client.get(path)
+        answer = own.client.get(path)
         assert answer.status_code == (503 if path == "/api/retention" else 200), (path, answer.text)
         assert "Traceback" not in answer.text
         assert ".py" not in answer.text
 
 
-def test_what_nobody_foresaw_is_told_as_a_failure_and_counted(board: Board) -> None:
-    board.worked()
-    board.shop.at = "no time"  # a clock that is broken
-    answer = board.client.get("/api/sessions")
+def test_what_nobody_foresaw_is_told_as_a_failure_and_counted(own: Board) -> None:
+    own.worked()
+    own.shop.at = "no time"  # a clock that is broken
+    answer = own.client.get("/api/sessions")
     assert (answer.status_code, list(answer.json())) == (500, ["error"])
     assert "time" not in answer.text
-    assert board.app_state.failed == 1
-    log = board.shop.home / "hooks.log"
+    assert own.app_state.failed == 1
+    log = own.shop.home / "hooks.log"
     assert "dashboard TypeError" in log.read_text()
     assert "no time" not in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600

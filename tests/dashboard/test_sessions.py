@@ -227,13 +227,13 @@ def test_a_transcript_outside_of_the_clients_folder_is_never_opened(board: Board
         board.get(f"/api/sessions/{id}", 404)
 
 
-@pytest.mark.parametrize("id", ["..", "%2e%2e", "..%2F..%2Fetc%2Fpasswd", "%00", "a%0Ab", "5e551019", "%F0%9F%92%A9", "x" * 401])
-def test_an_id_that_is_none_finds_nothing(board: Board, id: str) -> None:
+def test_an_id_that_is_none_finds_nothing(board: Board) -> None:
     board.worked()
-    for path in (f"/api/sessions/{id}", f"/api/sessions/{id}/series", f"/api/sessions/{id}/results/1"):
-        answer = board.client.get(path)
-        assert answer.status_code in (400, 404), answer.text
-        assert answer.json().keys() == {"error"}
+    for id in ("..", "%2e%2e", "..%2F..%2Fetc%2Fpasswd", "%00", "a%0Ab", "5e551019", "%F0%9F%92%A9", "x" * 401):
+        for path in (f"/api/sessions/{id}", f"/api/sessions/{id}/series", f"/api/sessions/{id}/results/1"):
+            answer = board.client.get(path)
+            assert answer.status_code in (400, 404), (path, answer.text)
+            assert answer.json().keys() == {"error"}, path
 
 
 # --- one session ----------------------------------------------------------------------------------------------------------------------

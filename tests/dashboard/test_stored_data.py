@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from popkit_retention.governance.controller import Controller
 from tests.dashboard.board import Board
 from tests.reclaim.shops import SESSION
@@ -82,9 +80,9 @@ def test_a_hold_needs_a_reason_a_known_session_and_a_time_to_come(board: Board) 
     assert board.get("/api/retention")["holds"] == []
 
 
-@pytest.mark.parametrize("id", ["gc", "undo", "undo x", "release", "hold x", "remove y", "rollback 0", "HOLD"])
-def test_what_is_not_offered_is_not_done(board: Board, id: str) -> None:
-    assert "error" in board.post("/api/retention/deeds", {"id": id}, 409)
+def test_what_is_not_offered_is_not_done(board: Board) -> None:
+    for id in ("gc", "undo", "undo x", "release", "hold x", "remove y", "rollback 0", "HOLD"):
+        assert "error" in board.post("/api/retention/deeds", {"id": id}, 409), id
 
 
 def test_a_release_of_nothing_says_so(board: Board) -> None:

@@ -30,6 +30,8 @@ class _Unix(http.client.HTTPConnection):
 class Helper:
     """`popkit serve` as a process, in a home of its own, and what is asked of it."""
 
+    session = SESSION
+
     def __init__(self, folder: Path, transcript: Path | None = None, config: dict[str, Any] | None = None, **env: str) -> None:
         self.home = folder / "popkit"
         self.home.mkdir(parents=True, exist_ok=True)
@@ -43,7 +45,7 @@ class Helper:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "serve", "--session", SESSION]
+        command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "serve", "--session", self.session]
         command += ["--transcript", str(self.transcript), "--cwd", str(self.project)]
         self.process = subprocess.Popen(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.told = json.loads(self.process.stdout.readline())

@@ -22,7 +22,7 @@ def test_a_helper_stays_below_60_mb_however_much_it_is_given(tmp_path_factory: p
 
 
 def test_what_is_shown_has_a_bound_that_holds_a_whole_window():
-    context, count = Context(), 400
+    context, count = Context(), 200
     for number in range(count):
         shown = [f"{number} {line}" for line in range(1_000)]
         context.show(Source(f"toolu_{number}", "Read", shown))

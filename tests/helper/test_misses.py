@@ -35,7 +35,7 @@ class Watched:
         self.misses = Misses(str(path), BEGAN)
 
     def write(self) -> None:
-        self.conversation.write(self.path)
+        self.conversation.written(self.path)
 
     def notice(self) -> str:
         self.write()
@@ -118,6 +118,20 @@ def test_a_line_that_is_being_written_is_read_once_it_is_whole(watched: Watched)
     assert watched.misses.notice(MODELS) == ""
     watched.path.write_bytes(whole)
     assert watched.misses.notice(MODELS).endswith("(a slash command: /context)")
+
+
+def test_a_request_that_is_noted_after_its_answer_is_said_once_its_cause_is_known(watched: Watched):
+    conversation = watched.conversation
+    conversation.request(requestRef=conversation.sent(messages=("begin",)))
+    assert watched.notice() == ""
+    asked = conversation.sent(messages=("begin", "next"), effort="low")
+    noted = conversation.entries[-2:]
+    del conversation.entries[-2:]
+    conversation.request(reads=BASE, requestRef=asked)
+    assert watched.notice() == ""
+    conversation.entries += noted
+    assert watched.notice().endswith("(the effort changed: high to low)")
+    assert watched.notice() == ""
 
 
 def test_a_transcript_that_was_replaced_repeats_nothing(watched: Watched):

@@ -61,13 +61,13 @@ def test_a_text_that_is_too_short_for_an_outline_is_not_prepared():
 
 
 def test_what_was_found_first_goes_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(compactions, "MOST_CHARS", 500)
+    monkeypatch.setattr(compactions, "MOST_CHARS", 1_000)
     made = Outlines(failing)
     texts = [FILE.replace("total", f"sum_{number}") for number in range(5)]
     for text in texts:
         made.findings(text, False)
     assert 1 <= len(made.known) < 5
-    assert made.chars == sum(compactions._chars(found) for found in made.known.values()) <= 500
+    assert made.chars == sum(compactions._chars(found) for found in made.known.values()) <= 1_000
     last = made.known[next(reversed(made.known))]
     assert same(last, outline.findings(texts[-1], False))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 
@@ -31,6 +32,20 @@ def test_the_pane_has_pages_and_an_unknown_one_is_the_first(helper: Helper):
     assert shown["page"] == "now"
     assert [page["id"] for page in shown["pages"]] == ["now", "results", "saved", "settings", "bill"]
     assert len({page["key"] for page in shown["pages"]}) == 5
+
+
+def test_the_page_of_the_bill_begins_with_the_limits_of_the_plan_where_a_window_runs(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    before = helper.ask("/view", {"page": "bill"})["pane"]["lines"]
+    assert not any("Limits of your plan" in line for line in before)
+    now = time.time()
+    rows = [["five_hour", now - back, 62 - back / 60, now + 9_000] for back in (1_200, 600, 0)]
+    (helper.home / "limits.json").write_text(json.dumps(rows))
+    shown = "\n".join(helper.ask("/view", {"page": "bill"})["pane"]["lines"])
+    assert shown.startswith("Limits of your plan")
+    assert re.search(r"5 h +62 %, full .*, 60\.0 % an hour, resets", shown)
+    assert "1 of 8 windows" in " ".join(shown.split())
+    assert "What it was paid for" in shown
 
 
 def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):

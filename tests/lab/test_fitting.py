@@ -55,8 +55,8 @@ class Story:
     def compact(self) -> None:
         self.session.steps.append(("compact", Compacted(float(self.made))))
 
-    def labels(self) -> list[int]:
-        return [needed for _, needed, _ in rows_of(self.session, RULES, random.Random(1))]
+    def labels(self, ahead: int = 0) -> list[int]:
+        return [needed for _, needed, _ in rows_of(self.session, RULES, random.Random(1), ahead)]
 
 
 def test_a_result_is_needed_up_to_the_last_answer_that_writes_what_it_held():
@@ -66,6 +66,14 @@ def test_a_result_is_needed_up_to_the_last_answer_that_writes_what_it_held():
     story.ask([block])
     story.ask()
     assert story.labels() == [1, 1, 0]
+
+
+def test_it_is_needed_soon_if_one_of_the_next_answers_writes_what_it_held():
+    story = Story()
+    block = story.read("/p/a.py")
+    for needs in ([], [], [[block]], []):
+        story.ask(*needs)
+    assert [story.labels(ahead) for ahead in (1, 2, 3)] == [[0, 0, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
 
 
 def test_only_the_newest_of_several_holders_is_needed():

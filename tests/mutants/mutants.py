@@ -829,8 +829,8 @@ MUTANTS = [
     Mutant(
         "the newest calls stand in a compaction",
         "compacting.py",
-        "last - at < NEWEST or use.id in standing",
-        "use.id in standing",
+        "return {*newest, *ruled} | ",
+        "return {*ruled} | ",
         "test_compacting.py",
     ),
     Mutant(
@@ -888,5 +888,27 @@ MUTANTS = [
         "if not self.last.tokens or added",
         "if not self.requests or added",
         "../hosts/test_written_anew.py",
+    ),
+    # What something is worth in a window of the plan.
+    Mutant(
+        "of a window nothing is claimed whose error is more than a third",
+        "limit_weights.py",
+        "found[1] > WIDEST * abs(found[0])",
+        "found[1] > abs(found[0])",
+        "test_limit_weights.py",
+    ),
+    Mutant(
+        "what a clear takes is written once less in the cold, and then read",
+        "limit_weights.py",
+        '"read": gone * (requests - 1)',
+        '"read": gone * requests',
+        "test_limit_weights.py",
+    ),
+    Mutant(
+        "what was settled without its tokens has no share of a window",
+        "figures.py",
+        "if abs(whole - ledger.get(MOVED, 0.0)) > _MOST_UNKNOWN * whole:",
+        "if not whole:",
+        "test_ledger_laws.py",
     ),
 ]

@@ -17,7 +17,12 @@ from tests.client.installs import PROJECT_ROOT, ClientInstallError, _locked, _ru
 from tests.patience import HANG_S
 
 VERSION = "1.18.33"
-PACKAGES = (f"opencode-ai@{VERSION}", f"@opencode-ai/plugin@{VERSION}", "typescript@5.9.3", "@types/bun@1.3.3")
+PACKAGE = f"opencode-ai@{VERSION}"
+# What our plugin is checked with: what OpenCode declares, and what its terminal is drawn with.
+TYPES = (
+    f"@opencode-ai/plugin@{VERSION}", "typescript@5.9.3", "@types/bun@1.3.3", "@opentui/core@0.4.5", "@opentui/solid@0.4.5",
+    "@opentui/keymap@0.4.5",
+)  # fmt: skip
 
 
 def folder() -> Path:
@@ -34,12 +39,28 @@ def install() -> Path:
         if found is None:
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
-            _run([npm() or "npm", "install", "--prefix", str(place), "--ignore-scripts", *PACKAGES])
+            _npm_install(place, PACKAGE)
             found = _program(place)
         if found is None:
-            message = f"opencode-ai@{VERSION} was installed into {place}, but no program there reports that version"
+            message = f"{PACKAGE} was installed into {place}, but no program there reports that version"
             raise ClientInstallError(message)
         return found
+
+
+def types() -> Path:
+    """The folder whose node_modules have what the plugin is checked with, installed first if the cache has none."""
+    place = folder().with_name(f"{VERSION}-types")
+    with _locked(place):
+        if not (place / "complete").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            _npm_install(place, "--omit=optional", *TYPES)
+            (place / "complete").touch()
+        return place
+
+
+def _npm_install(place: Path, *words: str) -> None:
+    _run([npm() or "npm", "install", "--prefix", str(place), "--ignore-scripts", *words])
 
 
 def _program(place: Path) -> Path | None:
@@ -65,5 +86,6 @@ def _reports(path: Path) -> bool:
 if __name__ == "__main__":
     try:
         print("  ", install(), flush=True)
+        print("  ", types().name, flush=True)
     except ClientInstallError as error:
         sys.exit(str(error))

@@ -10,7 +10,9 @@ import pytest
 
 from hooks.utils.hosts.claude_code import entries, usage
 from hooks.utils.hosts.opencode import host
+from hooks.utils.state import memory, store
 from tests.client.scripted_api import call, say
+from tests.patience import until
 
 from .client import WINDOWS, Project
 from .conversations import big_file, bodies, broken, twice
@@ -53,7 +55,7 @@ def test_nothing_of_the_past_is_ever_cleared(project: Project, api: BothApis) ->
     project.say("[[SCRIPT:twice]] go")
     before = project.kept().read_bytes()
     refused = project.popkit_says("context", "clear")
-    assert "OpenCode keeps this session itself" in refused.stdout + refused.stderr
+    assert "OpenCode keeps this session itself" in " ".join(refused.stderr.split())
     assert project.kept().read_bytes() == before
     project.say("[[SCRIPT:twice]] go")
     assert broken(bodies(api, project)) == []
@@ -101,3 +103,29 @@ def test_the_command_answers_without_a_request(project: Project, api: BothApis) 
     requests = bodies(api, project)
     assert "Expired" not in json.dumps(requests[-1]["messages"])
     assert broken(requests) == []
+
+
+@ONCE
+def test_what_one_session_taught_the_next_is_told_once_and_goes_on_saying(project: Project, api: BothApis) -> None:
+    counted = "tools/count_the_lines.sh"
+    run = call(("bash", {"command": f"sh {counted} --all", "description": "count"}))
+    api.scripts.update(
+        first=[call(("write", {"filePath": f"{{work}}/{counted}", "content": "wc -l src/app.js\n"})), run, say("Counted.")],
+        more=[say("Yes.")],
+    )
+    project.popkit_says("memory", "on")
+    project.say("[[SCRIPT:first]] go")
+    project.leave()
+    known = memory.project_of(str(project.popkit), str(project.work))
+    until(lambda: not known.to_learn() and known.document(), "the session is learnt")
+    project.session = ""
+    api.clear()
+    project.say("[[SCRIPT:more]] go")
+    project.say("[[SCRIPT:more]] go on")
+    requests = bodies(api, project)
+    told = [json.dumps(body["messages"]).count("# Project memory") for body in requests]
+    assert told == [1, 1]
+    assert f"sh {counted} --all" in json.dumps(requests[0]["messages"][0])
+    assert broken(requests) == []
+    booked = store.read_lines(store.ContextFiles(str(project.popkit), project.session).journal)
+    assert [entry["event"] for entry in booked].count("memory") == 1

@@ -159,6 +159,7 @@ def test_workers_with_other_code_are_refused(tmp_path: Path) -> None:
         list(results(length_slowly, written(tmp_path, "one"), Where(scheduler=address)))
 
 
+@pytest.mark.server
 def test_where_no_scheduler_answers_it_says_how_to_start_one(company: Path, capsys) -> None:
     for address in ("tcp://127.0.0.1:9", "nonsense"):
         assert main(["lab", str(company), "--scheduler", address], {"HOME": str(company)}) == 1

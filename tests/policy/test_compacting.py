@@ -108,6 +108,16 @@ def test_what_is_likely_needed_stands_longer_than_what_is_not():
     assert "T1" not in {left.id for left in done.left}
 
 
+def test_what_left_comes_back_where_what_left_after_it_was_larger_than_needed():
+    talk = talk_of(reads(3), lambda t: t.read("large.py", text=LONG * 9), quiet=10)
+    plan = talk.plan()
+    for decision in plan.decisions:
+        decision.need = 1.0 if decision.result.id == "T4" else 0.001
+    done = compact(talk.messages, talk.conversation, plan, 0.5, handle_of)
+    assert done.met
+    assert {left.id for left in done.left} == {"T4"}
+
+
 def test_a_result_that_is_read_and_read_again_stands_longer_than_one_that_nobody_named_since():
     talk = talk_of(reads(6), lambda t: t.read("0.py", 3, 5), quiet=6)
     left = [one.id for one in talk.compact(0.6).left]
@@ -125,6 +135,25 @@ def test_the_content_of_a_written_file_leaves_the_call_before_the_call_itself():
     assert "popkit restore" in given["T1"][0]["content"]
     assert given["T2"][0]["old_string"] != given["T2"][0]["new_string"]
     assert [text for _, text, _ in given.values()] == [text for _, text, _ in standing(talk.messages).values()], "results stand"
+
+
+def test_an_outline_holds_no_name_that_words_or_calls_have():
+    text = "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/payment.ts " + WORDS * 60
+
+    def act(talk: Talk) -> None:
+        talk.grep("x", text=text)
+        talk.say(USER, "look at handleCheckout7()")
+        talk.call("Read", {"file_path": "src/checkout/payment.ts"}, "ok")
+
+    shown = standing(talk_of(act, quiet=12).compact(0.6).messages)["T1"][1]
+    assert shown.partition("\n")[2] == "some-package@1.24.0-beta.3"
+
+
+def test_a_list_names_paths_and_commands_as_they_were_written():
+    path, command = "/home/someone/project/src/deeply/nested/module/shopping_cart.py", "grep -rn total_of_items src | sort -u | head -50"
+    talk = talk_of(lambda t: t.call("Read", {"file_path": path}, LONG), lambda t: t.call("Bash", {"command": command}, LONG), quiet=12)
+    lines = [each.text for each in talk.compact(0.0).messages if stubs.handle_of_fold(each.text)]
+    assert any(f"Read {path}; Bash {command}" in line for line in lines)
 
 
 def test_calls_of_which_nothing_stands_are_listed_in_one_line_where_nothing_was_said_between_them():

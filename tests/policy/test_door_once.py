@@ -104,17 +104,16 @@ def test_a_short_run_stays_whole():
     assert told.arrives(long, kind="run:test", command="npm test").leans_on == ("toolu_1",)
 
 
-@pytest.mark.parametrize("name", FAILING)
 @pytest.mark.parametrize("kind", ["run:test", "other", "ack", "read", "search"])
-def test_a_failure_that_comes_again_enters_again(name: str, kind: str):
-    told = Told()
-    text, failure = FAILING[name]
-    told.arrives(text, kind=kind, command="make")
-    entered = told.arrives("again\n" + text + "\ndone", kind=kind, command="make").text
-    assert references(entered), "what went well is said once"
-    assert hidden_lines(text, entered) == []
-    if kind == "run:test":
-        assert set(failure.split("\n")) <= set(entered.split("\n"))
+def test_a_failure_that_comes_again_enters_again(kind: str):
+    for name, (text, failure) in FAILING.items():
+        told = Told()
+        told.arrives(text, kind=kind, command="make")
+        entered = told.arrives("again\n" + text + "\ndone", kind=kind, command="make").text
+        assert references(entered), f"what went well is said once: {name}"
+        assert hidden_lines(text, entered) == [], name
+        if kind == "run:test":
+            assert set(failure.split("\n")) <= set(entered.split("\n")), name
 
 
 def test_a_failure_parts_what_is_said_once_before_it_from_what_is_behind_it():

@@ -65,12 +65,12 @@ def test_what_is_no_secret_is_left_alone(command: str):
     assert mask(command) == command
 
 
-@pytest.mark.parametrize("command", COMMANDS + BY_LOOK)
-def test_a_secret_of_a_known_form_is_masked_and_its_command_can_still_be_told(command: str):
-    masked = mask(command.format(SECRET))
-    assert SECRET not in masked
-    assert MASK in masked
-    assert masked.split()[0].split("=")[0] == command.format(SECRET).split()[0].split("=")[0]
+def test_a_secret_of_a_known_form_is_masked_and_its_command_can_still_be_told():
+    for command in COMMANDS + BY_LOOK:
+        masked = mask(command.format(SECRET))
+        assert SECRET not in masked, command
+        assert MASK in masked, command
+        assert masked.split()[0].split("=")[0] == command.format(SECRET).split()[0].split("=")[0]
 
 
 @pytest.mark.parametrize("token", KNOWN)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import stat
 import threading
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import limits
+from hooks.utils.state import fitting, limits
+from tests.policy.weighed import weights
 
 T = 1_800_000_000.0
 RESETS = "2027-01-15T12:00:00Z"  # four hours after T
@@ -22,6 +24,10 @@ def told(percent: object, resets: object = RESETS, kind: object = "five_hour") -
 
 def note(home: Path, percent: float, at: float, resets: str = RESETS, fresh: bool = True) -> None:
     limits.note(str(home), [told(percent, resets)], at, fresh)
+
+
+def stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).isoformat()
 
 
 def kept(home: Path) -> list[float]:
@@ -112,3 +118,37 @@ def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
     for thread in threads:
         thread.join()
     assert sorted(kept(tmp_path)) == list(range(100))
+
+
+# --- what tokens are worth -----------------------------------------------------------------------------------------------------------
+
+
+def test_weights_are_kept_in_a_private_file_for_two_weeks_the_shorter_window_first(tmp_path: Path):
+    home = tmp_path / "popkit"
+    limits.keep_weights(str(home), [weights(window="seven_day"), weights()], T)
+    assert [each.window for each in limits.weights(str(home), T + 86_400)] == ["five_hour", "seven_day"]
+    assert limits.fitted_at(str(home)) == T
+    assert stat.S_IMODE((home / limits.WEIGHTS).stat().st_mode) == 0o600
+    for at in (T + 15 * 86_400, T - 15 * 86_400):
+        assert limits.weights(str(home), at) == []
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"at": "x"}', '{"at": 1800000000, "weights": 3}', '{"at": 1800000000, "weights": [3, {}]}']
+)
+def test_weights_that_cannot_be_used_are_none(content: str, tmp_path: Path):
+    (tmp_path / limits.WEIGHTS).write_text(content)
+    assert limits.weights(str(tmp_path), T) == []
+
+
+def test_a_fit_is_due_with_eight_windows_and_again_after_hours(tmp_path: Path):
+    home = tmp_path / "popkit"
+    for window in range(7):
+        note(home, 5, T + window * 20_000, stamp(T + window * 20_000 + 18_000))
+    assert not fitting.is_due(str(home), T)
+    note(home, 5, T + 7 * 20_000, stamp(T + 7 * 20_000 + 18_000))
+    assert fitting.is_due(str(home), T)
+    limits.keep_weights(str(home), [], T)
+    assert not fitting.is_due(str(home), T + 3_600)
+    assert fitting.is_due(str(home), T + fitting.EVERY_S)
+    assert fitting.is_due(str(home), T - 1)

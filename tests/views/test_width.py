@@ -86,9 +86,10 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
     sums = {"items": tokens, "tokens": tokens}
     found = report.build(seen(session, session.at + 5, prompt=tokens, model=said))
     found.update(project=said, transcript=said, abandoned=tokens, agents=[{"agent": said, "calls": tokens, "live": sums, "expired": sums}])
+    share = {"window": "five_hour", "percent": float(tokens), "error": tokens / 3, "requests": tokens}
     for kind, wait_s in [(kind, wait_s) for kind in KINDS for wait_s in (None, tokens % 10_000)]:
         if kind != "wait" or wait_s is not None:
-            told = {"kind": kind, **sums, "thinking": tokens, "pays_after": tokens, "wait_s": wait_s, "expired": tokens}
+            told = {"kind": kind, **sums, "thinking": tokens, "pays_after": tokens, "wait_s": wait_s, "expired": tokens, "share": share}
             _lawful(panel({**found, "verdict": told}))
     for everything in (False, True):
         _lawful(panel(found, True, everything))

@@ -19,10 +19,12 @@ from ..policy.ruleset import (
     CONTEXT,
     DEFAULT,
     DEFAULT_COMPACT,
+    DEFAULT_HINTS,
     DEFAULT_SAY_ONCE,
     DEFAULT_SHAPE,
     DEFAULT_WHEN_COLD,
     GRACE_CALLS,
+    HINTS,
     KEEP_DAYS,
     KEEP_WARM_REQUESTS,
     KEEP_WARM_USD,
@@ -35,6 +37,7 @@ from ..policy.ruleset import (
     SAY_ONCE,
     SHAPES,
     THRESHOLDS,
+    TRY,
     WHEN_COLD,
 )
 from ..policy.tiers import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS
@@ -206,6 +209,7 @@ _MEMORY = {
     "store": said('Where memory is kept: "" for SQLite in our own folder, neo4j://… for a server.', PROSE),
     "tokens": whole(1, MOST_MEMORY_TOKENS, "Tokens that MEMORY.md may have: every prompt of a session carries them."),
     "summariser": said('A command line that shortens a text on its input; "" for none: then sentences are chosen.', PROSE),
+    "try": said("Whether a coin says which sessions are given MEMORY.md, to find out what that does: popkit try-out.", FLAG),
 }
 
 MOST_TOKENS = 10**12
@@ -312,9 +316,9 @@ FIELDS = {
         "project": OFF,
     },
     "compact": said(
-        "Whether PopKit answers compactions without a model, in Claude Code 2.1.287 and later: off (they are Claude Code's own), on. A "
-        "project file can only switch it off.",
-        {"kind": "word", "words": COMPACT},
+        "Whether PopKit answers compactions without a model, in Claude Code 2.1.287 and later: off (they are Claude Code's own), on, try "
+        "(a coin decides for each session: popkit try-out). A project file can only switch it off.",
+        {"kind": "word", "words": (*COMPACT, TRY)},
         default=DEFAULT_COMPACT,
         project=OFF,
     ),
@@ -336,17 +340,26 @@ FIELDS = {
     ),
     "say_once": said(
         "What a result leaves out as it enters, because the context shows it already: off (nothing), reads (what was read of the same "
-        "file), any (whatever a result, Write or Edit shows). A project file can only switch it off.",
-        {"kind": "word", "words": SAY_ONCE},
+        "file), any (whatever a result, Write or Edit shows), try (a coin decides for each session between any and off: popkit try-out). A "
+        "project file can only switch it off.",
+        {"kind": "word", "words": (*SAY_ONCE, TRY)},
         default=DEFAULT_SAY_ONCE,
         project=OFF,
     ),
     "shape": said(
         "What a result leaves out as it enters, because it says nothing or little: off (nothing), safe (escape codes, overwritten "
         "progress, repeated log lines), strong (also what a long output says beside its failures, its verdict, its best matches and its "
-        "ends). A project file can only switch it off.",
-        {"kind": "word", "words": SHAPES},
+        "ends), try (a coin decides for each session between safe and off: popkit try-out). A project file can only switch it off.",
+        {"kind": "word", "words": (*SHAPES, TRY)},
         default=DEFAULT_SHAPE,
+        project=OFF,
+    ),
+    "hints": said(
+        "Whether a session is asked, in one sentence at its start, to send look-ups together that do not depend on one another, and no "
+        "request for the todo list alone: off, on, try (a coin decides for each session: popkit try-out). A project file can only switch "
+        "it off.",
+        {"kind": "word", "words": (*HINTS, TRY)},
+        default=DEFAULT_HINTS,
         project=OFF,
     ),
     "clear_at_exit": said(

@@ -25,6 +25,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
     from ..reclaim import compaction_advice
 
     now = time_of_day(environ)
+    _hint(site)
     _memory(site, text(payload, "transcript_path"), now)
     if text(payload, "trigger") == "auto":
         _remember_size(site, text(payload, "transcript_path"))
@@ -38,6 +39,13 @@ def _remember_size(site: live.Site, transcript_path: str) -> None:
     newest = usage.newest_usage(transcript_path)
     if newest is not None:
         site.remember(compacted_tokens=newest.tokens)
+
+
+def _hint(site: live.Site) -> None:
+    if site.session.get("hinted") is not None:
+        from ..state import hints
+
+        hints.emptied(site)
 
 
 def _memory(site: live.Site, transcript_path: str, now: float) -> None:

@@ -25,11 +25,11 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     if site is None:
         return
     _sweep_sockets(site.home)
-    now, why = time_of_day(environ), text(payload, "reason")
+    now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
+    _trials(site, why, transcript_path, now)
     if store.look(site.paths()) is None:
         return  # nothing was tracked
     ending.end(site, now, why)
-    transcript_path = text(payload, "transcript_path")
     if why == "clear" and memory.is_used(site.home):
         from ..state import remembering
 
@@ -40,6 +40,17 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     elif settling.is_due(site, transcript_path):
         _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
+
+
+def _trials(site: live.Site, why: str, transcript_path: str, now: float) -> None:
+    if site.tries:
+        from ..state import disk, on_trial
+
+        on_trial.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
+    if why == "clear" and site.session.get("hinted") is not None:
+        from ..state import hints
+
+        hints.emptied(site)
 
 
 def _sweep_sockets(popkit_home: str) -> None:

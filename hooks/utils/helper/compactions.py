@@ -10,10 +10,12 @@ import threading
 
 from .. import text
 from ..hosts.claude_code.usage import newest_usage
+from ..operations import receipts
 from ..policy import kinds, outline
-from ..policy.ruleset import COMPACT_TARGET
+from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
+from ..views import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,14 +23,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.outline import Findings
+    from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
     from ..state.site import Site
 
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
 _MOST_LEFT = 0.6
-# Names of so many characters are held: more than a tenth of what a window of 1,000,000 tokens shows.
-MOST_CHARS = 1_000_000
+# Names of so many characters are held: more than a fifth of what a window of 1,000,000 tokens shows.
+MOST_CHARS = 2_000_000
 _ENTRY_CHARS = 100  # of a text that has no names, too
 # Of what is left, so much goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
@@ -110,7 +113,8 @@ class Compactions:
             in_place.tell(site, agent_id, now)
 
         self._answered = note
-        return {"rows": made.rows, "notice": notice(made)}
+        saved = receipts.share(site, transcript_path, made.before - made.after, now)
+        return {"rows": made.rows, "notice": notice(made, saved)}
 
     def _wanted(self, site: Site, trigger: str, agent_id: str, asked: dict[str, Any]) -> Wanted | None:
         """Return what a compaction is to do; None where it is the host's."""
@@ -119,7 +123,7 @@ class Compactions:
             return None
         if asked.get("own") is True:
             return self.wanted
-        is_on = config.get("compact", "on") == "on" and (not agent_id or config.get("compact_agents") is not False)
+        is_on = site.setting("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
         if not is_on or not switch or config.get(switch) is False:
             return None
@@ -143,13 +147,14 @@ def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[
     return rows[:at], rows[at:]
 
 
-def notice(made: Answer) -> str:
-    """Return one line that sums a compaction up."""
+def notice(made: Answer, saved: Share | None = None) -> str:
+    """Return one line that sums a compaction up. `saved`: what that leaves of a window of the plan."""
     sizes = f"{_size(made.before)} to {_size(made.after)} tokens"
     if made.back:
         return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
     things = text.counted(len(_calls_of(made)), "result")
-    return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored."
+    worth = limits.gain(saved, " That saves ")
+    return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored." + (worth and worth + ".")
 
 
 def _calls_of(made: Answer) -> set[str]:

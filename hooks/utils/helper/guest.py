@@ -60,8 +60,7 @@ class Guest:
             self.later(self._take_back, [id for id in removed if isinstance(id, str)], agent_id)
 
     def prompt(self, asked: dict[str, Any], agent_id: str) -> dict[str, Any]:
-        """Begin a turn; return `text` for the model, where memory or what a compaction has folded away says something. `first`: nothing
-        stands in the context yet."""
+        """Begin a turn; return `text` for the model, where memory or what a compaction has folded away has not been said yet."""
         if not self.is_begun:
             self._begin(asked)
         site = self.site()
@@ -70,7 +69,7 @@ class Guest:
             return {}
         told = []
         now = time_of_day(site.environ)
-        if asked.get("first") is True and memory.is_used(site.home):
+        if memory.is_used(site.home):
             from ..state import remembering
 
             told.append(remembering.deliver(site, now))
@@ -164,6 +163,10 @@ class Guest:
         site = self.site()
         if not agent_id:
             site.remember(compacted=True)
+            if memory.is_used(site.home):
+                from ..state import remembering
+
+                remembering.emptied(site)
         self.later(live.follow, site, site.paths(agent_id), self.door.transcript_of(agent_id))
 
 

@@ -1,5 +1,5 @@
-"""Run `popkit native` and `popkit bill` from inside the client, in processes of their own: what they read (transcripts, of the newest
-sessions or of all) would fill the helper's memory and takes up to a minute.
+"""Run `popkit native`, `popkit bill` and `popkit limits` from inside the client, in processes of their own: what they read
+(transcripts, of the newest sessions or of all) would fill the helper's memory and takes up to a minute.
 
 A change is shown first, with the words that make it: whoever presses those has seen it.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LONGEST_S = 300.0
-_BILL_S = 60.0
+_DATA_S = 60.0
 # A person waits so long for an answer; then it is on its way.
 _PATIENCE_S = 4.0
 _CHANGE = re.compile(r"^Nothing was changed\. To make this change: popkit (native .+)$", re.MULTILINE)
@@ -41,7 +41,7 @@ class Native:
         self.change = ""
         self.is_on: bool | None = None
         self._asking: threading.Thread | None = None
-        self._bill: tuple[float, dict[str, Any]] | None = None  # when it was read
+        self._data: dict[str, tuple[float, dict[str, Any]]] = {}  # command -> when it was read, and what it printed
 
     def look(self) -> None:
         """Find out whether it is on, where that is not known."""
@@ -60,19 +60,21 @@ class Native:
 
     def run(self, words: str) -> str:
         """Return what `popkit WORDS` prints, any command; or, where that takes long, that it goes on."""
-        self._bill = None
+        self._data = {}
         return self._wait(_split(words)) or _READING
 
-    def bill(self, now: float) -> dict[str, Any]:
-        """Return the bill of the project, as `popkit bill --json` prints it, at most a minute old; {"error": why} where there is none."""
-        if self._bill is None or not 0 <= now - self._bill[0] < _BILL_S:
-            printed = self._wait(["bill", "--json"])
+    def data(self, command: str, now: float) -> dict[str, Any]:
+        """Return what `popkit COMMAND --json` prints (`bill`, of the project, or `limits`), at most a minute old; {"error": why} where
+        there is nothing."""
+        at, found = self._data.get(command, (-_DATA_S, {}))
+        if not 0 <= now - at < _DATA_S:
+            printed = self._wait([command, "--json"])
             try:
                 found = json.loads(printed or json.dumps({"error": _READING}))
             except ValueError:
                 found = {"error": printed}
-            self._bill = (now if printed else -_BILL_S, found)
-        return self._bill[1]
+            self._data[command] = (now if printed else -_DATA_S, found)
+        return found
 
     def _wait(self, words: list[str]) -> str | None:
         """Return what a command prints; None where that takes longer than a person waits: it goes on."""

@@ -15,7 +15,7 @@ from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
 from ..state import limits, settling
 from ..views import bill, cache, ledgers, panel, phrases, putback, receipt, report, results, timeline
-from ..views.limits import line as limits_line
+from ..views import limits as limit_views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _NARROWEST = 20
 _MOST_TOKENS = 10**9
 _FOLD = "    "  # before what of a line of the pane has no room
 _WORTH_TELLING = 10_000  # tokens that were kept out
+_MOST_KINDS = 5  # rows of what the conversations on a bill were made of
 _SHOWN_LINES = 400  # of a content, in the pane
 
 
@@ -92,7 +93,7 @@ class Pane:
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
         cold_now = caches.compacts_cold(site, view)
-        full = limits_line(windows(limits.readings(site.home), now), now)
+        full = limit_views.line(windows(limits.readings(site.home), now), now)
         shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
@@ -101,9 +102,9 @@ class Pane:
             room = asked.rows - TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
             shown["lines"] = text.laid_out(receipt.pane_lines(gone, now, width, room, COMMAND), width) + saved
         if shown["page"] == BILL:
-            found = self.native.bill(now)
-            whys = text.wrap(str(found.get("error")))
-            shown["lines"] = text.laid_out(whys if "error" in found else bill.lines_of(found, now, details=True), width)
+            found = self.native.data("bill", now)
+            lines = text.wrap(str(found["error"])) if "error" in found else bill.lines_of(found, now, details=True, most=_MOST_KINDS)
+            shown["lines"] = text.laid_out([*self._limits(site, current, now), *lines], width)
             shown["deeds"] = [] if "error" in found else offers.to_json(offers.of_bill(found, now))
         if shown["page"] == SETTINGS:
             lines, settings = self._settings(site, now)
@@ -116,6 +117,7 @@ class Pane:
         left = context["cache_seconds_left"] if context else 0
         return {
             "band": band and {**band, "deeds": offered},
+            "line": phrases.sum_line(current),
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
             "toast": self.misses.notice(view.rules.models) or (_toast(site, current, now) if asked.turn_ended else ""),
@@ -129,6 +131,13 @@ class Pane:
         self.left_at = calls
         self.compactions.when_cold(cold_now["ids"])
         return self.compactions.begin()
+
+    def _limits(self, site: Site, current: Report, now: float) -> list[text.Line]:
+        """Return what took the windows of the plan, and how fast; [] where none runs."""
+        if not windows(limits.readings(site.home), now):
+            return []
+        found = self.native.data("limits", now)
+        return limit_views.pane_lines(found, current["context"]["model"] if current["context"] else "", now)
 
     def _spent(self) -> list[text.Line]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")
@@ -147,7 +156,7 @@ class Pane:
         """Return the answer to `/popkit WORDS`."""
         if words.split()[:1] == ["native"]:
             return _NOT_NATIVE if is_kept(site.session_id) else self.native.answer(words)
-        if words.split()[:1] == ["bill"]:
+        if words.split()[:1] in (["bill"], ["try-out"]):
             return self.native.run(words)
         called = COMMAND if is_kept(site.session_id) else context.COMMAND
         return context.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), called)

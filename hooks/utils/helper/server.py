@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler
 from ..hosts import OPENCODE
 from ..io import failures, home
 from ..io.system import now
-from ..state import sockets, standing
+from ..state import fitting, sockets, standing
 from ..state.site import Site
 from . import hourly
 from .compactions import Compactions, Outlines
@@ -74,10 +74,13 @@ class Session:
         threading.Thread(target=hourly.run_forever, args=(self._site, transcript_path, every_s), daemon=True).start()
 
     def _learn(self) -> None:
-        """Learn what a resumed session has shown, before the first request, and what it has sent."""
+        """Learn what a resumed session has shown, before the first request, and what it has sent; have tokens weighed where that is due."""
         with self.lock:
             self.door.context("")
         self.misses.look()
+        site = self._site()
+        if site.enabled:
+            fitting.start(site.home, self.environ, now(self.environ))
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""
@@ -161,10 +164,6 @@ class Session:
             answer = self.compactions.answer(self._site(), path, asked, now(self.environ))
         with self.lock:
             self.door.compacting(_text(asked, "agent_id"), answer.get("rows", asked.get("rows")), answer.get("behind"))
-        if "rows" in answer:
-            from ..reclaim import in_place  # seldom
-
-            self.work.put((in_place.take_in, (self._site(),)))
         return answer
 
     def want(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -201,6 +200,10 @@ class Session:
             self.door.compacted(_text(asked, "agent_id"))
         if self.guest:
             self.guest.compacted(_text(asked, "agent_id"))
+        if asked.get("stood") is True:
+            from ..reclaim import in_place  # seldom
+
+            self.work.put((in_place.take_in, (self._site(),)))  # not before: the client waits for this answer, too
         return {}
 
     def late(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -372,6 +375,12 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
     finally:
         server.server_close()
         sockets.close(environ, session_id, path)
+
+
+def join(environ: Mapping[str, str], session_id: str) -> None:
+    """Print where the newest helper of a session listens, as serve does; {} where none runs."""
+    path = next(iter(sockets.of_session(home.popkit_home(environ), session_id)), None)
+    sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL} if path else {}) + "\n")
 
 
 def _listening(environ: Mapping[str, str], session_id: str, tries: int = _STARTS) -> tuple[str, _Server]:

@@ -4,9 +4,9 @@ stands in policy/warming.py and reclaim/cold_compaction.py."""
 from __future__ import annotations
 
 from ..io import home
-from ..policy import warming
+from ..policy import economics, limit_weights, warming
 from ..reclaim import cold_compaction
-from ..state import breaks
+from ..state import breaks, limits
 from ..state.warmth import Warmth
 
 TYPE_CHECKING = False
@@ -26,8 +26,12 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
     at = found.facts.get("next")
     coming = at if found.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
 
-    def costs(units: float) -> Costs:
-        return {"tokens": round(units), "usd": None if found.usd is None else round(units * found.usd, 6)}
+    weights = limits.weights(site.home, now)
+    write = economics.write_kind(found.prices.ttl_s)
+
+    def costs(units: float, amounts: dict[str, float]) -> Costs:
+        usd = None if found.usd is None else round(units * found.usd, 6)
+        return {"tokens": round(units), "usd": usd, "share": limit_weights.share(weights, found.model.id, amounts)}
 
     return {
         "on": found.on,
@@ -37,8 +41,8 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
         "lifetime_s": found.prices.ttl_s,
         "every_s": round(warming.interval_s(found.prices.ttl_s)),
         "prompt_tokens": found.prompt,
-        "one": costs(warming.price(found.prompt, found.prices)),
-        "bridged": costs((found.prices.write - found.prices.read) * found.prompt),
+        "one": costs(warming.price(found.prompt, found.prices), {"read": found.prompt}),
+        "bridged": costs((found.prices.write - found.prices.read) * found.prompt, {write: found.prompt, "read": -found.prompt}),
         "most": _most(found),
         "limits": {"requests": found.most_in_a_row, "usd": found.most_usd},
         "past": {
@@ -77,6 +81,8 @@ def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     found = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
     setting, is_cold = cold_compaction.setting(site), found is not None
     if found is None or not found.ids or conversation is None:
-        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "ids": []}
+        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "ids": []}
     tokens, usd = cold_compaction.worth_of(found, conversation)
-    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": None if usd is None else round(usd, 4), "ids": found.ids}
+    share = limit_weights.share_of_clear(limits.weights(site.home, seen.at), found.plan.sum, found.thinking / found.plan.prices.output)
+    usd = None if usd is None else round(usd, 4)
+    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "ids": found.ids}

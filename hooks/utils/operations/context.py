@@ -8,8 +8,9 @@ import time
 from .. import flag_parser, text
 from ..context_table import CONTEXT
 from ..hosts import KEEPS, is_kept, protocol
+from ..policy import figures
 from ..reclaim import access, restoring, rewrite
-from ..state import journal, settling
+from ..state import journal, limits, settling
 from ..views import memory as memory_views
 from ..views import panel as views
 from ..views import receipt, results, timeline
@@ -19,10 +20,12 @@ from .request import COMMAND, Answer, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from ..efficiency_tracker import EfficiencyMetrics
-    from ..policy.shapes import Period
+    from ..policy.limit_weights import Weights
+    from ..policy.shapes import Period, Share
     from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.report_shapes import Report
@@ -166,6 +169,7 @@ def _stats(request: Request) -> Answer:
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)
     worth, dated = tracker.worth(everywhere, request.now), site.rules().models.dated
+    shares = _shares(limits.weights(site.home, request.now), (session, project, everywhere))
     data = {
         "session": session.to_json(),
         "project": project.to_json(),
@@ -173,12 +177,22 @@ def _stats(request: Request) -> Answer:
         "worth": worth,
         "prices_dated": dated,
         "behind": behind,
+        "shares": shares,
         "contexts": {agent: metrics.to_json() for agent, metrics in contexts.items()},
     }
     if "card" in request.flags:
         return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
-    return Answer(stats_lines((session, project, everywhere), worth, dated, behind, shown), data)
+    return Answer(stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
+
+
+def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list[Share | None]:
+    """Return what the net of each scope is of a window, the same for all: the first of which that can be claimed of any; [] for none."""
+    for weights in several:
+        found = [weights.claimed(figures.moved(scope.ledger)) for scope in scopes]
+        if any(found):
+            return found
+    return []
 
 
 def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from ..state import archived, receipts, store
+from ..hosts.claude_code.usage import newest_usage
+from ..policy import limit_weights
+from ..state import archived, limits, receipts, store
 from . import arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..policy.shapes import Share
     from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.report_shapes import Report
@@ -29,7 +32,25 @@ def look(site: Site, report: Report) -> list[Receipt]:
     held = archived.held(site.home, handles) if handles else None
     for call in calls:
         call["state"] = _state(call, held)
+    for receipt in found[:1]:
+        receipt["share"] = share(site, report["transcript"], _gone(receipt), report["at"])
     return found
+
+
+def share(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
+    """Return what so many tokens fewer in each prompt are of a window of the plan; None where nobody knows."""
+    weights = limits.weights(site.home, now)
+    newest = newest_usage(transcript_path) if weights and transcript_path else None
+    if newest is None or tokens <= 0:
+        return None
+    return limit_weights.share_of_reads(weights, newest.model, newest.cache_ttl_s, tokens)
+
+
+def _gone(receipt: Receipt) -> int:
+    """Return how many tokens fewer a prompt had after it; 0 where that is not known."""
+    if receipt["before"] is not None and not all(call["back"] for call in receipt["calls"]):
+        return int(receipt["before"] - receipt["after"])
+    return sum(call["tokens"] or 0 for call in receipt["calls"] if not call["back"])
 
 
 def _read(site: Site) -> list[Receipt]:

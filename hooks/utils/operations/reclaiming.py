@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from .. import flag_parser, text
-from ..policy import planning
+from ..policy import limit_weights, planning
 from ..reclaim import access, outlook, restoring
+from ..state import limits
 from ..views import clear as views
 from ..views import phrases, putback, report
 from . import arguments, receipts
@@ -66,7 +67,8 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_
     seen = outlook.of(request.site, request.transcript_path, prospect.made, request.now)
     outlook.remember(seen, request.site)
     shown = report.build(seen)
-    return views.clear_data(plan, cold, done, shown, dry_run, is_in_place), shown
+    share = limit_weights.share_of_clear(limits.weights(request.site.home, request.now), plan.sum)
+    return views.clear_data(plan, cold, done, shown, dry_run, is_in_place, share), shown
 
 
 def undo(request: Request) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .economics import PRICE_PLAIN, Prices
+from .economics import Prices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +176,11 @@ class Warmed(Booking):
     def order(self) -> tuple[object, ...]:
         return self.tokens, self.read, self.created, self.output
 
+    def used(self) -> dict[str, int]:
+        """Return its tokens by how it used them."""
+        plain = max(0, self.tokens - self.read - self.created)
+        return {"read": self.read, "write": self.created, "output": self.output, "plain": plain}
+
     def price(self, prices: Prices) -> float:
         """What it cost, in units."""
-        plain = max(0, self.tokens - self.read - self.created)
-        return self.read * prices.read + self.created * prices.write + self.output * prices.output + plain * PRICE_PLAIN
+        return sum(prices.of(kind) * tokens for kind, tokens in self.used().items())

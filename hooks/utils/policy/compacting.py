@@ -8,15 +8,14 @@ goes, step by step and no further than needed (ways.py). Each step keeps a call 
 
 from __future__ import annotations
 
-import heapq
-
 from . import stubs
 from .estimate import estimate_tokens
-from .messages import Message, Shown, Use, result_tokens
-from .outline import findings
+from .messages import Message, Shown, Use, result_tokens, texts_in
+from .outline import findings, names_said
 from .placeholder import handle_in
 from .planning import last_words
-from .ways import WHOLE, Pair, loss
+from .room import give_back, make_room
+from .ways import WHOLE, Pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,16 +92,22 @@ def compact(
     # So much has to leave however short the outlines are: what goes by that needs none.
     least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
     if only is None and least > target:
-        _make_room(least - target, pairs.values())
-    builder = _Builder(conversation, handle_of, find, why)
+        make_room(least - target, pairs.values())
+    builder = _Builder(conversation, handle_of, find, why, _said(messages))
     made_whole: list[str] = []
     while True:
         made_whole += _make_whole(pairs, conversation, whole_of)
         standing, left = _built(messages, pairs, builder)
         after = _tokens(standing, pairs)
         # Outlines are made here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time.
-        if only is not None or after <= target or not _make_room(after - target, pairs.values()):
+        if only is not None or after <= target or not make_room(after - target, pairs.values()):
             break
+    if only is None and after < target and give_back(target - after, pairs.values()):
+        whole = _make_whole(pairs, conversation, whole_of)
+        more, gone = _built(messages, pairs, builder)
+        tokens = _tokens(more, pairs)
+        if tokens <= target:
+            standing, left, after, made_whole = more, gone, tokens, made_whole + whole
     return Compacted(standing, left, round(before * calibration), round(after * calibration), after <= target, made_whole)
 
 
@@ -118,16 +123,21 @@ def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
 def _pairs(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> dict[str, Pair]:
     """id of a call -> its Pair, in order."""
     decisions = {decision.result.id: decision for decision in plan.decisions}
-    standing = {id for id, decision in decisions.items() if decision.reason in _STANDS} | conversation.unseen | last_words(conversation)
+    whole = always_whole(messages, plan, conversation)
     calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
     newest = {_file_of(use): use.id for use, _ in calls if _file_of(use)}
     last = len(calls) - 1
     return {
-        use.id: Pair(
-            use, shown, decisions.get(use.id), last - at, newest.get(_file_of(use)) == use.id, last - at < NEWEST or use.id in standing
-        )
+        use.id: Pair(use, shown, decisions.get(use.id), last - at, newest.get(_file_of(use)) == use.id, use.id in whole)
         for at, (use, shown) in enumerate(calls)
     }
+
+
+def always_whole(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> set[str]:
+    """Return the ids of the calls that stand whole with their results, whatever the target is."""
+    newest = [use.id for message in messages for use in message.uses][-NEWEST:]
+    ruled = {decision.result.id for decision in plan.decisions if decision.reason in _STANDS}
+    return {*newest, *ruled} | conversation.unseen | last_words(conversation)
 
 
 def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
@@ -141,6 +151,12 @@ def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
             pair = pairs[shown.id]
             total += result_tokens(shown.text, pair.estimated if shown.text is pair.shown.text else None)
     return total
+
+
+def _said(messages: Iterable[Message]) -> set[str]:
+    """Return the names that stand in words and calls: no outline has to hold them."""
+    texts = [message.text for message in messages] + [text for message in messages for use in message.uses for text in texts_in(use.input)]
+    return names_said(texts)
 
 
 def _file_of(use: Use) -> str:
@@ -161,27 +177,6 @@ def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> 
     if only is not None:
         return pair.use.id in only and not decision.result.pinned
     return decision.result.ended is not None and decision.reason not in ("small", "leaned_on") and not pair.stands
-
-
-def _make_room(needed: float, pairs: Iterable[Pair]) -> bool:
-    """Take the steps that lose least, until as many tokens as are `needed` may have left; whether it took any."""
-    steps: list[tuple[float, int, Pair]] = []
-    for order, pair in enumerate(pairs):
-        if not pair.stands:
-            _offer(steps, order, pair)
-    moved = False
-    while steps and needed > 0:
-        _, order, pair = heapq.heappop(steps)
-        needed -= pair.tokens_at(pair.at) - pair.tokens_at(pair.at + 1)
-        pair.at += 1
-        moved = True
-        _offer(steps, order, pair)
-    return moved
-
-
-def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
-    if pair.at + 1 < len(pair.ways):
-        heapq.heappush(steps, (loss(pair.now, pair.ways[pair.at + 1]), order, pair))
 
 
 # --- references ------------------------------------------------------------------------------------------------------------------
@@ -220,7 +215,7 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
 
     def list_them() -> None:
         if away:
-            labels = [pairs[use.id].label for message in away for use in message.uses]
+            labels = [pairs[use.id].line for message in away for use in message.uses]
             content = [message.to_json() for message in away]
             handle = builder.handle_of("", content)
             standing.append(stubs.folded(labels, handle))
@@ -253,15 +248,17 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
 class _Builder:
     """Calls with their results as they stand, each way built once."""
 
-    __slots__ = ("_known", "conversation", "find", "handle_of", "why")
+    __slots__ = ("_known", "conversation", "find", "handle_of", "said", "why")
 
     def __init__(
-        self, conversation: Conversation, handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str
-    ) -> None:
+        self, conversation: Conversation, handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str,
+        said: set[str],
+    ) -> None:  # fmt: skip
         self.conversation = conversation
         self.handle_of = handle_of
         self.find = find
         self.why = why
+        self.said = said
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
 
     def built(self, pair: Pair, leaves: bool, left: list[Left]) -> tuple[Use, Shown]:
@@ -277,7 +274,7 @@ class _Builder:
         use, shown, left = pair.use, pair.shown, []
         if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
-            text = pair.placeholder(handle, self.conversation, way.result, self.find)
+            text = pair.placeholder(handle, self.conversation, way.result, self.find, self.said)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
                 left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = Shown(shown.id, text, shown.error)

@@ -32,6 +32,11 @@ def lifetime_of(cache_ttl_s: float) -> int:
     return HOUR_S if cache_ttl_s >= HOUR_S else 300
 
 
+def write_kind(cache_ttl_s: float) -> str:
+    """Return how a token is used that is written to a cache of this lifetime, as limit_weights.KINDS names it."""
+    return "write_1h" if cache_ttl_s >= HOUR_S else "write_5m"
+
+
 class Prices:
     """Units a token with one model and one lifetime of the cache: `read`, `write`, `output`; `ttl_s` is that lifetime. `bound`: whether a
     change of the past loses the thinking behind it. `model`: its id as it was asked for, `known`: whether the table of models names it."""
@@ -46,6 +51,10 @@ class Prices:
         self.bound = bound
         self.model = model
         self.known = known
+
+    def of(self, kind: str) -> float:
+        """Return the price of a token that is used so: `plain`, `read`, `write`, `output`."""
+        return PRICE_PLAIN if kind == "plain" else getattr(self, kind)
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

@@ -7,12 +7,14 @@ at the API's prices; where the price of a model is not known there is none, and 
 
 from __future__ import annotations
 
-from .ledger import CAUSES, GAINS
+from .ledger import CAUSES, GAINS, MOVED
+from .models import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .limit_weights import Column
     from .shapes import Figures, LedgerFigures
 
 # name -> that of the ledger: what is counted beside the four.
@@ -21,6 +23,8 @@ _COUNTS = {
     "confirmed": "confirmed", "undone": "undone", "restored": "restored", "refetched": "refetched", "advice_tokens": "advice_tokens",
     "warmings": "warmings", "kept_warm": "kept_warm", "memory_tokens": "memory_tokens", "spared": "spared",
 }  # fmt: skip
+
+_MOST_UNKNOWN = 0.01  # of a ledger
 
 
 def of(sums: Mapping[str, float]) -> Figures:
@@ -48,6 +52,22 @@ def of_ledger(ledger: Mapping[str, float]) -> LedgerFigures:
     costs = {cause: round(ledger.get("usd_charged_" + cause, 0.0), 6) if known else None for cause in CAUSES}
     counts = {name: round(ledger.get(key, 0)) for name, key in _COUNTS.items()}
     return {**figures, "cost_by_usd": costs, **counts}  # type: ignore[typeddict-item]  # the names are its keys
+
+
+def moved(ledger: Mapping[str, float]) -> dict[Column, float]:
+    """Return the tokens that were used less, or more where negative, by model and kind; {} where these are not known of all that the ledger
+    holds, as of what an earlier version settled."""
+    whole = ledger.get("saved", 0.0) + ledger.get("charged", 0.0)
+    found: dict[Column, float] = {}
+    if abs(whole - ledger.get(MOVED, 0.0)) > _MOST_UNKNOWN * whole:
+        return found
+    for name, tokens in ledger.items():
+        head, _, rest = name.partition(" ")
+        if head == MOVED and rest:
+            kind, _, model = rest.partition(" ")
+            column = (plain(model), kind)
+            found[column] = found.get(column, 0.0) + tokens
+    return found
 
 
 def is_anything(figures: Figures) -> bool:

@@ -28,7 +28,7 @@ from .bookings import (
     Undone,
     Warmed,
 )  # fmt: skip
-from .economics import PRICE_PLAIN
+from .economics import write_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ DAILY = (*AMOUNTS, "kept_out_tokens", "reclaimed_tokens")
 # Of a lifetime of an hour, some of a prompt may have been written for less: read to no token after that long, it was cold.
 _SHORTEST_S = 300
 _MILLION = 1_000_000
+# Of so many models it is known which tokens they used less, and of an id so many characters.
+_MOST_MODELS, _MODEL_CHARS = 6, 60
+# Begins the names of these sums, "moved KIND MODEL"; itself the units, saved and charged, whose tokens are among them.
+MOVED = "moved"
 _COUNTS = (
     "reclaimed_tokens", "pending_tokens", "clears", "confirmed", "results", "undone", "restored", "refetched", "advice_tokens",
     "kept_out", "kept_out_tokens", "warmings", "kept_warm", "memory_tokens", "spared",
@@ -61,10 +65,11 @@ class Ledger:
     `advice_tokens`: text that we added · `kept_out`: results of which a part did not enter, and these `kept_out_tokens` (an estimate) ·
     `warmings`: requests of ours that kept the cache warm, `kept_warm`: those of the user's that found it so · `memory_tokens`: what memory
     gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `gained` and `charged` (by cause): units ·
-    `charged_usd` (by cause): dollars, of those whose price is known · `amounts`: AMOUNTS, `days`: DAILY of each day.
+    `charged_usd` (by cause): dollars, of those whose price is known · `amounts`: AMOUNTS, `days`: DAILY of each day ·
+    `moved`: (model, kind as in limit_weights.KINDS) -> tokens that were used less, or more where negative.
     """
 
-    __slots__ = (*_COUNTS, "_day_of", "amounts", "charged", "charged_usd", "days", "gained")
+    __slots__ = (*_COUNTS, "_day_of", "_is_partial", "amounts", "charged", "charged_usd", "days", "gained", "moved")
 
     def __init__(self, day_of: Callable[[float], str] | None = None) -> None:
         """`day_of(seconds)` names the day of a time; without it nothing is summed by day."""
@@ -76,6 +81,8 @@ class Ledger:
         self.charged_usd = dict.fromkeys(CAUSES, 0.0)
         self.amounts = dict.fromkeys(AMOUNTS, 0.0)
         self.days: dict[str, dict[str, float]] = {}
+        self.moved: dict[tuple[str, str], float] = {}
+        self._is_partial = False
         self._day_of = day_of
 
     @property
@@ -98,6 +105,16 @@ class Ledger:
         self.charged[cause] += units
         self.charged_usd[cause] += units * (usd or 0.0) / _MILLION
         self._note("charged", "usd_charged", units, at, usd)
+
+    def move(self, kind: str, tokens: float, prices: Prices) -> None:
+        """So many tokens were used less in this way (`plain`, `read`, `write`, `output`), or more where negative."""
+        kind = write_kind(prices.ttl_s) if kind == "write" else kind
+        column = (prices.model, kind)
+        known = {model for model, _ in self.moved}
+        if prices.model in known or (0 < len(prices.model) <= _MODEL_CHARS and len(known) < _MOST_MODELS):
+            self.moved[column] = self.moved.get(column, 0.0) + tokens
+        else:
+            self._is_partial = self._is_partial or bool(tokens)
 
     def keep_out(self, booking: KeptOut) -> None:
         """A result entered shorter."""
@@ -130,6 +147,9 @@ class Ledger:
             plain["usd_charged_" + cause] = round(self.charged_usd[cause], 6)
         for name, amount in self.amounts.items():
             plain[name] = round(amount, 6 if name.startswith("usd_") else 1)
+        if not self._is_partial:
+            moved = {f"{MOVED} {kind} {model}": round(tokens) for (model, kind), tokens in self.moved.items() if round(tokens)}
+            plain.update({MOVED: round(self.saved + sum(self.charged.values()), 1), **moved} if moved else {})
         return {**plain, "saved": round(self.saved, 1), "net": round(self.net, 1)}
 
 
@@ -225,12 +245,15 @@ class _Context:
         elif isinstance(booking, Warmed):
             ledger.warmings += 1
             ledger.charge("warming", booking.price(self.prices), booking.at, self.written.usd)
+            for kind, tokens in booking.used().items():
+                ledger.move(kind, -tokens, self.prices)
             self.kept_warm = max(self.kept_warm, booking.read + booking.created)
 
     def _say(self, cause: str, booking: Booking) -> None:
         """Writing it is charged now, so that the charge stands even when the next thing is a compaction; carrying it, from the second
         request on."""
         self.ledger.charge(cause, booking.tokens * self.prices.write, booking.at, self.written.usd)
+        self.ledger.move("write", -booking.tokens, self.prices)
         self.fresh[cause] += booking.tokens
 
     def _spare(self, booking: Spared) -> None:
@@ -239,6 +262,7 @@ class _Context:
         self.fresh_spared += booking.tokens
         if self.previous is not None:
             self.ledger.gain("memory", booking.share * self.previous.prompt * self.prices.read, booking.at, self.previous.usd)
+            self.ledger.move("read", booking.share * self.previous.prompt, self.prices)
 
     def _take_away(self, ids: Iterable[str]) -> None:
         """Results are cleared: what had not entered of them is not counted on top of the clear, whether that is loaded yet or not."""
@@ -279,25 +303,39 @@ class _Context:
                 if not cold and not kept_warm:
                     beyond = max(0, request.created - request.added)
                     ledger.charge("rewrite", beyond * (request.prices.write - request.prices.read), at, usd)
-        first = request.prices.write if request.created else PRICE_PLAIN  # where caching is switched off
-        rate = first if cold else request.prices.read
-        without = request.prices.write if kept_warm else rate  # what it costs without us to carry what was sent before
-        ledger.gain("cleared", self.out * without, at, usd)
-        ledger.gain("kept_out", sum(self.kept_out.values()) * without + sum(self.fresh_out.values()) * first, at, usd)
-        ledger.gain("memory", self.spared * without + self.fresh_spared * first, at, usd)
+                    self._rewrite(-beyond, request)
+        first = "write" if request.created else "plain"  # where caching is switched off
+        rate = first if cold else "read"
+        without = "write" if kept_warm else rate  # how without us it would have used what was sent before
+        self._spare_tokens("cleared", request, (without, self.out))
+        self._spare_tokens("kept_out", request, (without, sum(self.kept_out.values())), (first, sum(self.fresh_out.values())))
+        self._spare_tokens("memory", request, (without, self.spared), (first, self.fresh_spared))
         if kept_warm:
             # Without us it would not have written what is there because of us. Of what was cleared since that may be more than is left.
             theirs = kept_warm - sum(self.carried.values())
             ledger.kept_warm += 1
             ledger.gain("kept_warm", max(0, theirs) * (request.prices.write - request.prices.read), at, usd)
             ledger.charge("warming", max(0, -theirs) * (request.prices.write - request.prices.read), at, usd)
+            self._rewrite(theirs, request)
         self._carry(rate, request)
 
-    def _carry(self, rate: float, request: Request) -> None:
-        """Charges what the request carries because of us, and lets what was new be old for the next."""
+    def _spare_tokens(self, cause: str, request: Request, *several: tuple[str, float]) -> None:
+        """So many tokens that the request goes without, by how it would have used them."""
+        self.ledger.gain(cause, sum(request.prices.of(kind) * tokens for kind, tokens in several), request.at, request.usd)
+        for kind, tokens in several:
+            self.ledger.move(kind, tokens, request.prices)
+
+    def _rewrite(self, tokens: float, request: Request) -> None:
+        """So many tokens were read that would have been written, or written that would have been read where negative."""
+        self.ledger.move("write", tokens, request.prices)
+        self.ledger.move("read", -tokens, request.prices)
+
+    def _carry(self, rate: str, request: Request) -> None:
+        """Charges what the request carries because of us, used as `rate` says, and lets what was new be old for the next."""
         ledger = self.ledger
         for cause in CAUSES:
-            ledger.charge(cause, self.carried[cause] * rate, request.at, request.usd)
+            ledger.charge(cause, self.carried[cause] * request.prices.of(rate), request.at, request.usd)
+            ledger.move(rate, -self.carried[cause], request.prices)
             self.carried[cause] += self.fresh[cause]
             self.fresh[cause] = 0
         self.spared, self.fresh_spared = self.spared + self.fresh_spared, 0

@@ -11,6 +11,8 @@ KINDS = (FIVE_HOUR, SEVEN_DAY, SPEND_LIMIT)
 # Seconds from a window's beginning to its reset. A gateway does not say how long a spend limit runs.
 LENGTHS_S = {FIVE_HOUR: 5 * 3_600, SEVEN_DAY: 7 * 86_400}
 FULL = 100.0
+# A fit of what tokens are worth needs so many windows of five hours (of a longer window, days).
+LEAST_WINDOWS = 8
 # What a pace needs: fewer readings, or readings of a shorter time, are a step of the figure and no slope.
 LEAST_READINGS, LEAST_S = 3, 600.0
 _MOST_FITTED = 200  # readings; every pair of them has a slope
@@ -63,6 +65,15 @@ def windows(readings: Iterable[Reading], now: float) -> list[Window]:
             newest = of_kind[-1]
             slope = pace([each for each in of_kind if each.is_of(newest)])
             found.append(Window(newest, slope, full_at(newest, slope, now)))
+    return found
+
+
+def count(readings: Iterable[Reading], kind: str) -> int:
+    """Return how many windows of a kind readings are of."""
+    before, found = None, 0
+    for reading in sorted((each for each in readings if each.kind == kind), key=lambda each: each.at):
+        found += before is None or not reading.is_of(before)
+        before = reading
     return found
 
 

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from .composition import Shares
     from .conversation import Usage
     from .models import Models
 
@@ -78,15 +79,16 @@ class Between:
 
 class Sent:
     """A request: its `usage`, `output` tokens, whether the assistant `thought` in the turn before the user spoke, and what was `between`
-    the request before and this one."""
+    the request before and this one. `shares`: what its conversation is made of (composition.py), None where nobody asked."""
 
-    __slots__ = ("between", "output", "thought", "usage")
+    __slots__ = ("between", "output", "shares", "thought", "usage")
 
     def __init__(self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False) -> None:
         self.usage = usage
         self.output = output
         self.between = between or Between()
         self.thought = thought
+        self.shares: Shares | None = None
 
 
 class Loss:
@@ -130,6 +132,12 @@ class Losses:
         return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke)
 
 
+def drops_thinking(sent: Sent) -> bool:
+    """Return whether a request leaves out what the assistant thought in the turn before: the user spoke, to such a model."""
+    between = sent.between
+    return between.spoke and sent.thought and not between.keeps_thinking and sent.usage.model.startswith(_DROP_THINKING)
+
+
 def losses(requests: Iterable[Sent], day_of: Callable[[float], object], models: Models) -> list[Loss]:
     """Return the losses of one conversation, in order."""
     found = Losses(day_of, models)
@@ -156,7 +164,6 @@ def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[flo
     between, old, new = after.between, before.usage, after.usage
     pause = new.at - old.at
     is_new_day = bool(old.at and new.at) and day_of(old.at) != day_of(new.at)
-    drops_thinking = between.spoke and after.thought and not between.keeps_thinking and old.model.startswith(_DROP_THINKING)
     shown = (
         (COMPACTION, between.compaction and between.may_be_other(IN_MESSAGES), ""),
         (REWIND, between.rewind and between.may_be_other(IN_MESSAGES), ""),
@@ -168,7 +175,7 @@ def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[flo
         (DATE, is_new_day and between.may_be_other(IN_SYSTEM, IN_MESSAGES), ""),
         (SYSTEM, between.is_other(IN_SYSTEM), between.system or (between.tools and f"while {between.tools} came or went")),
         (ERROR, between.error, ""),
-        (THINKING, drops_thinking, ""),
+        (THINKING, drops_thinking(after), ""),
         (COMMAND, bool(between.command) and between.may_be_other(*PARTS), between.command),
         (INTERRUPTION, between.interruption and between.may_be_other(*PARTS), ""),
         (MESSAGES, between.is_other(IN_MESSAGES), between.messages),

@@ -82,7 +82,7 @@ class Models:
         table does not name is not `known`. The longest id that fits counts."""
         model = self._known.get(id)
         if model is None:
-            name = _plain(id)
+            name = plain(id)
             fitting = [known for known in self._by_id if _fits(known, name)]
             entry = self._by_id[max(fitting, key=len)] if fitting else None
             model = self._known[id] = Model(id, entry)
@@ -97,8 +97,8 @@ def models_of(config: dict[str, Any]) -> Models:
     return Models(by_id if isinstance(by_id, dict) else {}, dated if isinstance(dated, str) else "")
 
 
-def _plain(id: str) -> str:
-    """The id from `claude-` or `gpt-` on, without what a provider puts before it, with hyphens where a version is written with dots."""
+def plain(id: str) -> str:
+    """Return the id from `claude-` or `gpt-` on, without what a provider puts before it, with hyphens for dots in a version."""
     at = max(id.find("claude-"), id.find("gpt-"), 0)
     return id[at:].partition("[")[0].replace(".", "-").replace("@", "-").lower()
 

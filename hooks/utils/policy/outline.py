@@ -12,7 +12,7 @@ from .masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from .context import Result
 
@@ -35,11 +35,16 @@ _TELLING = (
 _PASSING = ("PASS", "ok ", "✓", "✔", "√", "--- PASS", "test result: ok")
 _LINE_CHARS = 200
 _BETWEEN = " -- "
+# So many times as much as fits is found: names that the conversation says elsewhere leave their place to others.
+_SPARE = 2
+_NOT_AT_END = "-./:@"
+_IN_NAMES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:@~"
+_BLANKED = bytes(code if code in _IN_NAMES else 32 for code in range(256))
 
 
 class Findings:
     """What an outline is made of, which takes long to find: of a run's output the lines that tell of a failure (`telling`), secrets
-    masked, and the `names` in the rest; of any other text its names. Names come once, the short ones first, a tenth of the text at most."""
+    masked, and the `names` in the rest; of any other text its names. Names come once, the short ones first, twice as many as fit."""
 
     __slots__ = ("names", "telling")
 
@@ -76,15 +81,22 @@ def findings(text: str, is_run: bool) -> Findings:
         rest = [line for line in bare.splitlines() if not passes(line)]
         lines = [mask(line[:_LINE_CHARS]) for line in rest if tells(line)]
         bare = "\n".join(line for line in rest if not tells(line))
-    return Findings(_fitting(_names(bare), _room(text)), lines)
+    return Findings(_fitting(_names(bare), _SPARE * _room(text)), lines)
 
 
-def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] = findings) -> str:
-    """What stays of a Result of this text, on one line; "" for nothing. `find`: as `findings` does it."""
+def names_said(texts: Iterable[str]) -> set[str]:
+    """Return the words in texts that can be names."""
+    words = "\n".join(texts).encode("ascii", "replace").translate(_BLANKED).decode("ascii").split()
+    return {word.rstrip(_NOT_AT_END) for word in words}
+
+
+def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] = findings, said: Container[str] = ()) -> str:
+    """What stays of a Result of this text, on one line; "" for nothing. `find`: as `findings` does it. `said`: names that the conversation
+    has elsewhere."""
     part = said_of(result)
     kept = [part] if part else []
     if not kinds.is_run(result.kind):
-        return _BETWEEN.join(filter(None, [*kept, " ".join(find(text, False).names)]))
+        return _BETWEEN.join(filter(None, [*kept, " ".join(_fitting(find(text, False).names, _room(text), said))]))
     room = _room(text)
     known = Findings([]) if is_superseded(result) else find(text, True)
     for line in [result.verdict, *known.telling]:
@@ -92,7 +104,7 @@ def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] 
         if part and not any(part in other for other in kept) and len(part) + len(_BETWEEN) <= room:
             kept.append(part)
             room -= len(part) + len(_BETWEEN)
-    return _BETWEEN.join(filter(None, [*kept, " ".join(_fitting(known.names, room))]))
+    return _BETWEEN.join(filter(None, [*kept, " ".join(_fitting(known.names, room, said))]))
 
 
 def _in_letters(line: str) -> str:
@@ -112,7 +124,7 @@ def tells(line: str) -> bool:
 
 def outline(text: str) -> str:
     """The names in a text, each once, in at most a tenth of its characters; "" for none."""
-    return " ".join(findings(text, False).names)
+    return " ".join(_fitting(findings(text, False).names, _room(text)))
 
 
 def _room(text: str) -> int:
@@ -130,10 +142,12 @@ def _names(text: str) -> list[str]:
     return sorted({name for name in re.findall(_BEGINNING + NAME, text) if not plain(name)}, key=lambda name: (len(name), name))
 
 
-def _fitting(names: Sequence[str], room: int) -> list[str]:
-    """As many of the names, from the first, as fit into so many characters."""
+def _fitting(names: Sequence[str], room: int, said: Container[str] = ()) -> list[str]:
+    """As many of the names, from the first, as fit into so many characters, without those that are said elsewhere."""
     kept = []
     for name in names:
+        if name in said:
+            continue
         room -= len(name) + 1
         if room < 0:
             break

@@ -8,7 +8,7 @@ from .outline import CHARS, findings, most_tokens, outline_of, said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from .context import Result
     from .outline import Findings
@@ -59,9 +59,12 @@ def with_outline(notice: str, outline: str) -> str:
     return notice + "\n" + outline if outline else notice
 
 
-def beside(result: Result, text: str, rules: Ruleset, find: Callable[[str, bool], Findings] = findings) -> str:
-    """What stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `find`: as `findings` does it."""
-    return outline_of(result, text, find) if rules.weighs else said_of(result)
+def beside(
+    result: Result, text: str, rules: Ruleset, find: Callable[[str, bool], Findings] = findings, said: Container[str] = ()
+) -> str:  # fmt: skip
+    """What stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `find`, `said`: as `outline_of`
+    takes them."""
+    return outline_of(result, text, find, said) if rules.weighs else said_of(result)
 
 
 def handle_in(content: object) -> str:

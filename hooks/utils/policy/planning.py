@@ -144,6 +144,18 @@ def plan(
     return made
 
 
+def plan_compaction(
+    conversation: Conversation, asked: Asked, now: float, model: NeedModel, soon: NeedModel, prices: Prices,
+    tuned: worth.Tuned = worth.TUNED,
+) -> Plan:  # fmt: skip
+    """Return the plan that a compaction is made of (compacting.py): the cache is cold, and `need` of each result is how likely it is needed
+    `soon`, for so long the work goes on as it stands."""
+    made = plan(conversation, asked, now, model, prices, True, tuned)
+    for decision in made.decisions:
+        decision.need = soon.probability(decision.result, conversation.state, conversation.rules.tools)
+    return made
+
+
 # --- by lifetime, or by force --------------------------------------------------------------------------------------------------
 
 

@@ -37,7 +37,8 @@ class Agent(TypedDict):
 
 class Verdict(TypedDict):
     """What to do now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once), `wait_s`
-    (until the cache is cold, None for no wait), `expired` (results)."""
+    (until the cache is cold, None for no wait), `expired` (results), `share` of a window of the plan that leaving is worth, None where
+    nobody knows."""
 
     kind: Literal["clear", "wait", "full", "resume", "nothing"]
     items: int
@@ -46,6 +47,17 @@ class Verdict(TypedDict):
     pays_after: int | None
     wait_s: int | None
     expired: int
+    share: Share | None
+
+
+class Share(TypedDict):
+    """What tokens are of a window of the plan (`limits.KINDS`): `percent` of it, with the `error`, as `limit_weights` claims them, over so
+    many `requests`, 0 where it is over none."""
+
+    window: str
+    percent: float
+    error: float
+    requests: int
 
 
 class Weighed(TypedDict):
@@ -73,7 +85,8 @@ class Figures(TypedDict, total=False):
 
 
 class LedgerFigures(Figures, total=False):
-    """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one."""
+    """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one. `share`:
+    the net in a window of the plan, None where nobody knows."""
 
     cost_by_usd: dict[str, float | None]
     kept_out_results: int
@@ -89,6 +102,7 @@ class LedgerFigures(Figures, total=False):
     kept_warm: int
     memory_tokens: int
     spared: int
+    share: Share | None
 
 
 class Sum(TypedDict):

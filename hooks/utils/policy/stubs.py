@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEAST_CHARS = 400
 WHY = "its effect is on disk"
 _HEAD, _MIDDLE, _TAIL = "[PopKit left out ", ": popkit restore ", "]"
-_LABEL_CHARS, _LISTED = 40, 12
+_LABEL_CHARS, _LISTED = 90, 12
 
 
 def long_fields(use: Use) -> list[str]:

@@ -16,7 +16,7 @@ from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from .context import Result
     from .conversation import Conversation
@@ -32,11 +32,13 @@ _CALLS, _FALLS = 10, 0.75
 _NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
 _OUTLINED, _NOTICED = 0.5, 0.1
 _UNKNOWN_NEED = 0.1  # of a result that the engine does not know
-_LISTED_TOKENS = 4  # of a call in a line that stands for many
 _REPLACING = ("superseded", "same_content")
 _HANDLE = "a" * SHORTEST_HANDLE
+_LINE_TOKENS = estimate_tokens(stubs.folded([""], _HANDLE).text)  # of a line that lists calls, beside them
 # What tells of a call that the engine does not know, or whose result has left before.
 _ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
+# What a list names as it was written, for that is written again most: a path and a command.
+_LISTED, _LISTED_CHARS = ("file_path", "notebook_path", "command"), 90
 
 
 class Way:
@@ -114,18 +116,27 @@ class Pair:
     @property
     def label(self) -> str:
         """What a person reads of it."""
-        if self.decision:
-            return self.decision.result.label
-        about = next((self.use.input[name] for name in _ABOUT if isinstance(self.use.input.get(name), str)), "")
-        return mask(f"{self.use.tool} {about}".strip())[:_LABEL_CHARS]
+        return self.decision.result.label if self.decision else mask(f"{self.use.tool} {self._given(_ABOUT)}".strip())[:_LABEL_CHARS]
 
-    def placeholder(self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings]) -> str:
-        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`: as `outline.findings` does it."""
+    @property
+    def line(self) -> str:
+        """What a list says of it."""
+        given = self._given(_LISTED)
+        return mask(f"{self.use.tool} {given}")[:_LISTED_CHARS] if given else self.label
+
+    def _given(self, names: Sequence[str]) -> str:
+        return next((self.use.input[name] for name in names if isinstance(self.use.input.get(name), str)), "")
+
+    def placeholder(
+        self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], said: Container[str]
+    ) -> str:  # fmt: skip
+        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`, `said`: as `outline_of` takes
+        them."""
         result = self.decision.result  # type: ignore[union-attr]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if level == OUTLINED:
             if self._outline is None:
-                self._outline = beside(result, self.shown.text, conversation.rules, find)
+                self._outline = beside(result, self.shown.text, conversation.rules, find, said)
             return with_outline(notice, self._outline)
         return with_outline(notice, outline.said_of(result))
 
@@ -144,8 +155,8 @@ def _all_ways(pair: Pair) -> list[Way]:
     ]
     if pair.decision and outline.said_of(pair.decision.result):
         return made
-    line = estimate_tokens(stubs.folded([pair.label], _HANDLE).text)
-    return [*made, Way(line, 0.0, NOTICED, False, listed=True, names=line - _LISTED_TOKENS)]
+    line = _LINE_TOKENS + estimate_tokens(pair.line)
+    return [*made, Way(line, 0.0, NOTICED, False, listed=True, names=_LINE_TOKENS)]
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:

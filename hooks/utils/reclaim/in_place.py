@@ -22,7 +22,7 @@ from ..state import disk, journal, live, receipts, store
 from ..state.archived import content_of, errors, task_id
 from . import carried, places
 from .access import Opened, Refused
-from .outlook import context_of, plan_of
+from .outlook import compaction_of, context_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def answer(
     if wanted.back:
         return _with_back(site, agent_id, standing, wanted.back, conversation, now)
     keeper = _Keeper(site, agent_id, transcript_path, pictures.contents)
-    plan = plan_of(site, conversation, planning.Asked(ids=tuple(wanted.only or ())), now, True)
+    plan = compaction_of(conversation, planning.Asked(ids=tuple(wanted.only or ())), now)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:

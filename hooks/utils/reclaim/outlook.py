@@ -5,10 +5,10 @@ line are drawn from it. Reconciles once; writes nothing but the tracker's own st
 from __future__ import annotations
 
 from ..hosts.claude_code import entries, usage
-from ..policy import economics, engine, events, figures, planning, verdict
+from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, live, peek, settling, shipped, store
+from ..state import journal, limits, live, peek, settling, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Conversation
     from ..policy.events import Event
+    from ..policy.limit_weights import Weights
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.rebuild import Rebuilt
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
 class Outlook:
     """`state` and the `rules` that hold for it, `made` (the Rebuilt, None where no transcript tells) · `now`, `cold`: the plans of a clear
     for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
-    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds)."""
+    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds) · `home`: our folder."""
 
-    __slots__ = ("agents", "at", "cold", "context", "ledger", "made", "now", "project", "rules", "state", "transcript")
+    __slots__ = ("agents", "at", "cold", "context", "home", "ledger", "made", "now", "project", "rules", "state", "transcript")
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Outlook:
     ) -> None:
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.made = state, rules, at, made
-        self.project, self.transcript = site.session_project, transcript_path
+        self.project, self.transcript, self.home = site.session_project, transcript_path, site.home
         self.agents, ledgers = agents(site)
         self.ledger = figures.together([state.counts.ledger, *ledgers])
         self.now: planning.Plan | None = None
@@ -87,12 +88,21 @@ class Outlook:
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
 
     @property
+    def weights(self) -> list[Weights]:
+        """Return what tokens are worth in the windows of the plan, as far as that is known."""
+        return limits.weights(self.home, self.at)
+
+    @property
     def verdict(self) -> Verdict:
         """Return what to do now."""
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
         if self.made is not None and not self.made.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
-        return verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+        said = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+        plan = {"clear": self.now, "wait": self.cold}.get(said["kind"])
+        if plan is not None:
+            said["share"] = limit_weights.share_of_clear(self.weights, plan.sum)
+        return said
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
@@ -178,6 +188,13 @@ def plan_of(
     last = conversation.newest
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
     return planning.plan(conversation, asked, now, shipped.need_model(), prices, cold or None, in_place=in_place)
+
+
+def compaction_of(conversation: Conversation, asked: planning.Asked, now: float) -> planning.Plan:
+    """Return the plan that a compaction of a conversation is made of."""
+    last = conversation.newest
+    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
+    return planning.plan_compaction(conversation, asked, now, shipped.need_model(), shipped.need_soon_model(), prices)
 
 
 def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:

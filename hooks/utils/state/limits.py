@@ -1,5 +1,5 @@
-"""What the windows of the plan's limits showed over time, kept as one small file of our folder. The helper writes it, no hook does. A file
-that cannot be used holds nothing.
+"""What the windows of the plan's limits showed over time, and what tokens are worth in them by that, kept as two small files of our folder.
+The helper writes the one and `popkit limits` the other, no hook does. A file that cannot be used holds nothing.
 """
 
 from __future__ import annotations
@@ -9,18 +9,22 @@ from ..io import files
 from ..io.codec import dumps, loads
 from ..io.storage import LOGS, Storage
 from ..io.system import join
-from ..policy.limits import KINDS, Reading
+from ..policy.limit_weights import Weights, weights_of
+from ..policy.limits import FIVE_HOUR, KINDS, SEVEN_DAY, Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
-NAME = "limits.json"
-STORAGE = (Storage(LOGS, {"": r"limits\.json"}),)
+NAME, WEIGHTS = "limits.json", "limit-weights.json"
+STORAGE = (Storage(LOGS, {"": r"(limits|limit-weights)\.json"}),)
 MOST_READINGS = 2_000
 MOST_BYTES = 512 * 1024
 # A figure that has not moved is kept again after this long, so that a pause is seen as one.
 EVERY_S = 300.0
+# Nobody says when the provider counts otherwise: weights that were not fitted for so long hold no more.
+WEIGHTS_HOLD_S = 14 * 86_400.0
 _WAIT_S = 1.0
 _MOST_PERCENT = 100_000.0
 _LATEST = 10.0**11
@@ -83,3 +87,36 @@ def _reading(kind: Any, at: Any, percent: Any, resets_at: Any) -> Reading | None
 
 def _is_in(value: object, most: float) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most
+
+
+# --- what tokens are worth -----------------------------------------------------------------------------------------------------------
+
+
+def fitted_at(popkit_home: str) -> float:
+    """Return when weights were last kept (seconds); 0.0 where they never were."""
+    return _weights(popkit_home)[0]
+
+
+def weights(popkit_home: str, now: float) -> list[Weights]:
+    """Return the weights of the windows that they are known of, those of the shorter window first; [] where nobody knows any."""
+    at, told = _weights(popkit_home)
+    if abs(now - at) > WEIGHTS_HOLD_S:
+        return []
+    found = [each for each in map(weights_of, told[: len(KINDS)]) if each is not None and each.window in (FIVE_HOUR, SEVEN_DAY)]
+    return sorted(found, key=lambda each: KINDS.index(each.window))
+
+
+def keep_weights(popkit_home: str, several: Iterable[Weights], now: float) -> None:
+    """Keep weights, which replace those before. OSError where the file cannot be written."""
+    files.make_private_folder(popkit_home)
+    files.replace_text(join(popkit_home, WEIGHTS), dumps({"at": now, "weights": [each.to_json() for each in several]}))
+
+
+def _weights(popkit_home: str) -> tuple[float, list[Any]]:
+    """Return when weights were kept, and these as they were written."""
+    try:
+        value = loads(files.read_text(join(popkit_home, WEIGHTS), MOST_BYTES + 1) or "{}")
+    except (OSError, ValueError):
+        return 0.0, []
+    at, told = (value.get("at"), value.get("weights")) if isinstance(value, dict) else (None, None)
+    return (float(at), told) if isinstance(at, (int, float)) and _is_in(at, _LATEST) and isinstance(told, list) else (0.0, [])

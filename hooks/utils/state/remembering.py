@@ -16,14 +16,14 @@ _HOOK = "memory"  # in the log
 
 
 def deliver(site: Site, now: float) -> str:
-    """The MEMORY.md that a session's empty context is given, booked; "" where memory is off, knows nothing, or this context has it. What a
-    compaction or a clear empties is told by `emptied`."""
+    """The MEMORY.md that a session's empty context is given, booked; "" where memory is off, knows nothing, or this context has it, and
+    where a trial has the session do without. What a compaction or a clear empties is told by `emptied`."""
     said = ""
 
     def work(project: memory.Project) -> None:
         nonlocal said
         text = project.document()
-        if not text or not site.claim("memory", now):
+        if not text or not _is_given(site) or not site.claim("memory", now):
             return
         text = _current(project, text, site.environ)
         if text:
@@ -32,6 +32,15 @@ def deliver(site: Site, now: float) -> str:
 
     _where_on(site, work)
     return said
+
+
+def _is_given(site: Site) -> bool:
+    """Return whether a trial, if there is one, lets the session have it; asked only where there is something to give."""
+    if not site.tries:
+        return True
+    from . import on_trial
+
+    return on_trial.is_given(site)
 
 
 def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The rules, the table of models and the model of need that come with the plugin."""
+"""The rules, the table of models and the models of need that come with the plugin."""
 
 from __future__ import annotations
 
@@ -31,8 +31,17 @@ def models() -> Models:
 
 
 def need_model() -> NeedModel:
-    """Reads the model; an error where that fails, for then the plugin is broken."""
-    path = join(home.plugin_root(), "hooks", "utils", "data", "need-model.json")
+    """Read the model of what is needed ever again; an error where that fails, for then the plugin is broken."""
+    return _model("need-model.json")
+
+
+def need_soon_model() -> NeedModel:
+    """Read the model of what is needed in the next 20 requests; errors as of `need_model`."""
+    return _model("need-soon-model.json")
+
+
+def _model(name: str) -> NeedModel:
+    path = join(home.plugin_root(), "hooks", "utils", "data", name)
     text = files.read_text(path)
     if text is None:
         raise FileNotFoundError(2, "not there", path)

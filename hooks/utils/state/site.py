@@ -6,7 +6,7 @@ from ..config import remembered
 from ..hosts import tools_of
 from ..io import home
 from ..policy.calls import TEXT_CHARS
-from ..policy.ruleset import Ruleset
+from ..policy.ruleset import TRY, Ruleset
 from . import store
 
 TYPE_CHECKING = False
@@ -36,6 +36,20 @@ class Site:
     @property
     def enabled(self) -> bool:
         return self.config.get("enabled") is not False
+
+    @property
+    def tries(self) -> bool:
+        """Whether the configuration has anything on trial."""
+        return TRY in self.config.values() or (self.config.get("memory") or {}).get(TRY) is True
+
+    def setting(self, key: str, usual: str) -> str:
+        """Return what a setting says for this session, `usual` where nothing says it; where it is tried, what the coin says."""
+        configured: str = self.config.get(key, usual)
+        if configured != TRY:
+            return configured
+        from . import on_trial  # seldom
+
+        return on_trial.arm(self, key)
 
     @property
     def session(self) -> dict[str, Any]:

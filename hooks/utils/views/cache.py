@@ -6,6 +6,7 @@ from __future__ import annotations
 from .. import text
 from ..policy import warming
 from ..reclaim import cold_compaction as cold
+from . import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ def sum_lines(found: KeptWarm) -> list[text.Line]:
 
 def sums(found: KeptWarm) -> list[tuple[str, str]]:
     """The same as (what it is about, what there is to say); of this session nothing where nothing has been sent yet."""
-    limits = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
+    allowed = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
     now = [] if found["refused"] or not found["prompt_tokens"] else _now(found)
-    return [("Past", _past(found)), *now, ("Limits", limits)]
+    return [("Past", _past(found)), *now, ("Limits", allowed)]
 
 
 def _now(found: KeptWarm) -> list[tuple[str, str]]:
@@ -67,9 +68,10 @@ def _now(found: KeptWarm) -> list[tuple[str, str]]:
     nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "so much is not allowed in a session (keep_warm_usd)"
     many = f"at most {found['most']}, one every {every}" if found["most"] else f"nothing is sent: {nothing}"
     read = f"to read {text.tokens(found['prompt_tokens'])} from the cache"
+    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{limits.share(bridged['share'], ', ')}"
     return [
-        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}, {read}"),
-        ("Saves", f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}, where you come back while it is warm"),
+        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}{limits.share(one['share'], ', ')}, {read}"),
+        ("Saves", f"{saved}, where you come back while it is warm"),
         ("In a row", many),
     ]
 
@@ -178,8 +180,9 @@ def cold_lines(found: CompactsCold, command: str) -> list[text.Line]:
 
 def cold_sum(found: CompactsCold) -> str:
     """~12,300 tokens, worth about $0.11,"""
-    worth = "" if found["usd"] is None else f", worth about ${found['usd']:.2f},"
-    return text.long_tokens(found["tokens"]) + worth
+    share = limits.gain(found["share"])
+    worth = " and ".join(filter(None, [f"about ${found['usd']:.2f}" if found["usd"] is not None else "", share]))
+    return text.long_tokens(found["tokens"]) + (f", worth {worth}," if worth else "")
 
 
 def cold_question(found: CompactsCold) -> str:

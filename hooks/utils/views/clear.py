@@ -7,7 +7,7 @@ from ..policy import verdict
 from ..policy.planning import matches
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
-from . import phrases
+from . import limits, phrases
 from .report import is_leaving
 from .results import result_line
 
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.planning import Asked, Plan
-    from ..policy.shapes import Sums
+    from ..policy.shapes import Share, Sums
     from ..reclaim.clearing import Cleared
     from .report_shapes import Report, ResultRow
     from .shapes import Clear, ClearedRow
@@ -29,10 +29,12 @@ _NOTHING = ("nothing",)
 _SAID_ABOVE = ("nothing", "clear", "wait")
 
 
-def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry_run: bool, in_place: bool = False) -> Clear:
+def clear_data(
+    plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry_run: bool, in_place: bool = False, share: Share | None = None
+) -> Clear:
     """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), what of the expired stays and why
     (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), of which `cold` is the plan. `in_place`: the
-    running conversation is changed, not its transcript."""
+    running conversation is changed, not its transcript; `share`: what it is worth in a window of the plan."""
     rows = {row["id"]: row for row in report["results"]}
     handles = done.handles if done else {}
     taken = {decision.result.id: decision for decision in plan.decisions}
@@ -54,6 +56,7 @@ def clear_data(plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry
         "pays": plan.pays,
         "likely_requests": plan.likely_requests,
         "sum": plan.sum.to_json(),
+        "share": share,
         "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
         "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
         "results": [_going(row, taken[row["id"]].need, handles.get(row["id"])) for row in going],
@@ -172,10 +175,15 @@ def _sum_lines(found: Clear) -> list[text.Line]:
         lines += text.pair(
             "Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(found['tokens'])} shorter"
         )
-        return lines + text.pair("Pays", _pays(found))
+        return lines + _worth(found)
     what = "all messages" if sum["all_messages"] else "what follows"
     cost = f"{what}, {text.long_tokens(sum['rewritten'])}, must be written again, which costs {text.long_tokens(sum['cost_now'])} of input"
-    return [*lines, *text.pair("Cache", "warm: " + cost), *text.pair("Pays", _pays(found)), *_cold_lines(found)]
+    return [*lines, *text.pair("Cache", "warm: " + cost), *_worth(found), *_cold_lines(found)]
+
+
+def _worth(found: Clear) -> list[text.Line]:
+    share = limits.gain(found["share"])
+    return text.pair("Pays", _pays(found)) + (text.pair("Limit", f"leaves you {share}") if share else [])
 
 
 def _pays(found: Clear) -> str:

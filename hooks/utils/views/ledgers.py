@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .. import text
 from ..policy import figures
+from . import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def in_words(found: LedgerFigures, scope: str = "This session") -> str:
         said.append(f"memory spared ~{text.counted(found['spared'], 'look-up')}")
     if found["cost_usd"] or found["saved_usd"] or found["unpriced"]:
         said += _money(found)
+    said += filter(None, [limits.net(found.get("share"))])
     return f"{scope}: " + (", ".join(said) or "nothing kept out or cleared")
 
 

@@ -8,6 +8,7 @@ from ..hosts import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
+from . import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -269,12 +270,12 @@ def unasked(report: Report) -> str:
 
 
 def _clear_now(said: Verdict, _report: Report) -> str:
-    return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}"
+    return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
 
 
 def _wait(said: Verdict, _report: Report) -> str:
     wait, tokens = text.countdown(said["wait_s"] or 0), text.tokens(said["tokens"])
-    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}"
+    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
 
 
 def _full(said: Verdict, _report: Report) -> str:
@@ -303,6 +304,14 @@ def _nothing(said: Verdict, report: Report) -> str:
     else:
         why = "everything in the context is worth keeping"
     return "Nothing to do: " + why
+
+
+def sum_line(report: Report) -> str:
+    """What the context holds and what was kept out of it, in a line: of results, as in 6 live, 3 expired · ~1.2k tokens kept out."""
+    rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
+    counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
+    line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no results yet"
+    return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
 
 
 _VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "resume": _resume, "nothing": _nothing}

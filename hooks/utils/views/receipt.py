@@ -1,14 +1,15 @@
 """What left the context by compactions and clears: each result with its reason, and whether it can be restored. Data in, lines out.
 
 The data: receipts, the newest first, as state/receipts.py has them; each of their `calls` with a `state` too: `archived` (can be restored),
-`back` (was put back), `gone` (for good) or `unknown` (the archive does not tell now).
+`back` (was put back), `gone` (for good) or `unknown` (the archive does not tell now); the newest with the `share` of a window of the plan
+that it saves, None where nobody knows.
 """
 
 from __future__ import annotations
 
 from .. import text
 from ..state import receipts
-from . import phrases
+from . import limits, phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,6 +88,9 @@ def _head(receipt: Receipt, now: float) -> list[text.Line]:
     else:
         said += text.short_tokens(receipt["tokens"] or 0)
     shown = text.wrap(f"{said}. {_count(receipt)} left the context, {_restorable(receipt)}.")
+    saved = limits.gain(receipt.get("share"))
+    if saved:
+        shown += text.wrap(f"That saves {saved}, each of which would have read it from the cache.")
     if receipt["summarised"]:
         older = "the older part of " if receipt["why"] == "auto" else ""
         shown += text.wrap(f"Claude Code then summarised {older}what was left.")

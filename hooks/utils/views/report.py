@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..hosts import name_of
-from ..policy import figures, globs, kinds, lifecycle, parts, planning, verdict
+from ..policy import figures, globs, kinds, lifecycle, limit_weights, parts, planning, verdict
 from ..policy.context import OUTSIDE
 from ..policy.tiers import TIERS
 from ..policy.tools import READ
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..policy import events
     from ..policy.context import ContextState, Result
     from ..policy.ruleset import Ruleset
-    from ..policy.shapes import Sums
+    from ..policy.shapes import LedgerFigures, Sums
     from ..reclaim.outlook import Outlook
     from .report_shapes import ByHost, Entered, Expires, PartialReads, Planned, Report, ResultRow, ShownFile, Soonest, Tier
 
@@ -46,7 +46,7 @@ def build(found: Outlook) -> Report:
         "reclaimable": {"now": verdict.takes(found.now), "cold": verdict.takes(found.cold)},
         "cleared": _sums([row for row in rows if row["state"] == "cleared" and row["handle"]]),
         "by_host": _by_host(rows, found),
-        "figures": figures.of_ledger(found.ledger),
+        "figures": _figures(found),
         "compactions": state.epoch,
         "compacted": state.counts.compacted,
         "abandoned": found.made.index.abandoned if found.made else 0,
@@ -58,6 +58,14 @@ def build(found: Outlook) -> Report:
         "doubt": found.doubt,
         "verdict": found.verdict,
     }
+
+
+def _figures(found: Outlook) -> LedgerFigures:
+    """Return what came of the session, with the share of a window that the net is; {} where nothing did."""
+    told = figures.of_ledger(found.ledger)
+    if told:
+        told["share"] = limit_weights.share_of(found.weights, figures.moved(found.ledger))
+    return told
 
 
 def _rows(of: list[Result], found: Outlook, now: float) -> list[ResultRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from ..policy.shapes import Sum, Sums, Verdict
+from ..policy.shapes import Share, Sum, Sums, Verdict
 
 # --- a clear ---------------------------------------------------------------------------------------------------------------------------
 
@@ -32,7 +32,8 @@ class OnceCold(Sums):
 
 class Clear(TypedDict):
     """What a clear did or would do. `tier`, `ids`, `pattern`, `now`: what was asked for · `planned_tokens`: by the plan, of which `tokens`
-    are what left · `kept`: reason -> what of the expired stays, or was named and is pinned · `wait_s`: until the cache is cold ·
+    are what left · `share`: of a window of the plan that it is worth ·
+    `kept`: reason -> what of the expired stays, or was named and is pinned · `wait_s`: until the cache is cold ·
     `original`: the transcript as it was · `in_place`: the running conversation is changed, not its transcript."""
 
     cleared: bool
@@ -50,6 +51,7 @@ class Clear(TypedDict):
     pays: bool
     likely_requests: int
     sum: Sum
+    share: Share | None
     cold: OnceCold
     wait_s: int
     results: list[ClearedRow]
@@ -64,10 +66,12 @@ class Clear(TypedDict):
 
 
 class Costs(TypedDict):
-    """Tokens of input that cost as much, and dollars, None where the price is not known."""
+    """Tokens of input that cost as much; dollars, None where the price is not known; the share of a window of the plan, None where
+    nobody knows."""
 
     tokens: int
     usd: float | None
+    share: Share | None
 
 
 class WarmLimits(TypedDict):
@@ -124,12 +128,13 @@ class KeptWarm(TypedDict("From", {"from": str})):
 
 class CompactsCold(TypedDict):
     """Whether the conversation compacts once the prompt cache is cold (`setting`: on, off, ask), whether it is, and what would leave
-    now."""
+    now; `share` of a window of the plan, None where nobody knows."""
 
     setting: str
     is_cold: bool
     tokens: int
     usd: float | None
+    share: Share | None
     ids: list[str]
 
 

@@ -21,6 +21,7 @@ from hooks.utils.state import shipped
 
 from ..parallel.results import ANYWHERE, results
 from ..parallel.sources import Source
+from . import kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,11 +68,13 @@ if TYPE_CHECKING:
         # Tokens that were written again, [for five minutes, for an hour]: after a pause, and for any other cause.
         pauses: list[int]
         lost: list[int]
+        # What the conversations were made of: kind (policy/composition.py) -> tokens as `kinds.columns` has them, which they add up to.
+        kinds: dict[str, list[int]]
 
     class Digest(TypedDict):
         """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens that stood
-        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], as `sent.Session` has
-        them."""
+        before the first word, `hooks`: those of them that hooks had added · `calls`: name -> [times, when last], `prompts`, `unmeasured`:
+        as `sent.Session` has them."""
 
         session: str
         cwd: str
@@ -81,17 +84,25 @@ if TYPE_CHECKING:
         standing: int
         hooks: int
         calls: dict[str, list[float]]
+        prompts: int
+        unmeasured: int
         used: list[Used]
         losses: list[Loss]
         # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that stood before the first
         # word and were not lost]] of each slot that had a request.
         by_time: list[list[int]]
+        # Of each of these slots the tokens that are left, without those that were lost, by kind; output is of none.
+        kinds_by_time: list[dict[str, int]]
+        # model -> [[when its ten seconds begin (seconds), tokens that are plain, read, written for five minutes, for an hour, output]].
+        by_model: dict[str, list[list[int]]]
 
 
 FILE = "bills.sqlite"
-FORM = 8  # of a digest
+FORM = 11  # of a digest
+_OLDEST = 9  # that is still understood, where the transcript is gone
 KEPT_S = 365 * 86_400
 SLOT_S = 600  # of `by_time`
+GRAIN_S = 10  # of `by_model`
 _BUCKET = 100_000
 _models = lru_cache(maxsize=1)(shipped.models)
 _MOST_BUCKETS = 2
@@ -111,6 +122,7 @@ def digest_of(path: str, size: int) -> Digest:
     requests = session.requests
     losses = lost_cache.losses(requests, lambda at: time.localtime(at)[:3], _models())
     of_request = {id(loss.usage): loss for loss in losses}
+    by_time, kinds_by_time = _by_time(requests, session.standing, of_request)
     return {
         "session": _session_of(path),
         "cwd": session.cwd,
@@ -120,6 +132,8 @@ def digest_of(path: str, size: int) -> Digest:
         "standing": session.standing,
         "hooks": session.hooks,
         "calls": session.calls,
+        "prompts": session.prompts,
+        "unmeasured": session.unmeasured,
         "used": _used(requests, session.standing, of_request),
         "losses": [
             {
@@ -128,7 +142,7 @@ def digest_of(path: str, size: int) -> Digest:
             }
             for loss in losses
         ],
-        "by_time": _by_time(requests, session.standing, of_request),
+        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_model": _by_model(requests),
     }  # fmt: skip
 
 
@@ -141,6 +155,7 @@ def _session_of(path: str) -> str:
 def _used(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss]) -> list[Used]:
     """Return the sums of requests; `losses`: id of a Usage -> what its request lost."""
     sums: dict[Priced, Used] = {}
+    shares: dict[Priced, dict[str, list[float]]] = {}
     for request in requests:
         usage = request.usage
         key = usage.model, min(_MOST_BUCKETS, usage.tokens // _BUCKET)
@@ -149,7 +164,7 @@ def _used(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.L
             sum = sums[key] = {
                 "model": key[0], "prompt": key[1] * _BUCKET, "requests": 0,
                 "plain": 0, "read": 0, "write_5m": 0, "write_1h": 0, "output": 0,
-                "cold": [0, 0, 0], "stands": [0, 0, 0, 0], "pauses": [0, 0], "lost": [0, 0],
+                "cold": [0, 0, 0], "stands": [0, 0, 0, 0], "pauses": [0, 0], "lost": [0, 0], "kinds": {},
             }  # fmt: skip
         sum["requests"] += 1
         sum["plain"] += max(0, usage.tokens - usage.read - usage.created)
@@ -157,6 +172,9 @@ def _used(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.L
         sum["write_1h" if usage.cache_ttl_s > 300 else "write_5m"] += usage.created
         sum["output"] += request.output
         _divide(sum, usage, standing, losses.get(id(usage)))
+        kinds.add(shares.setdefault(key, {}), request.shares, usage.cache_ttl_s > 300)
+    for key, sum in sums.items():
+        sum["kinds"] = kinds.shared(shares[key], kinds.columns(sum))
     return list(sums.values())
 
 
@@ -177,18 +195,40 @@ def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None
         sum["pauses" if loss.cause == lost_cache.PAUSE else "lost"][hour] += lost
 
 
-def _by_time(requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss]) -> list[list[int]]:
+def _by_time(
+    requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss],
+) -> tuple[list[list[int]], list[dict[str, int]]]:  # fmt: skip
     slots: dict[int, list[int]] = {}
+    left: dict[int, int] = {}
+    shares: dict[int, dict[str, list[float]]] = {}
     for request in requests:
         usage = request.usage
         at = int(usage.at) // SLOT_S * SLOT_S
         sums = slots.setdefault(at, [at, 0, 0, 0, 0, 0])
         loss = losses.get(id(usage))
+        lost = loss.tokens if loss else 0
         # What was lost begins where reading ends, so what stands is lost with it as far as it was not read.
-        stands = min(standing, usage.tokens, usage.read) if loss else min(standing, usage.tokens)
+        stands = min(standing, usage.tokens)
+        stands -= max(0, min(stands - usage.read, lost))
         counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output, stands)
         sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
-    return list(slots.values())
+        left[at] = left.get(at, 0) + usage.tokens - stands - lost
+        kinds.add_kept(shares.setdefault(at, {}), request.shares)
+    by_kind = [kinds.shared(shares[at], [left[at]]) for at in slots]
+    return list(slots.values()), [{kind: tokens for kind, (tokens,) in row.items()} for row in by_kind]
+
+
+def _by_model(requests: list[Sent]) -> dict[str, list[list[int]]]:
+    slots: dict[str, dict[int, list[int]]] = {}
+    for request in requests:
+        usage = request.usage
+        at = int(usage.at) // GRAIN_S * GRAIN_S
+        row = slots.setdefault(usage.model, {}).setdefault(at, [at, 0, 0, 0, 0, 0])
+        row[1] += max(0, usage.tokens - usage.read - usage.created)
+        row[2] += usage.read
+        row[4 if usage.cache_ttl_s > 300 else 3] += usage.created
+        row[5] += request.output
+    return {model: list(rows.values()) for model, rows in slots.items()}
 
 
 # --- many ------------------------------------------------------------------------------------------------------------------------------
@@ -231,12 +271,24 @@ def of_user(
         changed = [one for one, stamp in stamps.items() if known.get(one) != stamp]
         _read(db, [Source(one, stamps[one][0]) for one in changed], stamps, progress, where)
         with Transaction(db):
-            db.execute("DELETE FROM digests WHERE form != ?", (FORM,))
+            db.execute("DELETE FROM digests WHERE form NOT BETWEEN ? AND ?", (_OLDEST, FORM))
             old = db.execute("SELECT path FROM digests WHERE ended < ?", (now - KEPT_S,)).fetchall()
             # One that is there would be read again the next time.
             db.executemany("DELETE FROM digests WHERE path = ?", [row for row in old if row[0] not in stamps])
-        rows = db.execute("SELECT digest FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
-    return [digest for (text,) in rows for digest in [json.loads(text)]]
+        rows = db.execute("SELECT digest, form FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
+    return [_brought_up(json.loads(text), form) for text, form in rows]
+
+
+def _brought_up(digest: Digest, form: int) -> Digest:
+    """Return a digest of an older form as one of today's: it says nothing of kinds."""
+    if form < FORM:
+        for used in digest["used"]:
+            used["kinds"] = {kinds.UNTOLD: kinds.columns(used)}
+        left = {at: plain + read + written - stands for at, plain, read, written, _, stands in digest["by_time"]}
+        for loss in digest["losses"]:
+            left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
+        digest["kinds_by_time"] = [{kinds.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
+    return digest
 
 
 def _open(path: str) -> closing[sqlite3.Connection]:

@@ -35,7 +35,8 @@ def bill_of(popkit_home: str, project: str, everything: list[Digest], since: flo
         "estimated": {name: breakdown.get(name) for name in ("at", "session", "model", "missing", "problem")},
         "first_prompt": newest["standing"] if newest else None,
         "pace": statement.pace(mains, models, max(86_400.0, now - since)), "whole": statement.whole(lately, models),
-        "proposals": statement.proposals(rows, len(mains)), "hidden": hidden, "prices_of": models.dated,
+        "proposals": statement.proposals(rows, len(mains)), "drafts": statement.drafts(rows, project),
+        "hidden": hidden, "prices_of": models.dated,
     }  # fmt: skip
 
 

@@ -9,11 +9,13 @@ import os
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state.standing import is_hidden, server_key
 
+from . import kinds
 from .costs import usd_of
+from .kinds import shared_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from hooks.utils.policy.models import Models
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 MONTH_S = 30 * 86_400
 # What a project's sessions do without is proposed only once there are so many of them.
 LEAST_SESSIONS = 3
+# A section is proposed as a skill from so many tokens on; the level of its heading, since one of the first is the title of a file.
+LEAST_DRAFT, _DRAFTED = 300, 2
 # Rows of the client's breakdown that this one takes apart; a row of another name stands as it is, and Messages came after the first word.
 _TOOLS, _MEMORY, _AGENTS, _SKILLS, _MESSAGES = "MCP tools", "Memory files", "Custom agents", "Skills", "Messages"
 # What a bill consists of, in the order in which it is shown. Together they are the whole.
@@ -45,7 +49,9 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
         if category["kind"] != "used" or name == _MESSAGES:
             continue
         if name == _TOOLS:
-            items = _servers([tool for tool in breakdown["tools"] if not is_hidden(tool["name"], hidden)], tokens, calls)
+            tools = _tools(breakdown["tools"], tokens, calls)
+            items = _servers(row for row in tools if not is_hidden(row["name"], hidden))
+            tokens -= sum(row["tokens"] for row in tools if is_hidden(row["name"], hidden))  # the client may not know yet
         elif name == _MEMORY:
             items = [
                 _row("memory", item["name"], item["tokens"], parts=_sections(item, read), source=item["source"])
@@ -60,7 +66,7 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
         rest = tokens - sum(row["tokens"] for row in items)
         rows += items + ([_row("client", f"{name}, not itemised", rest)] if rest > 0 else [])
     if not any(category["name"] == _TOOLS and category["kind"] == "used" for category in breakdown.get("categories", ())):
-        rows += _servers([tool for tool in breakdown.get("tools", ()) if not is_hidden(tool["name"], hidden)], 0, calls)
+        rows += _servers(row for row in _tools(breakdown.get("tools", []), 0, calls) if not is_hidden(row["name"], hidden))
     if hooks:
         rows.append(_row("hooks", "Texts of hooks", hooks))
     return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
@@ -70,16 +76,22 @@ def _row(kind: str, name: str, tokens: int, used: list[float] | None = None, par
     return {"kind": kind, "name": name, "tokens": tokens, "used": used, "parts": parts or [], "deferred": False, **more}
 
 
-def _servers(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[Row]:
-    """Return a row for each MCP server. The client says of a tool whether its schema is loaded, but not where it loads all of them: then
-    the `tokens` of the category are those of all tools."""
+def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[Row]:
+    """Return a row for each MCP tool, with its `server`. The client says of a tool whether its schema is loaded, but not where it loads all
+    of them: then the `tokens` of the category are those of all tools."""
     everything = 0 < sum(tool["tokens"] for tool in tools) <= tokens
-    servers: dict[str, list[Row]] = {}
+    rows: list[Row] = []
     for tool in tools:
         loaded = everything or (tokens > 0 and tool["loaded"])
         row = _row("tool", tool["name"], tool["tokens"] if loaded else 0, _used(calls, tool["name"]), key=tool["name"])
-        row.update(deferred=not loaded, on_demand=0 if loaded else tool["tokens"])
-        servers.setdefault(tool["server"], []).append(row)
+        rows.append({**row, "server": tool["server"], "deferred": not loaded, "on_demand": 0 if loaded else tool["tokens"]})
+    return rows
+
+
+def _servers(tools: Iterable[Row]) -> list[Row]:
+    servers: dict[str, list[Row]] = {}
+    for tool in tools:
+        servers.setdefault(tool["server"], []).append(tool)
     rows = []
     for name, parts in servers.items():
         parts.sort(key=lambda row: (-row["tokens"], row["name"]))
@@ -135,17 +147,9 @@ def _sections(item: dict[str, Any], read: Callable[[str], str | None]) -> list[R
     named = sections(read(item["name"]) or "")
     weights = [estimate_tokens(text, "markup") for _, _, text in named]
     shares = shared_out(item["tokens"], weights)
-    return [_row("section", heading or "before the first heading", tokens) for (_, heading, _), tokens in zip(named, shares)]
-
-
-def shared_out(total: int, weights: list[int]) -> list[int]:
-    """Return a total in parts as these weights are; they add up to it."""
-    whole, before, parts = sum(weights), 0, []
-    for at in range(len(weights)):
-        until = round(total * sum(weights[: at + 1]) / whole) if whole else 0
-        parts.append(until - before)
-        before = until
-    return parts
+    return [
+        _row("section", heading or "before the first heading", tokens, level=level) for (level, heading, _), tokens in zip(named, shares)
+    ]
 
 
 def calls_of(digests: Iterable[Digest]) -> dict[str, list[float]]:
@@ -185,40 +189,53 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
 
 
 def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
-    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `requests`, `sessions`, the
-    names of their `hosts`, and `unpriced`: requests of models without a known price, which are in no sum."""
+    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: what the conversations
+    were made of, as `kinds.rows` has it (their dollars are those of the conversation), `requests`, `sessions`, the names of their `hosts`,
+    and `unpriced`: requests of models without a known price, whose dollars are in no sum."""
     parts = dict.fromkeys(PARTS, 0.0)
+    usd_by_kind: dict[str, float] = {}
+    tokens: dict[str, int] = {}
     requests = unpriced = sessions = 0
+    everything = list(digests)
     hosts: set[str] = set()
-    for digest in digests:
+    for digest in everything:
         sessions += bool(digest["used"])
         hosts.update([digest["host"]] if digest["used"] else ())
         for used in digest["used"]:
             requests += used["requests"]
+            for kind, sums in used["kinds"].items():
+                tokens[kind] = tokens.get(kind, 0) + sum(sums)
             paid = usd_of(used, models)
             if paid is None:
                 unpriced += used["requests"]
                 continue
             some = _divided(used, models)
+            for kind, sums in used["kinds"].items():
+                usd_by_kind[kind] = usd_by_kind.get(kind, 0.0) + _paid(sums, used, models)
             some["output"] = paid["output"]
             some["conversation"] = max(0.0, sum(paid.values()) - sum(some.values()))
             for name, usd in some.items():
                 parts[name] += usd
     counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
-    return {"usd": sum(parts.values()), "parts": parts, **counts}
+    made_of = kinds.rows(tokens, usd_by_kind, calls_of(everything))
+    return {"usd": sum(parts.values()), "parts": parts, "kinds": made_of, **counts}
 
 
 def _divided(used: Used, models: Models) -> dict[str, float]:
+    (short_pauses, hour_pauses), (short_lost, hour_lost) = used["pauses"], used["lost"]
+    return {
+        "standing": _paid(used["stands"], used, models),
+        "pauses": _paid([0, -short_pauses - hour_pauses, short_pauses, hour_pauses], used, models),
+        "lost": _paid([0, -short_lost - hour_lost, short_lost, hour_lost], used, models),
+    }
+
+
+def _paid(tokens: Sequence[int], used: Used, models: Models) -> float:
+    """Return the dollars of tokens that are plain, read, written for five minutes and for an hour."""
     model = models.model(used["model"])
     price, _ = model.usd(used["prompt"] + 1)
-    unit = (price or 0.0) / 1e6
-    plain, read, short, hour = used["stands"]
-    again = lambda tokens: (tokens[0] * (model.write_5m - model.read) + tokens[1] * (model.write_1h - model.read)) * unit  # noqa: E731
-    return {
-        "standing": (plain + read * model.read + short * model.write_5m + hour * model.write_1h) * unit,
-        "pauses": again(used["pauses"]),
-        "lost": again(used["lost"]),
-    }
+    units = sum(count * cost for count, cost in zip(tokens, (1.0, model.read, model.write_5m, model.write_1h)))
+    return units * (price or 0.0) / 1e6
 
 
 # --- what could go ---------------------------------------------------------------------------------------------------------------------
@@ -234,6 +251,22 @@ def proposals(rows: Iterable[Row], sessions: int) -> list[Row]:
         if row["kind"] == "server":
             found += [one for one in ([row] if not row["used"][0] else row["parts"]) if one["tokens"] and not one["used"][0]]
     return sorted(found, key=lambda row: (-row["tokens"], row["name"]))
+
+
+def drafts(rows: Iterable[Row], project: str) -> list[Row]:
+    """Return the sections of memory files that could be skills, {name, file, tokens} with what is below them, the largest first; a file of
+    the `project` as it is named there. Whether they are used cannot be told, so it is not claimed."""
+    found: list[Row] = []
+    for file in rows:
+        path = os.path.relpath(file["name"], project) if is_inside(file["name"], project) else file["name"]
+        open_section: Row | None = None
+        for part in file["parts"] if file["kind"] == "memory" else ():
+            if part["level"] <= _DRAFTED:
+                open_section = {"name": part["name"], "file": path, "tokens": 0} if part["level"] == _DRAFTED else None
+                found += [open_section] if open_section else []
+            if open_section:
+                open_section["tokens"] += part["tokens"]
+    return sorted((row for row in found if row["tokens"] >= LEAST_DRAFT), key=lambda row: (-row["tokens"], row["name"]))
 
 
 def is_inside(folder: str, project: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.policy.lost_cache import PAUSE
 
+from . import kinds
 from .digests import SLOT_S
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from .digests import Digest
+    from .kinds import Row
 
     class Tokens(TypedDict):
         """Tokens by how a request used them."""
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
         parts: list[Part]
         # name of SOURCES -> tokens; their sum is `tokens`
         sources: dict[str, int]
+        # Of what the conversation was made, as `kinds.rows` has it; their tokens add up to its.
+        kinds: list[Row]
 
 
 # All that subagents used; of main threads what they wrote, what was written to the cache again after a pause and for any other cause, what
@@ -49,13 +53,14 @@ def took(digests: Iterable[Digest], since: float) -> Took:
     parts: dict[tuple[str, bool], Part] = {}
     whole = _none()
     sources = dict.fromkeys(SOURCES, 0)
+    by_kind: dict[str, int] = {}
     for digest in digests:
         session, agent, _ = digest["session"].partition("/")
         if not agent:
             for loss in digest["losses"]:
                 if int(loss["at"]) // SLOT_S * SLOT_S + SLOT_S > since:
                     sources["pauses" if loss["cause"] == PAUSE else "lost"] += loss["tokens"]
-        for at, *counts, stands in digest["by_time"]:
+        for (at, *counts, stands), row in zip(digest["by_time"], digest["kinds_by_time"]):
             if at + SLOT_S <= since:
                 continue
             part = parts.setdefault(
@@ -64,6 +69,8 @@ def took(digests: Iterable[Digest], since: float) -> Took:
             )
             part["tokens"] += sum(counts)
             sources["standing"] += 0 if agent else stands
+            for kind, count in () if agent else row.items():
+                by_kind[kind] = by_kind.get(kind, 0) + count
             for sums in (part["used"], whole):
                 _add(sums, counts)
     tokens = sum(part["tokens"] for part in parts.values())
@@ -71,11 +78,12 @@ def took(digests: Iterable[Digest], since: float) -> Took:
         part["share"] = part["tokens"] / tokens if tokens else 0.0
     sources["subagents"] = sum(part["tokens"] for part in parts.values() if part["subagents"])
     sources["output"] = sum(part["used"]["output"] for part in parts.values() if not part["subagents"])
-    sources["conversation"] = tokens - sum(sources.values())
+    sources["conversation"] = sum(by_kind.values())
     return {
         "used": whole,
         "tokens": tokens,
         "sources": sources,
+        "kinds": kinds.rows(by_kind),
         "parts": sorted(parts.values(), key=lambda part: (-part["tokens"], part["session"], part["subagents"])),
     }
 

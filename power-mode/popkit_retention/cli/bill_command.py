@@ -62,7 +62,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
         return _hide(args, popkit_home, project, bill, now)
     if args.word == "show":
         return _show(args.argument, popkit_home, project, bill)
-    return Answer(views.lines_of(bill, now, args.details), bill)
+    return Answer(views.lines_of(bill, now, args.details, _most(args)), bill)
 
 
 def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models, where: Where) -> Answer:
@@ -70,13 +70,17 @@ def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models, where: W
     found, left_out = digests_of(args, environ, where)
     whole = statement.whole(found, models)
     began = [digest["standing"] for digest in found if statement.is_main(digest)]
-    lines = views.whole_lines(whole, covered(args), models.dated, began) + left_out.lines()
+    lines = views.whole_lines(whole, covered(args), models.dated, began, _most(args)) + left_out.lines()
     return Answer(lines, {"whole": whole, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()})
 
 
 def covered(args: Parsed) -> str:
     """Return which sessions the words mean, in words."""
     return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {sessions.HOSTS[args.host]}"
+
+
+def _most(args: Parsed) -> int:
+    return 0 if args.details else views.MOST_KINDS
 
 
 def digests_of(args: Parsed, environ: Mapping[str, str], where: Where) -> tuple[list[Digest], LeftOut]:

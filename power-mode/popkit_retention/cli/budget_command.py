@@ -15,13 +15,11 @@ from hooks.utils import text
 from hooks.utils.config import usable
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import home
-from hooks.utils.policy.masking import mask
-from hooks.utils.text import clean
 
 from .. import extras
 from ..usage.store import DatabaseUnavailable
 from ..views import budget as views
-from . import screen, settings_file, settings_text
+from . import own_configuration, screen
 from .answering import Refused
 from .screen import Bar
 
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 
 MISTAKES = (DatabaseUnavailable, OSError)
 LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
-WRAPPER, CONTEXT = "retention", "context"
+CONTEXT = "context"
 _NONE = ("none", "null", "")
 
 
@@ -89,26 +87,7 @@ def _get_driver(args: Parsed, environ: Mapping[str, str]) -> None:
 
 def change(words: list[str], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> int:
     """Show the change, ask, make it if the file is still what it was. Return 0 when the limits are as they were asked to be."""
-    limits = limits_of(words)
-    path = os.path.realpath(os.path.join(home.popkit_home(environ), "retention-config.json"))
-    before = settings_file.read(path)
-    try:
-        after = with_limits(before or "{}\n", limits)
-    except (ValueError, RecursionError):
-        line = json.dumps({CONTEXT: limits})[1:-1]
-        raise Refused(f"{path} cannot be changed: it has comments, or is not valid. Put this into its object {WRAPPER}: {line}") from None
-    if after == before:
-        print(f"{clean(path)} asks for just that already.")
-        return 0
-    settings_file.show_change(path, before, after, environ, mask)
-    if dry_run:
-        print("Nothing was changed.")
-        return 0
-    if not settings_file.is_confirmed(yes):
-        return 1
-    settings_file.write(path, before, after)
-    print(f"Changed {clean(path)}.")
-    return 0
+    return 0 if own_configuration.change({CONTEXT: limits_of(words)}, yes, dry_run, environ) or dry_run else 1
 
 
 def limits_of(words: list[str]) -> dict[str, Any]:
@@ -138,19 +117,3 @@ def _number(value: str) -> Any:
         return float(plain)
     except ValueError:
         return value
-
-
-def with_limits(text: str, limits: dict[str, Any]) -> str:
-    """Return the configuration with limits set; everything else stays as it stands. ValueError for a text that is no JSON object."""
-    members = settings_text.members(text)
-    if any(member.name == WRAPPER for member in members) or not any(member.name in FIELDS for member in members):
-        inner = json.loads(settings_text.value_text(text, WRAPPER) or "{}")
-        return settings_text.with_value(text, WRAPPER, settings_text.formatted(text, _with(inner, limits)))
-    context = json.loads(settings_text.value_text(text, CONTEXT) or "{}")
-    return settings_text.with_value(text, CONTEXT, settings_text.formatted(text, {**context, **limits}))
-
-
-def _with(inner: Any, limits: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(inner, dict) or not isinstance(inner.get(CONTEXT, {}), dict):
-        raise ValueError("it holds no settings there")
-    return {**inner, CONTEXT: {**inner.get(CONTEXT, {}), **limits}}

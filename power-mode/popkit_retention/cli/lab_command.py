@@ -18,7 +18,7 @@ from hooks.utils.io import files
 from .. import extras
 from ..lab import card, loading, outcomes, survey
 from ..operations import sessions
-from ..parallel.sources import Unavailable, find
+from ..parallel.sources import Unavailable
 from . import lab_decisions, many_sessions, screen
 from .answering import Refused
 from .lab_decisions import TTLS
@@ -168,7 +168,8 @@ def _plural(count: int, one: str, many: str) -> str:
 
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _asked(args, environ)
-    found = [source for source in find(paths, lambda *_: None) if os.path.basename(os.path.dirname(source.address)) != "subagents"]
+    known = many_sessions.sources_of(paths, many_sessions.LeftOut())
+    found = [source for source in known if os.path.basename(os.path.dirname(source.address)) != "subagents"]
     result = {}
     for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
         bar = Bar(environ, "sessions")

@@ -15,12 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Each has its table in `tables`, and a module NAME_command with run(parsed, environ) -> Answer | exit code, and MISTAKES: errors that are
-# told in a line, beside Refused. One that does more with its words has run_words(words, environ) -> exit code.
+# Each has its table in `tables`, and a module NAME_command (its `-` as `_`) with run(parsed, environ) -> Answer | exit code, and
+# MISTAKES: errors that are told in a line, beside Refused. One that does more with its words has run_words(words, environ) -> exit code.
 COMMANDS = (
-    "context", "restore", "archive", "memory", "retention", "try", "lab", "bill", "misses", "limits", "native", "budget", "config",
-    "doctor",
-    "dashboard", "setup", "statusline", "mcp", "serve", "completion", "uninstall",
+    "context", "restore", "archive", "memory", "retention", "try", "lab", "bill", "misses", "limits", "try-out", "native", "budget",
+    "config", "doctor", "dashboard", "setup", "statusline", "mcp", "serve", "completion", "uninstall",
 )  # fmt: skip
 _COLUMN = 14  # of the left column of the overview
 
@@ -70,7 +69,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         lines = text.wrap(f'popkit: unknown command "{text.cut(text.clean(name), 40)}". Known: {known}')
         screen.show(lines, sys.stderr, environ)
         return 1
-    module = importlib.import_module(f".{name}_command", __package__)
+    module = importlib.import_module(f".{name.replace('-', '_')}_command", __package__)
     if hasattr(module, "run_words"):
         code: int = module.run_words(rest, environ)
         return code

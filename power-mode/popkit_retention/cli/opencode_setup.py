@@ -22,9 +22,22 @@ if TYPE_CHECKING:
 
 NAME = "opencode"
 KEY = "plugin"
-_NAMES = ("opencode.json", "opencode.jsonc")
+# Files of OpenCode's configuration that name plugins: of its server, which has the door, and of its terminal, which has the pane.
+SERVER, TERMINAL = "opencode", "tui"
 _FOLDER = "/power-mode/opencode"
-_START_AGAIN = "Start OpenCode again to load it."
+# OpenCode moves these into a tui.json of its own, once, where there is none.
+_MOVES = ("theme", "keybinds", "tui")
+
+
+class Change:
+    """A change of one file: its path, its text now (None where there is none) and then."""
+
+    __slots__ = ("after", "before", "path")
+
+    def __init__(self, path: str, before: str | None, after: str):
+        self.path = path
+        self.before = before
+        self.after = after
 
 
 def folder() -> str:
@@ -37,11 +50,11 @@ def spec() -> str:
     return Path(folder()).as_uri()
 
 
-def path_of(scope: str, environ: Mapping[str, str]) -> str:
-    """Return the configuration to change: the one that is there, else the one to make."""
+def path_of(kind: str, scope: str, environ: Mapping[str, str]) -> str:
+    """Return the file of a kind to change: the one that is there, else the one to make."""
     place = os.getcwd() if scope == "project" else _user_folder(environ)
-    there = [path for path in (os.path.join(place, name) for name in _NAMES) if os.path.exists(path)]
-    return os.path.realpath(there[0] if there else os.path.join(place, _NAMES[0]))
+    names = [os.path.join(place, kind + ending) for ending in (".json", ".jsonc")]
+    return os.path.realpath(next(filter(os.path.exists, names), names[0]))
 
 
 def _user_folder(environ: Mapping[str, str]) -> str:
@@ -50,29 +63,61 @@ def _user_folder(environ: Mapping[str, str]) -> str:
 
 
 def set_up(undo: bool, scope: str, yes: bool, environ: Mapping[str, str]) -> int:
-    """Show the change, ask, make it. Return 0 when the configuration is as it was asked for afterwards."""
+    """Show the changes, ask, make them. Return 0 when the configuration is as it was asked for afterwards; Refused for a file that is left
+    alone, once the others are changed."""
     if not undo and not os.path.isdir(folder()):
         raise Refused(f"{folder()} is missing: this PopKit was installed without its plugins. Run popkit setup {NAME} in a clone of PopKit")
-    path = path_of(scope, environ)
+    tried = [_change_or_refusal(kind, undo, scope, environ) for kind in (SERVER, TERMINAL)]
+    changes = [each for each in tried if isinstance(each, Change)]
+    refused = [each for each in tried if isinstance(each, str)]
+    made = [change for change in changes if change.after != (change.before or "")]
+    for change in made:
+        settings_file.show_change(change.path, change.before, change.after, environ)
+    if made and not settings_file.is_confirmed(yes):
+        return 1
+    for change in made:
+        settings_file.write(change.path, change.before, change.after)
+    if changes:
+        print(_done(undo, [change.path for change in made or changes], bool(made)))
+    if refused:
+        raise Refused(". ".join(refused))
+    return 0
+
+
+def _done(undo: bool, paths: list[str], is_made: bool) -> str:
+    where = " and ".join(paths)
+    if undo:
+        return f"PopKit is no longer in {where}." if is_made else f"PopKit is not in {where}, so nothing was changed."
+    return f"PopKit is in {where}. Start OpenCode again to load it." if is_made else f"PopKit is already in {where}."
+
+
+def _change_or_refusal(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Change | str:
+    try:
+        return _change(kind, undo, scope, environ)
+    except Refused as error:
+        return str(error)
+
+
+def _change(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Change:
+    """Return the change that a file needs; Refused for one that is left alone."""
+    path = path_of(kind, scope, environ)
     text = settings_file.read(path)
     before = text or "{}\n"
     plugins = _plugins(path, before, undo)
     others = [plugin for plugin in plugins if not is_ours(plugin)]
-    if undo and len(others) == len(plugins):
-        print(f"PopKit is not in {path}, so nothing was changed.")
-        return 0
-    if not undo and [_named(plugin) for plugin in plugins if is_ours(plugin)] == [spec()]:
-        print(f"PopKit is already in {path}.")
-        return 0
     wanted = others if undo else [*others, spec()]
+    if [_named(plugin) for plugin in plugins if is_ours(plugin)] == [_named(plugin) for plugin in wanted if is_ours(plugin)]:
+        return Change(path, text, text or "")
+    if kind == TERMINAL and text is None and _moves(scope, environ):
+        raise Refused(f"{path} is not made yet, because OpenCode first moves your theme and keys into it. Start OpenCode, then try again")
     formatted = settings_text.formatted(before, wanted)
-    after = settings_text.with_value(before, KEY, formatted) if wanted else settings_text.without(before, KEY)
-    settings_file.show_change(path, text, after, environ)
-    if not settings_file.is_confirmed(yes):
-        return 1
-    settings_file.write(path, text, after)
-    print(f"PopKit is no longer in {path}." if undo else f"PopKit is in {path}. {_START_AGAIN}")
-    return 0
+    return Change(path, text, settings_text.with_value(before, KEY, formatted) if wanted else settings_text.without(before, KEY))
+
+
+def _moves(scope: str, environ: Mapping[str, str]) -> bool:
+    """Return whether OpenCode has yet to move settings into a tui.json, which it does only where there is none."""
+    text = settings_file.read(path_of(SERVER, scope, environ)) or "{}"
+    return any(f'"{name}"' in text for name in _MOVES)
 
 
 def _plugins(path: str, text: str, undo: bool) -> list[Any]:
@@ -104,29 +149,38 @@ def is_ours(plugin: object) -> bool:
     return _named(plugin).rstrip("/").endswith(_FOLDER)
 
 
-def found(environ: Mapping[str, str], scope: str = "user") -> str:
-    """Return how a configuration names our plugin; "" where it does not, or cannot be read."""
+def found(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -> str:
+    """Return how a file names our plugin; "" where it does not, or cannot be read."""
     try:
-        path = path_of(scope, environ)
+        path = path_of(kind, scope, environ)
         plugins = _plugins(path, settings_file.read(path) or "{}", undo=False)
     except (OSError, Refused, home.NoHome):
         return ""
     return next((_named(plugin) for plugin in plugins if is_ours(plugin)), "")
 
 
+def is_in(environ: Mapping[str, str], scope: str) -> bool:
+    """Return whether any file of a scope names our plugin."""
+    return any(found(environ, scope, kind) for kind in (SERVER, TERMINAL))
+
+
 def checks(environ: Mapping[str, str]) -> list[Check]:
     """Return what `popkit doctor` says of OpenCode; nothing where no configuration names our plugin."""
-    named = {scope: found(environ, scope) for scope in ("user", "project")}
-    scope = next((scope for scope, name in named.items() if name), "")
+    scope = next((scope for scope in ("user", "project") if is_in(environ, scope)), "")
     if not scope:
         return []
-    path, place = path_of(scope, environ), unquote(urlsplit(named[scope]).path)
-    facts = {"configuration": path, "plugin": place}
+    named = {kind: found(environ, scope, kind) for kind in (SERVER, TERMINAL)}
+    paths = {kind: path_of(kind, scope, environ) for kind in named}
     again = f"popkit setup {NAME}" + (" --scope project" if scope == "project" else "")
-    if not os.path.isdir(place):
-        return [Check("OpenCode", WARNING, f"{path} names a plugin that is gone: {place}", f"Run {again}.", **facts)]
-    if os.path.realpath(place) != os.path.realpath(folder()):
-        return [
-            Check("OpenCode", WARNING, f"{path} names the plugin of another PopKit: {place}", f"To use this one, run {again}.", **facts)
-        ]
-    return [Check("OpenCode", OK, f"the plugin is in {path}", **facts)]
+    facts: dict[str, Any] = {"configuration": list(paths.values())}
+    for kind, name in named.items():
+        place = unquote(urlsplit(name).path)
+        if not name:
+            lacks = "nothing of it works" if kind == SERVER else "the pane and the line in the sidebar are missing"
+            return [Check("OpenCode", WARNING, f"{paths[kind]} does not name PopKit, so {lacks}", f"Run {again}.", **facts)]
+        if not os.path.isdir(place):
+            return [Check("OpenCode", WARNING, f"{paths[kind]} names a plugin that is gone: {place}", f"Run {again}.", **facts)]
+        if os.path.realpath(place) != os.path.realpath(folder()):
+            what = f"{paths[kind]} names the plugin of another PopKit: {place}"
+            return [Check("OpenCode", WARNING, what, f"To use this one, run {again}.", **facts)]
+    return [Check("OpenCode", OK, f"the plugin is in {' and '.join(paths.values())}", **facts)]

@@ -16,8 +16,11 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     if environ.get("POPKIT_OFF"):
         print('{"off": true}')
         return 0
-    from hooks.utils.helper.server import serve
+    from hooks.utils.helper.server import join, serve
 
+    if args.join:
+        join(environ, args.session)
+        return 0
     from .main import version
 
     gc.enable()  # commands do without, this one stays

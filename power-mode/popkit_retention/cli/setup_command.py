@@ -56,7 +56,7 @@ def _list(as_data: bool, environ: Mapping[str, str]) -> int:
         lines += text.pair(f"{name:<12}{'ready' if places[name] else 'not set up'}", purpose, 24)
     lines += text.pair(
         f"{opencode_setup.NAME:<12}{'ready' if opencode_setup.found(environ) else 'not set up'}",
-        "PopKit in OpenCode: its plugin in opencode.json",
+        "PopKit in OpenCode: its plugin in opencode.json and tui.json",
         24,
     )
     lines += ["", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")]

@@ -73,8 +73,8 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         raise Refused("nothing was deleted. --yes answers beforehand")
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
-        if opencode_setup.found(environ, scope):
-            opencode_setup.set_up(True, scope, True, environ)
+        if opencode_setup.is_in(environ, scope):
+            _remove_opencode(scope, environ)
     result["deleted"], result["left"] = _delete(folder)
     if result["left"]:
         _show(text.wrap(f"Left in {folder}: {text.listed(result['left'])}"), environ)
@@ -171,6 +171,13 @@ def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
         return  # what cannot be read is left alone
     if ours:
         statusline_install.uninstall(scope, True, environ)
+
+
+def _remove_opencode(scope: str, environ: Mapping[str, str]) -> None:
+    try:
+        opencode_setup.set_up(True, scope, True, environ)
+    except (Refused, OSError) as error:
+        _show(text.wrap(text.clean(str(error))), environ)
 
 
 def _delete(folder: str) -> tuple:

@@ -47,7 +47,7 @@ class BillReport:
             reader.join(PATIENCE_S)
         reading = self._share if reader is not None and reader.is_alive() else None
         if self._problem:
-            raise Unusable(f"the transcripts cannot be summed up: {self._problem}")
+            raise Unusable(f"The bill cannot be made: {self._problem}")
         known = self._known
         if known is None:
             return Bill(reading=self._share)
@@ -94,7 +94,10 @@ class BillReport:
             self._known = digests.of_user(self._app_state.environ, 0.0, self._app_state.now(), self._progress, Where(1))
             self._problem = ""
         except (OSError, StoreError, sqlite3.Error) as error:
-            self._problem = str(error)
+            path = os.path.join(self._app_state.home, digests.FILE)
+            self._problem = (
+                f"{path}: {getattr(error, 'strerror', None) or error}. Once that is mended, or the file is gone, it is made again."
+            )
         self._read_at = time.monotonic()
 
     def _progress(self, done: int, whole: int) -> None:

@@ -466,12 +466,23 @@ class Budgets(_Shape):
     how: str
 
 
-class BillPhrases(_Shape):
-    """A bill in words: `rows` and `proposals` in its order, `parts` of the whole by name; `unknown`: why there are no rows, and how to get
-    them."""
+class BillRow(_Shape):
+    """A row of a bill in words; `used`: when it was last, "" where that cannot be told; `parts`: the rows that it opens to."""
 
-    rows: list[str]
+    words: str
+    used: str
+    parts: list["BillRow"]
+
+
+class BillPhrases(_Shape):
+    """A bill in words, in its order: what stands (`rows`), what the conversations were made of (`kinds`), `proposals`, `drafts` of skills
+    [words, what to run], what is `hidden`; `parts` of the whole by name; `unknown`: why there are no rows, and how to get them."""
+
+    rows: list[BillRow]
+    kinds: list[BillRow]
     proposals: list[str]
+    drafts: list[list[str]]
+    hidden: list[str]
     parts: dict[str, str]
     unknown: str
 

@@ -14,6 +14,7 @@ from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
+from hooks.utils.state import shipped
 
 from .blocks import NO_HANDLE, Block, Request, tokens_of
 from .engine_policies import AutoPolicy
@@ -37,18 +38,20 @@ class Summaries(Policy):
 class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
-    and it pays, with thinking again counted `caution` times."""
+    and it pays, with thinking again counted `caution` times. `soon`: the model of
+    what is needed soon, where it is not the one that is shipped."""
 
     rebuilds = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = when_cold.THINKING_AGAIN,
+        caution: float = when_cold.THINKING_AGAIN, soon: NeedModel | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
         self.cold = cold
         self.caution = caution
+        self.soon = soon or shipped.need_soon_model()
         self.recorded: list[Block] = []  # the context of the recorded session
         self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
         self.is_due = False  # whether the user has asked for a compaction
@@ -112,7 +115,7 @@ class Compact(AutoPolicy):
 
     def _compacted(self, view: View, conversation: Conversation, only: Sequence[str] | None) -> list[Choice]:
         before = messages_of(view)
-        plan = planning.plan(conversation, planning.Asked(), view.now, self.model, self.prices, True, self.tuned)
+        plan = planning.plan_compaction(conversation, planning.Asked(), view.now, self.model, self.soon, self.prices, self.tuned)
         share = self.target if only is None else 1.0
         after = compacting.compact(before, conversation, plan, share, self._handle, only, least=COMPACT_LEAST_TOKENS)
         choices = choices_of(view, before, after)

@@ -27,6 +27,7 @@ STORES = (
     "hooks.utils.state.sockets",
     "hooks.utils.state.standing",
     "hooks.utils.state.sweeping",
+    "hooks.utils.state.trials",
     "popkit_retention.extras",
     "popkit_retention.memory.folder",
     "popkit_retention.governance.data_folder",

@@ -6,6 +6,7 @@ from hooks.utils.argument_types import AGE, FILE, FOLDER, WHEN, choice, text, wh
 from hooks.utils.context_table import CONTEXT
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
+from hooks.utils.policy.trials import ARMS
 
 from . import memory_table, retention_table
 from .shared_flags import HOST, MANY_SESSIONS
@@ -222,6 +223,36 @@ LIMITS = Table(
         " your own readings, from eight windows (of the week: days) on, and shown only where its error is at most a third of it.",
     ),
 )
+TRY_OUT = Table(
+    "popkit try-out",
+    "try a setting in every second session, and see what it does",
+    Operation(
+        "",
+        "what is on trial and how far that is, what finished trials have shown, and what can be tried",
+        _JSON,
+        more="A coin decides before the first request of a session, and what it says stays for the session's life. Once 20 sessions with"
+        " the setting and 20 without are over (ended, or quiet for a day), requests, tokens and money per prompt are compared once, each"
+        " with its interval, and stay as they are. Until then, nothing but the number of sessions is shown.",
+    ),
+    Operation(
+        "start NAME",
+        "try a setting: the change to your own configuration is shown first, and made on your word",
+        _YES,
+        Flag("--dry-run", "only show the change"),
+        effect=CHANGES,
+        type=choice(*ARMS),
+    ),
+    Operation(
+        "stop NAME",
+        "end a trial unread, and have the setting back as it was before",
+        _YES,
+        Flag("--dry-run", "only show the change"),
+        effect=CHANGES,
+        type=choice(*ARMS),
+    ),
+    examples={"NAME": "hints"},
+    notes={"NAME": "NAME is one of " + ", ".join(ARMS) + "."},
+)
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
     "popkit config",
@@ -268,7 +299,7 @@ SETUP = Table(
         type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
         more="""Without NAME: the list. Packages go into a virtual environment in PopKit's folder.
 
-`popkit setup opencode` adds PopKit's plugin to opencode.json. It shows the change and asks first.""",
+`popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
     ),
     common=(_JSON,),
 )
@@ -318,6 +349,7 @@ SERVE = Table(
         Flag("--session ID", "the session's id", needed=True),
         Flag("--transcript FILE", "its transcript", FILE, default=""),
         Flag("--cwd FOLDER", "the folder of its project", FOLDER, default=""),
+        Flag("--join", "start none, and say where the one that runs listens"),
     ),
 )
 UNINSTALL = Table(
@@ -356,8 +388,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, LIMITS, NATIVE, BUDGET, CONFIG,
-        DOCTOR,
-        DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
+        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
+        CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip

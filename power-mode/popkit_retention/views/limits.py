@@ -6,8 +6,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
-from hooks.utils.policy.limits import FIVE_HOUR
-from hooks.utils.views import limits
+from hooks.utils.views import bill, limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _UNKNOWN = (
     " share is a share of the limit."
 )
 SOURCES = {
-    "conversation": "the conversation: results, and what was said",
+    "conversation": "the conversation, as it is sent with each request",
     "standing": "what stands before the first word",
     "pauses": "written to the cache again after a pause",
     "lost": "written to the cache again for another reason",
@@ -37,10 +36,11 @@ SOURCES = {
 }
 _FITTED = {
     "plain": "a million tokens of input, not cached", "read": "a million tokens read from the cache",
-    "written": "a million tokens written to the cache", "output": "a million tokens of output",
-    "cold": "a cache of 100k tokens that went cold",
+    "write_5m": "a million tokens written to the cache for 5 minutes", "write_1h": "a million tokens written to the cache for an hour",
+    "output": "a million tokens of output",
+    "cold_5m": "a cache of 100k tokens, kept for 5 minutes, that went cold",
+    "cold_1h": "a cache of 100k tokens, kept for an hour, that went cold",
 }  # fmt: skip
-_BLOCKS = {FIVE_HOUR: "windows"}
 
 
 def lines_of(found: dict[str, Any], now: float) -> list[text.Line]:
@@ -56,7 +56,7 @@ def lines_of(found: dict[str, Any], now: float) -> list[text.Line]:
     for window in took:
         since = limits.clock(window["began"], now)
         lines += ["", *text.wrap(f"{limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
-        lines += [*_rows(window["took"]), *_fit(window["fit"], limits.NAMES[window["kind"]], _BLOCKS.get(window["kind"], "days"))]
+        lines += [*_rows(window["took"]), *_fit(window["fit"])]
     return [*lines, "", *text.wrap(_UNKNOWN)] if took else lines
 
 
@@ -83,7 +83,10 @@ def _rows(took: Took) -> list[text.Line]:
     by_kind = sorted(((took["used"][kind], words) for kind, words in USED.items()), key=lambda row: -row[0])  # type: ignore[literal-required]
     lines = [_row(tokens, tokens / whole, words) for tokens, words in by_kind if tokens]
     lines.append("")
-    lines += [_row(took["sources"][name], took["sources"][name] / whole, words) for name, words in SOURCES.items() if took["sources"][name]]
+    for name, words in SOURCES.items():
+        tokens = took["sources"][name]
+        lines += [_row(tokens, tokens / whole, words)] if tokens else []
+        lines += _kinds(took) if name == "conversation" else []
     lines.append("")
     shown = took["parts"][:_MOST_PARTS]
     lines += [_row(part["tokens"], part["share"], _named(part)) for part in shown]
@@ -94,25 +97,32 @@ def _rows(took: Took) -> list[text.Line]:
     return lines
 
 
-def _fit(fit: dict[str, Any], window: str, blocks: str) -> list[text.Line]:
+def _kinds(took: Took) -> list[text.Line]:
+    """Return what the conversation was made of."""
+    shown, rest = took["kinds"][: bill.MOST_KINDS], took["kinds"][bill.MOST_KINDS :]
+    lines = [_row(row["tokens"], row["tokens"] / took["tokens"], bill.kind_words(row), "  ") for row in shown if row["tokens"]]
+    if rest:
+        tokens = sum(row["tokens"] for row in rest)
+        lines.append(_row(tokens, tokens / took["tokens"], f"{len(rest):,} more: popkit limits --json", "  "))
+    return lines
+
+
+def _fit(fit: dict[str, Any]) -> list[text.Line]:
     """Return what tokens are worth in a window, as far as one's own history shows it."""
-    if fit["why"] == "elsewhere":
-        said = "The window also moves while nothing runs on this machine, so what tokens are worth in it cannot be told."
-    elif fit["why"] == "blocks":
-        said = f"Not enough history to tell what tokens are worth in it yet: {fit['blocks']} of {fit['needs_blocks']} {blocks}."
-    elif fit["why"]:
-        said = f"Not enough history to tell what tokens are worth in it yet: {fit['movements']} of {fit['needs_movements']} movements."
-    else:
-        claimed = [(words, fit["worth"][name]) for name, words in _FITTED.items() if fit["worth"][name] and fit["worth"][name]["claimed"]]
-        if claimed:
-            head = f"Worth in the {window} window, fitted to {fit['blocks']} {blocks} of yours:"
-            return ["", *text.wrap(head), *[line for words, found in claimed for line in _worth(words, found)]]
-        said = f"Your {fit['blocks']} {blocks} do not tell closely enough what tokens are worth in it."
-    return ["", *text.wrap(said)]
+    lacks = limits.lacking(fit)
+    if lacks:
+        return ["", *text.wrap(lacks)]
+    lines: list[text.Line] = []
+    for model, worth in fit["worth"].items():
+        claimed = [(words, worth[name]) for name, words in _FITTED.items() if worth[name] and worth[name]["claimed"]]
+        lines += (
+            [text.fitted(text.clean(model) + ":"), *[line for words, found in claimed for line in _worth(words, found)]] if claimed else []
+        )
+    return ["", *text.wrap(f"Worth in the {limits.NAMES[fit['window']]} window, fitted to {limits.blocks(fit)} of yours:"), *lines]
 
 
 def _worth(words: str, found: dict[str, float]) -> list[text.Line]:
-    return text.wrap(f"~{found['percent']:.2g} % (± {found['error']:.1g}): {words}", indent="    ")
+    return text.wrap(f"~{limits.with_error(found['percent'], found['error'])}: {words}", indent="    ")
 
 
 def _named(part: Part) -> str:
@@ -124,12 +134,12 @@ def _named(part: Part) -> str:
     )
 
 
-def _row(tokens: int, share: float, words: str) -> text.Line:
+def _row(tokens: int, share: float, words: str, indent: str = "") -> text.Line:
     shown = f"{share:.0%}" if share >= 0.005 else "<1%"
     head = f"{_short(tokens):>8}{shown:>6}  "
 
     def lines(columns: int) -> list[str]:
-        first, *rest = text.wrapped(words, max(10, columns - _ASIDE))
+        first, *rest = text.wrapped(indent + words, max(10, columns - _ASIDE), indent)
         return [head + first, *(" " * _ASIDE + line for line in rest)]
 
     return lines

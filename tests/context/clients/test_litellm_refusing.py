@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import anthropic
-import openai
 import pytest
 
 from popkit_retention.usage.database import open_store
@@ -36,9 +34,18 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
         team.anthropic.close()
 
 
+@pytest.fixture
+def refused() -> tuple[type[Exception], ...]:
+    """What a client of either form raises at a 429."""
+    import anthropic
+    import openai
+
+    return openai.RateLimitError, anthropic.RateLimitError
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
-def test_once_a_limit_is_used_up_the_proxy_answers_429_and_sends_nothing(team: Team, form: str, stream: bool):
+def test_once_a_limit_is_used_up_the_proxy_answers_429_and_sends_nothing(team: Team, refused, form: str, stream: bool):
     session = f"session-{form}-{stream}"
 
     def ask() -> object:
@@ -55,11 +62,11 @@ def test_once_a_limit_is_used_up_the_proxy_answers_429_and_sends_nothing(team: T
         ask()
         until(lambda: used(team, session) == number, "what the call used is recorded")  # noqa: B023  asked before the next call
     sent = len(team.api.requests)
-    with pytest.raises((openai.RateLimitError, anthropic.RateLimitError)) as refused:
+    with pytest.raises(refused) as told:
         ask()
-    assert refused.value.status_code == 429
+    assert told.value.status_code == 429
     assert len(team.api.requests) == sent
-    said = json.dumps(refused.value.response.json())
+    said = json.dumps(told.value.response.json())
     assert "the limit of this session is used up (" in said
     assert f" of {LIMIT} tokens)" in said
     assert "popkit budget set session_tokens=" in said
@@ -75,7 +82,7 @@ def test_another_session_goes_on(team: Team):
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
-def test_requests_one_after_the_other_are_refused_once_what_was_used_is_logged(team: Team, form: str):
+def test_requests_one_after_the_other_are_refused_once_what_was_used_is_logged(team: Team, refused, form: str):
     headers = {"x-litellm-session-id": f"session-hurried-{form}"}
     before = len(team.api.requests)
 
@@ -86,7 +93,7 @@ def test_requests_one_after_the_other_are_refused_once_what_was_used_is_logged(t
             asked = {"model": "claude", "max_tokens": 64, "messages": LONG, "metadata": {"user_id": DANA}}
             team.anthropic.messages.create(**asked, extra_headers=headers)
 
-    with pytest.raises((openai.RateLimitError, anthropic.RateLimitError)):  # noqa: PT012  which of them is refused is what is asked
+    with pytest.raises(refused):  # noqa: PT012  which of them is refused is what is asked
         for _ in range(20):
             ask()
     # LiteLLM logs an answer beside sending it, so one more may be on its way.

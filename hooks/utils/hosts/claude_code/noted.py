@@ -37,18 +37,16 @@ class _Shape:
 
 
 class _Note:
-    """`messages`: the hash of each; None where the request that it goes on from is not known."""
+    """`messages`: the hash of each, of which `count` are this request's, for what goes on from it has them in the same list; None where the
+    request that it goes on from is not known."""
 
-    __slots__ = ("messages", "params", "shape")
+    __slots__ = ("count", "messages", "params", "shape")
 
     def __init__(self, entry: dict[str, Any], base: _Note | None) -> None:
         shape, params = entry.get("shapeHash"), entry.get("params")
         self.shape = shape if isinstance(shape, str) else ""
         self.params = params if isinstance(params, dict) else {}
-        keep, tail = entry.get("keep"), entry.get("tail")
-        known = [] if "base" not in entry else base.messages if base else None
-        is_whole = known is not None and type(keep) is int and 0 <= keep <= len(known) and isinstance(tail, list)
-        self.messages: list[object] | None = [*known[:keep], *tail] if is_whole else None  # type: ignore[index, misc]
+        self.messages, self.count = _went_on(entry, base)
 
     def inside(self, name: str, key: str) -> str:
         """Return a word inside one of the parameters; "" where it is not said."""
@@ -80,6 +78,11 @@ class Notes:
         self._asked: _Note | None = None  # the newest
         self._answered: _Note | None = None  # what the last answer was to
         self._late: tuple[str, Between] | None = None  # an answer whose request is not noted yet
+
+    @property
+    def are_late(self) -> bool:
+        """Whether the last answer names a request that is not noted yet, in a conversation whose requests are."""
+        return self._late is not None and bool(self._notes)
 
     def take(self, line: bytes, between: Between) -> None:
         """Take in a line that begins with REQUEST or SHAPE; a request that is sent again has failed, which is noted in `between`."""
@@ -131,9 +134,9 @@ class Notes:
             return
         told = {IN_MODEL: old.params.get("model") != new.params.get("model"), IN_OTHER: _rest(old) != _rest(new)}
         if old.messages is not None and new.messages is not None:
-            kept = _in_common(old.messages, new.messages)
-            if kept < len(old.messages):
-                told[IN_MESSAGES], between.messages = True, f"from message {kept + 1} of {len(old.messages)} on"
+            kept = _in_common(old, new)
+            if kept < old.count:
+                told[IN_MESSAGES], between.messages = True, f"from message {kept + 1} of {old.count} on"
             elif not new.may_lack_results():
                 told[IN_MESSAGES] = False
         for name, key in (("output_config", "effort"), ("thinking", "type")):
@@ -174,9 +177,23 @@ def _rest(note: _Note) -> dict[str, Any]:
     return {name: value for name, value in note.params.items() if name not in _NO_MATTER}
 
 
-def _in_common(old: list[object], new: list[object]) -> int:
+def _went_on(entry: dict[str, Any], base: _Note | None) -> tuple[list[object] | None, int]:
+    keep, tail = entry.get("keep"), entry.get("tail")
+    known, count = ([], 0) if "base" not in entry else (base.messages, base.count) if base else (None, 0)
+    if known is None or type(keep) is not int or not 0 <= keep <= count or not isinstance(tail, list):
+        return None, 0
+    if keep < len(known):
+        known = known[:keep]
+    known += tail
+    return known, len(known)
+
+
+def _in_common(old: _Note, new: _Note) -> int:
     """Return how many messages two requests begin with alike."""
-    return next((number for number, (one, other) in enumerate(zip(old, new)) if one != other), min(len(old), len(new)))
+    least = min(old.count, new.count)
+    if old.messages is new.messages or old.messages is None or new.messages is None:
+        return least
+    return next((at for at in range(least) if old.messages[at] != new.messages[at]), least)
 
 
 def _sections(text: str) -> list[tuple[str, int]]:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import os
 
+from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent
+from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent, drops_thinking, lost_tokens
 from . import entries, noted
+from .contents import Contents
 from .moments import is_answer
 from .stamps import seconds_of
 from .usage import usage_of
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _UUID = b'"uuid":"'
 _HEAD = 400  # bytes in which the client says what a line is
+_PROGRESS, _SIDE = b'"type":"progress"', b'"isSidechain":true'
 _COMMAND, _COMMAND_ENDS = "<command-name>", "</command-name>"
 _INTERRUPTED = "[Request interrupted by user"
 _CHANGES_TOOLS = ("deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta", "skill_listing")
@@ -47,7 +50,8 @@ class Session:
     the `host`, "" for Claude Code.
 
     `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
-    said before the first request · `hooks`: of what hooks had added by then.
+    said before the first request · `hooks`: of what hooks had added by then · `prompts` of the user that were answered, slash commands
+    among them · `unmeasured`: answers of which the usage is not known, which are in no sum.
     """
 
     def __init__(self) -> None:
@@ -57,6 +61,8 @@ class Session:
         self.calls: dict[str, list[float]] = {}
         self.words = 0
         self.hooks = 0
+        self.prompts = 0
+        self.unmeasured = 0
 
     @property
     def standing(self) -> int:
@@ -73,7 +79,7 @@ class Session:
 def read(path: str, size: int) -> Session:
     """Return the requests of the first `size` bytes of a transcript, of a main thread or of a subagent's own file; OSError when it
     cannot be read."""
-    reading = _Reading()
+    reading = _Reading(Contents())
     for _, line in entries.lines(path, size):
         reading.take(line)
     return reading.session
@@ -85,29 +91,33 @@ class Following:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = self._end = 0  # the file's number, and the end of the last whole line
+        self._given = 0  # requests
         self._reading = _Reading()
 
     def new(self) -> tuple[list[Sent], bool]:
         """Return the requests since the last time, and whether the file is another since then, which is read from its beginning; OSError
-        when it cannot be read."""
+        when it cannot be read. The newest waits for the client's note of it."""
         status = os.stat(self._path)
         is_other = status.st_ino != self._file or status.st_size < self._end
         if is_other:
-            self._file, self._end, self._reading = status.st_ino, 0, _Reading()
-        requests = self._reading.session.requests
-        count = len(requests)
+            self._file, self._end, self._reading, self._given = status.st_ino, 0, _Reading(), 0
         for begin, line in entries.lines(self._path, status.st_size, self._end):
             if line.endswith(b"\n"):  # else it is being written
                 self._reading.take(line)
                 self._end = begin + len(line)
-        return requests[count:], is_other
+        requests, before = self._reading.session.requests, self._given
+        self._given = len(requests) - self._reading.notes.are_late
+        return requests[before : self._given], is_other
 
 
 class _Reading:
-    def __init__(self) -> None:
+    def __init__(self, contents: Contents | None = None) -> None:
+        self.contents = contents  # None: nobody asks what the prompts are made of
         self.session = Session()
         self.between = Between()
         self.known: set[str] = set()  # ids of messages
+        self.without: set[str] = set()  # the same, of those whose usage is not known
+        self.asks = False  # whether the user has said something since the last request
         self.calls: set[str] = set()  # ids of calls
         self.ends: dict[str, int] = {}  # uuid of an entry -> how many requests had been answered
         self.side: bool | None = None  # a subagent's own file holds nothing but a side chain
@@ -123,12 +133,20 @@ class _Reading:
             return
         if entries.says_nothing(line):
             return
+        head = line[:_HEAD]
+        if _PROGRESS in head:  # says nothing, but others may follow it
+            if not self._is_other(_SIDE in head):
+                self._place(_text(line, line.rfind(_UUID)))
+            return
         at = line.find(_UUID)
-        if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in line[:_HEAD]:
-            if not self._is_other(b'"isSidechain":true' in line[:_HEAD]):
+        if at >= 0 and b'"tool_result"' in line and b'"type":"assistant"' not in head:
+            if not self._is_other(_SIDE in head):
+                uuid = _text(line, at)
                 if b'"isVirtual":true' not in line:
                     self._grow("tool_result")
-                self._place(line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace"))
+                    if self.contents is not None:
+                        self.contents.result_line(line, uuid)
+                self._place(uuid)
             return
         entry = entries.entry_of(line)
         if entry is None or not isinstance(entry.get("uuid"), str) or self._is_other(entries.is_side(entry)):
@@ -140,6 +158,8 @@ class _Reading:
             self._assistant(entry)
         else:
             self._between(entry)
+        if self.contents is not None:
+            self.contents.entry(entry, bool(self.session.requests))
         self._place(entry["uuid"])
 
     def _is_other(self, is_side: bool) -> bool:
@@ -162,22 +182,35 @@ class _Reading:
             return
         message = entry["message"]
         id = message.get("id") or entry["uuid"]
-        usage = usage_of({**entry, "isSidechain": False})
-        if usage is not None and id not in self.known:
+        usage = None if id in self.known else usage_of({**entry, "isSidechain": False})
+        if usage is not None:
             self.known.add(id)
             self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
             self.notes.answered(entry.get("requestRef"), self.between)
             self.session.requests.append(Sent(usage, _output(message), self.between, self.thought))
-            self.between = Between()
-        elif usage is not None:
+            self.session.prompts += self.asks
+            self.between, self.asks = Between(), False
+            self._share()
+        elif id in self.known:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
-        if usage is not None:
+        else:
+            self.without.add(id)
+        self.session.unmeasured = len(self.without - self.known)
+        if id in self.known:
             _diagnosed(message, self.session.requests[-1].between)
         for block in blocks:
             self._grow(str(block.get("type")))
             if block.get("type") == "tool_use":
                 self._call(block, seconds_of(entry.get("timestamp")))
+
+    def _share(self) -> None:
+        if self.contents is not None:
+            *before, sent = self.session.requests[-2:]
+            if drops_thinking(sent):
+                self.contents.composition.drop(THOUGHT)
+            lost = lost_tokens(before[0].usage, sent.usage) if before else 0
+            sent.shares = self.contents.composition.sent(sent.usage, self.session.standing, lost)
 
     def _call(self, block: dict[str, Any], at: float) -> None:
         id, tool, given = block.get("id"), block.get("name"), block.get("input")
@@ -221,7 +254,11 @@ class _Reading:
 
     def _user(self, entry: Entry) -> None:
         count = len(self.session.requests)
-        self.between.rewind |= self.ends.get(entries.parent_of(entry) or "", count) < count and not entries.is_summary(entry)
+        parent = entries.parent_of(entry) or ""
+        if self.ends.get(parent, count) < count and not entries.is_summary(entry):
+            self.between.rewind = True
+            if self.contents is not None:
+                self.contents.rewound(parent)
         for block in entries.blocks_of(entry) or ({"type": "text"},):
             self._grow(str(block.get("type")))
         self.between.spoke = True
@@ -231,6 +268,7 @@ class _Reading:
             images = sum(block.get("type") == "image" for block in entries.blocks_of(entry))
             self.session.words += estimate_tokens(str(said)) + images * IMAGE_TOKENS
         self.between.interruption |= said.startswith(_INTERRUPTED)
+        self.asks |= (entries.is_prompt(entry) or _COMMAND in said) and not said.startswith(_INTERRUPTED)
         self._command(said, entry)
         self.thought, self.thinks = (self.thought and not self.thinks) or self.thinks, False
 
@@ -239,6 +277,11 @@ class _Reading:
             name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
             self.between.command = "/" + name[: noted.LONGEST_NAME].strip().lstrip("/")
             self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
+
+
+def _text(line: bytes, at: int) -> str:
+    """Return the uuid of a line that names it there."""
+    return line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace")
 
 
 def _names(attached: dict[str, Any]) -> str:
