@@ -1,6 +1,6 @@
 """The workers of a Dask cluster that work on sessions. The cluster is there already: nothing of it is started, changed or stopped.
 
-A task costs scheduler, worker and client some 9 ms of processor time together, whatever it does, so small sessions share one. What a lost
+A task costs scheduler, worker and client some milliseconds each, whatever it does, so small sessions share one. What a lost
 worker had is done by another. A task that keeps ending its workers is given up by the scheduler (distributed.scheduler.allowed-failures);
 its sessions are then tried one by one, and the one that does so is named. Whoever reaches the scheduler of a cluster may run what they like
 on it: what we send is the name of our function and where the sessions lie.
