@@ -257,6 +257,7 @@ def test_only_the_called_command_is_imported() -> None:
         "doctor",
         "setup",
         "statusline",
+        "try-out",
         "serve",
         "completion",
         "uninstall",

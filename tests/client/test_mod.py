@@ -321,8 +321,9 @@ def test_after_a_compaction_of_the_clients_nothing_leans_on_what_is_gone(twice: 
 
 # --- faults ----------------------------------------------------------------------------------------------------------------------
 
-# A helper that fails is started again, so one session meets several; the last of them stays. With --slow each alone, too.
-FAULTS = [("absent", "wrong", "crashing", "garbage"), ("another shape", "of another version", "hanging", "mute")]
+# A helper that fails is started again, so one session meets several; the last of them stays, as does one that answers, whatever it says.
+# With --slow each alone, too.
+FAULTS = [("absent", "wrong", "crashing", "another shape"), ("garbage", "of another version", "hanging", "mute")]
 FAULTS += [pytest.param((fault,), marks=pytest.mark.slow) for fault in SERVE]
 
 

@@ -145,7 +145,8 @@ function Whole({ whole: paid, phrases, dated }) {
   });
   const kinds = paid.kinds.map((row, at) => shown(row, phrases.kinds[at])).filter((_, at) => paid.kinds[at].usd);
   const rest = paid.kinds.filter((row) => row.usd).slice(MOST_KINDS);
-  const more = { words: `${whole(rest.length)} more`, figures: figures(rest.reduce((sum, row) => sum + row.usd, 0)), parts: kinds.slice(MOST_KINDS) };
+  const others = figures(rest.reduce((sum, row) => sum + row.usd, 0));
+  const more = { words: `${whole(rest.length)} more`, figures: others, parts: kinds.slice(MOST_KINDS) };
   const rows = Object.entries(phrases.parts).map(([name, words]) => ({
     words,
     figures: figures(paid.parts[name]),
