@@ -43,7 +43,7 @@ from hooks.utils.state import shipped
 from popkit_retention.bill import digests, trial
 from popkit_retention.bill.comparison import Comparison
 
-TODO = {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}
+LIST_TOOLS = {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}
 # What a look-up names: parts of paths and words; and numbers, such as the line to read from.
 NAME, NUMBER = re.compile(r"[A-Za-z_][\w-]{3,}"), re.compile(r"\b\d{2,}\b")
 ALONE, BEHIND, LISTS = "could have gone with the one before", "could have gone with look-ups right before", "only keep the todo list"
@@ -117,7 +117,7 @@ def answered(asked: Asked, entry: dict[str, Any], cwd: str) -> None:
 
 def habits_of(asked: Asked, before: Asked | None, known: set[str]) -> list[str]:
     """Which of ALONE, BEHIND and LISTS hold; `known`: the names that were there before the results of the request before."""
-    if asked.tools and set(asked.tools) <= TODO:
+    if asked.tools and set(asked.tools) <= LIST_TOOLS:
         return [LISTS]
     if before is None or not (asked.follows and asked.only_looks and before.tools):
         return []

@@ -17,7 +17,8 @@ from .terminal import ENTER, ESCAPE, ClientTerminal
 from .test_mod import BIG, ROOT, Session, referred
 
 # Prints what a clear is worth: much, and something else each time.
-TEST_JS = """for (let n = 0; n < 550; n++) console.log('check ' + n * 7 % 13 + ' of suite ' + Math.sin(n + Date.now()))
+# No two runs share a line, however soon one follows the other: a result that is referred to is not taken out.
+TEST_JS = """for (let n = 0; n < 550; n++) console.log('check ' + n * 7 % 13 + ' of suite ' + Math.sin(n + 1000 * Date.now()))
 console.log('PASS 550 tests')
 """
 WARM = re.compile(r"warm for (\d+:\d\d)\s")
