@@ -30,5 +30,4 @@ def deliver(site: Site, now: float) -> str:
 
 def emptied(site: Site) -> None:
     """Note that the context is about to lose all it holds, the sentence too."""
-    if site.session.get(_FACT) is not None:
-        site.remember(**{_FACT: None})
+    site.remember(**{_FACT: None})

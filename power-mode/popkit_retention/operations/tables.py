@@ -14,6 +14,7 @@ from .shared_flags import HOST, MANY_SESSIONS
 _JSON = Flag("--json", "as JSON")
 _YES = Flag("--yes", "do not ask")
 _DRY_RUN = Flag("--dry-run", "only show what would happen")
+_SHOW = Flag("--dry-run", "only show the change")
 _MODEL = Flag(
     "--model ID", "use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)", default=""
 )
@@ -159,7 +160,7 @@ BUDGET = Table(
         "set KEY=VALUE…",
         "set limits in your own configuration: the change is shown first, and made on your word",
         _YES,
-        Flag("--dry-run", "only show the change"),
+        _SHOW,
         effect=CHANGES,
         more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; none takes a limit away. on_exceeded=refuse: an agent or "
         "a proxy sends nothing once one is used up; on_exceeded=warn: it does, and says so.",
@@ -238,7 +239,7 @@ TRY_OUT = Table(
         "start NAME",
         "try a setting: the change to your own configuration is shown first, and made on your word",
         _YES,
-        Flag("--dry-run", "only show the change"),
+        _SHOW,
         effect=CHANGES,
         type=choice(*ARMS),
     ),
@@ -246,7 +247,7 @@ TRY_OUT = Table(
         "stop NAME",
         "end a trial unread, and have the setting back as it was before",
         _YES,
-        Flag("--dry-run", "only show the change"),
+        _SHOW,
         effect=CHANGES,
         type=choice(*ARMS),
     ),
