@@ -138,7 +138,7 @@ def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_ki
         (was,), (used,) = now["used"], digest["used"]
         assert used["kinds"] == {kinds.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
         assert digest["kinds_by_time"] == [{kinds.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
-        assert "not told apart" in bill.kind_words(statement.whole([digest], MODELS)["kinds"][0])
+        assert "not broken down" in bill.kind_words(statement.whole([digest], MODELS)["kinds"][0])
     path.write_text(text)
     assert asked(place)[0] == [now]
 
