@@ -8,14 +8,16 @@ goes, step by step and no further than needed (ways.py). Each step keeps a call 
 
 from __future__ import annotations
 
-from . import stubs
+from math import inf
+
+from . import names, stubs
 from .estimate import estimate_tokens
 from .messages import Message, Shown, Use, result_tokens, texts_in
 from .outline import findings, names_said
-from .placeholder import handle_in
+from .placeholder import handle_in, with_names
 from .planning import last_words
 from .room import give_back, make_room
-from .ways import WHOLE, Pair
+from .ways import WHOLE, WRITTEN, Pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,25 +91,35 @@ def compact(
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
     target = max(share * before, least / calibration)
-    # So much has to leave however short the outlines are: what goes by that needs none.
-    least = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
-    if only is None and least > target:
-        make_room(least - target, pairs.values())
+    for_names = names.SHARE * before
     builder = _Builder(conversation, handle_of, find, why, _said(messages))
     made_whole: list[str] = []
-    while True:
-        made_whole += _make_whole(pairs, conversation, whole_of)
+
+    def built(most: float) -> tuple[list[Message], list[Left], float]:
+        """Make room until at most so many tokens stand, or nothing more can leave. Outlines are made here alone, and what is listed takes
+        more than its line where a neighbour stands: so it is counted each time."""
+        while True:
+            made_whole.extend(_make_whole(pairs, conversation, whole_of))
+            standing, left = _built(messages, pairs, builder)
+            after = _tokens(standing, pairs)
+            if after <= most or not make_room(after - target + for_names, pairs.values()):
+                return standing, left, after
+            most = target - for_names
+
+    if only is not None:
+        standing, left, after = built(inf)
+    else:
+        # So much has to leave however short the outlines are: what goes by that needs none.
+        shortest = sum([estimate_tokens(message.text) for message in messages]) + sum([pair.tokens_at(pair.at) for pair in pairs.values()])
+        if shortest > target:
+            make_room(shortest - target + for_names, pairs.values())
+        standing, left, after = built(target)
+        if give_back(target - for_names - after, pairs.values()):
+            standing, left, after = built(target - for_names)
+        room = for_names if after > target else min(for_names, target - after)
+        builder.names = names.names_of_left(list(pairs.values()), _ids(left), names_said(_texts(standing)), room)
         standing, left = _built(messages, pairs, builder)
         after = _tokens(standing, pairs)
-        # Outlines are made here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time.
-        if only is not None or after <= target or not make_room(after - target, pairs.values()):
-            break
-    if only is None and after < target and give_back(target - after, pairs.values()):
-        whole = _make_whole(pairs, conversation, whole_of)
-        more, gone = _built(messages, pairs, builder)
-        tokens = _tokens(more, pairs)
-        if tokens <= target:
-            standing, left, after, made_whole = more, gone, tokens, made_whole + whole
     return Compacted(standing, left, round(before * calibration), round(after * calibration), after <= target, made_whole)
 
 
@@ -157,6 +169,25 @@ def _said(messages: Iterable[Message]) -> set[str]:
     """Return the names that stand in words and calls: no outline has to hold them."""
     texts = [message.text for message in messages] + [text for message in messages for use in message.uses for text in texts_in(use.input)]
     return names_said(texts)
+
+
+def _texts(messages: Sequence[Message]) -> list[str]:
+    """Return all texts that messages hold."""
+    return [
+        text
+        for message in messages
+        for text in [
+            message.text,
+            *[text for use in message.uses for text in texts_in(use.input)],
+            *[shown.text for shown in message.results],
+        ]
+    ]
+
+
+def _ids(left: Iterable[Left]) -> set[str]:
+    """Return the ids of the calls of which something left."""
+    listed = [use["tool_use_id"] for one in left if one.kind == CALLS for each in one.content for use in each["toolUses"]]
+    return {one.id for one in left if one.id} | set(listed)
 
 
 def _file_of(use: Use) -> str:
@@ -212,13 +243,15 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
     standing: list[Message] = []
     left: list[Left] = []
     away: list[Message] = []  # whole calls, with their results as they stand in the archive
+    named = {_file_of(pair.use) for pair in pairs.values() if not pair.now.listed}  # files whose whole path stands
 
     def list_them() -> None:
         if away:
-            labels = [pairs[use.id].line for message in away for use in message.uses]
+            ids = [use.id for message in away for use in message.uses]
+            labels = [pairs[id].line_beside(named) for id in ids]
             content = [message.to_json() for message in away]
             handle = builder.handle_of("", content)
-            standing.append(stubs.folded(labels, handle))
+            standing.append(stubs.folded(labels, handle, [name for id in ids for name in builder.names.get(id, ())]))
             left.append(Left(CALLS, "", f"{len(labels)} calls", NEEDED_ROOM, handle, content))
             away.clear()
 
@@ -248,7 +281,7 @@ def _built(messages: Sequence[Message], pairs: dict[str, Pair], builder: _Builde
 class _Builder:
     """Calls with their results as they stand, each way built once."""
 
-    __slots__ = ("_known", "conversation", "find", "handle_of", "said", "why")
+    __slots__ = ("_known", "conversation", "find", "handle_of", "names", "said", "why")
 
     def __init__(
         self, conversation: Conversation, handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str,
@@ -259,6 +292,7 @@ class _Builder:
         self.find = find
         self.why = why
         self.said = said
+        self.names: dict[str, list[str]] = {}  # id of a call -> names that stand for what left of it
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
 
     def built(self, pair: Pair, leaves: bool, left: list[Left]) -> tuple[Use, Shown]:
@@ -268,7 +302,13 @@ class _Builder:
         if known is None or known[0] is not way:
             known = self._known[pair.use.id] = (way, *self._build(pair, way))
         left += known[3]
-        return known[1], known[2]
+        _, use, shown, gone = known
+        of_it = [] if leaves else self.names.get(use.id, [])
+        if of_it and gone[0].kind == RESULT:
+            shown = Shown(shown.id, with_names(shown.text, of_it), shown.error)
+        elif of_it:
+            use = Use(use.id, use.traits, stubs.with_names(use, of_it))
+        return use, shown
 
     def _build(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
         use, shown, left = pair.use, pair.shown, []
@@ -278,10 +318,11 @@ class _Builder:
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
                 left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = Shown(shown.id, text, shown.error)
-        if not way.input and stubs.long_fields(use):
+        fields = stubs.replaced_fields(use) if way.input == WRITTEN else [] if way.input else stubs.long_fields(use)
+        if fields:
             handle = self.handle_of(use.id, use.input)
             left.append(Left(INPUT, use.id, f"{use.tool} {_file_of(use)}".strip(), stubs.WHY, handle, use.input))
-            use = Use(use.id, use.traits, stubs.stub(use, handle))
+            use = Use(use.id, use.traits, stubs.stub(use, fields, handle))
         return use, shown, left
 
 

@@ -34,10 +34,11 @@ _TELLING = (
 )  # fmt: skip
 _PASSING = ("PASS", "ok ", "✓", "✔", "√", "--- PASS", "test result: ok")
 _LINE_CHARS = 200
-_BETWEEN = " -- "
+BETWEEN = " -- "
 # So many times as much as fits is found: names that the conversation says elsewhere leave their place to others.
 _SPARE = 2
 _NOT_AT_END = "-./:@"
+_SHORTEST, _LONGEST = 12, 192  # characters of a name, as in NAME
 _IN_NAMES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:@~"
 _BLANKED = bytes(code if code in _IN_NAMES else 32 for code in range(256))
 
@@ -90,21 +91,28 @@ def names_said(texts: Iterable[str]) -> set[str]:
     return {word.rstrip(_NOT_AT_END) for word in words}
 
 
+def is_name(word: str) -> bool:
+    """Return whether a word is a name: long enough not to be chance, no plain language, no number."""
+    import re
+
+    return _SHORTEST <= len(word) <= _LONGEST and not word.isdigit() and not re.match(PLAIN, word)
+
+
 def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] = findings, said: Container[str] = ()) -> str:
     """What stays of a Result of this text, on one line; "" for nothing. `find`: as `findings` does it. `said`: names that the conversation
     has elsewhere."""
     part = said_of(result)
     kept = [part] if part else []
     if not kinds.is_run(result.kind):
-        return _BETWEEN.join(filter(None, [*kept, " ".join(_fitting(find(text, False).names, _room(text), said))]))
+        return BETWEEN.join(filter(None, [*kept, " ".join(_fitting(find(text, False).names, _room(text), said))]))
     room = _room(text)
     known = Findings([]) if is_superseded(result) else find(text, True)
     for line in [result.verdict, *known.telling]:
         part = _in_letters(line)
-        if part and not any(part in other for other in kept) and len(part) + len(_BETWEEN) <= room:
+        if part and not any(part in other for other in kept) and len(part) + len(BETWEEN) <= room:
             kept.append(part)
-            room -= len(part) + len(_BETWEEN)
-    return _BETWEEN.join(filter(None, [*kept, " ".join(_fitting(known.names, room, said))]))
+            room -= len(part) + len(BETWEEN)
+    return BETWEEN.join(filter(None, [*kept, " ".join(_fitting(known.names, room, said))]))
 
 
 def _in_letters(line: str) -> str:

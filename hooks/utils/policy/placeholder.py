@@ -4,11 +4,11 @@ outline. Pure."""
 from __future__ import annotations
 
 from .estimate import estimate_tokens
-from .outline import CHARS, findings, most_tokens, outline_of, said_of
+from .outline import BETWEEN, CHARS, findings, most_tokens, outline_of, said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Sequence
 
     from .context import Result
     from .outline import Findings
@@ -57,6 +57,11 @@ def is_handle(word: str) -> bool:
 def with_outline(notice: str, outline: str) -> str:
     """A placeholder and behind it, on a line of its own, an outline; "" for none."""
     return notice + "\n" + outline if outline else notice
+
+
+def with_names(text: str, names: Sequence[str]) -> str:
+    """Return a placeholder with these names behind what it says."""
+    return text + (BETWEEN if "\n" in text else "\n") + " ".join(names)
 
 
 def beside(

@@ -8,6 +8,7 @@ been archived: a result as its content, a call as its input, whole calls as the 
 from __future__ import annotations
 
 from .messages import USER, Message, Shown, Use, message_of
+from . import placeholder as placeholders
 from .placeholder import handle_in, is_handle, placeholder
 
 TYPE_CHECKING = False
@@ -25,15 +26,28 @@ _LABEL_CHARS, _LISTED = 90, 12
 
 
 def long_fields(use: Use) -> list[str]:
-    """Return the fields of a call that a stub can take the place of, for what they held is on disk; [] for none."""
+    """Return the fields of a call that a stub can take the place of, for what they held is on disk; [] for none, and once one of them has
+    left."""
     fields = [name for name in use.traits.on_disk if isinstance(use.input.get(name), str)]
-    return fields if sum(len(use.input[name]) for name in fields) >= LEAST_CHARS else []
+    if sum(len(use.input[name]) for name in fields) < LEAST_CHARS or any(handle_in(use.input[name]) for name in fields):
+        return []
+    return fields
 
 
-def stub(use: Use, handle: str) -> dict[str, Any]:
-    """Return the input of a call with a placeholder in its long fields. Two fields never say the same: no tool edits a text into itself."""
-    names = long_fields(use)
-    return {**use.input, **{name: placeholder(f"{name} of this {use.tool}", WHY, handle) for name in names}}
+def replaced_fields(use: Use) -> list[str]:
+    """Return those of the long fields that hold what the call has replaced, and no file holds any more."""
+    return [field for field in long_fields(use) if field not in use.traits.written] if use.traits.written else []
+
+
+def stub(use: Use, fields: Sequence[str], handle: str) -> dict[str, Any]:
+    """Return the input of a call with placeholders in these fields. Two fields never say the same: no tool edits a text into itself."""
+    return {**use.input, **{field: placeholder(f"{field} of this {use.tool}", WHY, handle) for field in fields}}
+
+
+def with_names(use: Use, names: Sequence[str]) -> dict[str, Any]:
+    """Return the input of a stub with names behind its last placeholder."""
+    field = [name for name in use.traits.on_disk if handle_in(use.input.get(name))][-1]
+    return {**use.input, field: placeholders.with_names(use.input[field], names)}
 
 
 def handle_of_stub(use: Use) -> str:
@@ -41,11 +55,17 @@ def handle_of_stub(use: Use) -> str:
     return next(filter(None, (handle_in(use.input.get(name)) for name in use.traits.on_disk)), "")
 
 
-def folded(labels: Sequence[str], handle: str) -> Message:
-    """Return the text that stands for whole calls of these labels, with their results."""
-    names = [_in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")") for label in labels[:_LISTED]]
-    more = len(labels) - len(names)
-    return Message(USER, _HEAD + "; ".join(names) + (f"; and {more} more" if more else "") + _MIDDLE + handle + _TAIL)
+def folded(labels: Sequence[str], handle: str, names: Sequence[str] = ()) -> Message:
+    """Return the text that stands for whole calls of these labels, with their results; `names`: what else it says of them."""
+    times: dict[str, int] = {}
+    for label in labels:
+        label = _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")")
+        times[label] = times.get(label, 0) + 1
+    said = [label if count == 1 else f"{label} ({count} times)" for label, count in list(times.items())[:_LISTED]]
+    more = sum(list(times.values())[_LISTED:])
+    said += [f"and {more} more"] if more else []
+    said += ["in them: " + " ".join(names)] if names else []
+    return Message(USER, _HEAD + "; ".join(said) + _MIDDLE + handle + _TAIL)
 
 
 def _in_a_line(label: str) -> str:

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from .outline import Findings
     from .planning import Decision
 
-# How much of a result stands.
+# How much of a result stands, and how much of an input: of an edit what it has replaced leaves first.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
+WRITTEN, STUBBED = 1, 0
 # Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): how fast what is needed falls with the
 # calls since; what the newest call on a file is worth more, and what a newer result has replaced less; a text twice as long holds less than
 # twice as much that is looked for; an outline holds half of it, a placeholder or stub a tenth; a call's input more than a result.
 _CALLS, _FALLS = 10, 0.75
 _NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
-_OUTLINED, _NOTICED = 0.5, 0.1
+_OUTLINED, _NOTICED, _WRITTEN = 0.5, 0.1, 0.9
 _UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _REPLACING = ("superseded", "same_content")
 _HANDLE = "a" * SHORTEST_HANDLE
@@ -38,7 +39,9 @@ _LINE_TOKENS = estimate_tokens(stubs.folded([""], _HANDLE).text)  # of a line th
 # What tells of a call that the engine does not know, or whose result has left before.
 _ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
 # What a list names as it was written, for that is written again most: a path and a command.
-_LISTED, _LISTED_CHARS = ("file_path", "notebook_path", "command"), 90
+_PATHS, _LISTED_CHARS = ("file_path", "notebook_path"), 90
+_LISTED = (*_PATHS, "command")
+_SHORT, _BACKSLASH = "…/", "\\"
 
 
 class Way:
@@ -48,7 +51,7 @@ class Way:
 
     __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
 
-    def __init__(self, tokens: int, worth: float, result: int, input: bool, listed: bool = False, names: int = 0) -> None:
+    def __init__(self, tokens: int, worth: float, result: int, input: int, listed: bool = False, names: int = 0) -> None:
         self.tokens = tokens
         self.names = names
         self.worth = worth
@@ -124,6 +127,14 @@ class Pair:
         given = self._given(_LISTED)
         return mask(f"{self.use.tool} {given}")[:_LISTED_CHARS] if given else self.label
 
+    def line_beside(self, named: set[str]) -> str:
+        """Return what a list says of it: of a file whose whole path is `named` already, its folder and name; any other is named then."""
+        path = next((self.use.input[field] for field in _PATHS if isinstance(self.use.input.get(field), str)), "")
+        if not path or path not in named:
+            named.add(path)
+            return self.line
+        return mask(f"{self.use.tool} {_SHORT}{'/'.join(path.replace(_BACKSLASH, '/').split('/')[-2:])}")[:_LISTED_CHARS]
+
     def _given(self, names: Sequence[str]) -> str:
         return next((self.use.input[name] for name in names if isinstance(self.use.input.get(name), str)), "")
 
@@ -143,20 +154,21 @@ class Pair:
 
 def _all_ways(pair: Pair) -> list[Way]:
     """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
-    whole = pair.use.tokens
-    inputs = [(whole, _worth_of_input(pair, whole), True)]
-    if stubs.long_fields(pair.use):
-        short = Use(pair.use.id, pair.use.traits, stubs.stub(pair.use, _HANDLE)).tokens
-        inputs.append((short, _NOTICED * inputs[0][1], False))
+    use = pair.use
+    worth_of_whole = _worth_of_input(pair, use.tokens)
+    inputs = [(use.tokens, worth_of_whole, WHOLE)]
+    for share, level, fields in ((_WRITTEN, WRITTEN, stubs.replaced_fields(use)), (_NOTICED, STUBBED, stubs.long_fields(use))):
+        if fields:
+            inputs.append((Use(use.id, use.traits, stubs.stub(use, fields, _HANDLE)).tokens, share * worth_of_whole, level))
     made = [
-        Way(tokens + of_input, worth + worth_of_input, level, is_whole, names=names)
+        Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
         for tokens, worth, level, names in _results(pair)
-        for of_input, worth_of_input, is_whole in inputs
+        for of_input, worth_of_input, level_of_input in inputs
     ]
     if pair.decision and outline.said_of(pair.decision.result):
         return made
     line = _LINE_TOKENS + estimate_tokens(pair.line)
-    return [*made, Way(line, 0.0, NOTICED, False, listed=True, names=_LINE_TOKENS)]
+    return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
