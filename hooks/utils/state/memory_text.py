@@ -125,7 +125,7 @@ def _tree(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
 
 
 def _grouped(files: dict[str, str]) -> list[str]:
-    """Return the files of a folder, sorted, those that share an ending together; the names in a file stand behind it, outside of a group."""
+    """Return the files of a folder, sorted, those that share an ending together; a file with names behind it is in no group."""
     groups: dict[str, list[str]] = {}
     for file, names in files.items():
         if not names:
