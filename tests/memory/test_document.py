@@ -121,7 +121,9 @@ src/other/register.py: CashRegister
     )
 
 
-paths = st.lists(st.from_regex(r"[a-z]{1,3}(/[a-z]{1,3}){0,4}\.[a-z]{2}", fullmatch=True), max_size=30, unique=True)
+paths = st.lists(
+    st.from_regex(r"[a-z]{1,3}(/[a-c]){0,3}/[a-z]{1,3}(\.(spec|x\{y))?\.(ts|tsx|md)", fullmatch=True), max_size=30, unique=True
+)
 
 
 @settings(max_examples=examples(60, 500), deadline=None)
@@ -129,6 +131,13 @@ paths = st.lists(st.from_regex(r"[a-z]{1,3}(/[a-z]{1,3}){0,4}\.[a-z]{2}", fullma
 def test_the_tree_says_whole_paths(some):
     made = document.build([item(PATH, path) for path in some], 2_000)
     assert sorted(memory_text.paths_in(made.text)) == sorted(some)
+
+
+def test_files_of_a_folder_that_share_an_ending_are_written_as_a_shell_has_them():
+    some = ["a/.env", "a/cart.service.ts", "a/till.service.ts", "a/cart.ts", "a/coins.ts", "a/till.ts", "a/x.md", "a/y.md"]
+    made = document.build([*(item(PATH, path) for path in some), name("countTheCoins", "a/coins.ts")])
+    assert "a/: .env, {cart, till}.service.ts, cart.ts, coins.ts (countTheCoins), till.ts, x.md, y.md\n" in made.text
+    assert memory_text.paths_in(made.text) == some
 
 
 def test_nothing_to_tell_is_an_empty_text():
@@ -203,13 +212,21 @@ def test_commands_have_their_room_whatever_the_budget_and_one_of_each_purpose_co
     files = [item(PATH, f"src/folder{number}/file{number}.py", sessions=99) for number in range(300)]
     commands = [
         command(f"tool{number} run-all-of-them {purpose}", purpose, sessions=9 - number)
-        for number in range(9)
+        for number in range(8)
         for purpose in memory_text.PURPOSES
     ]
     made = document.build([*files, *commands], tokens)
     told = made.text.partition("```sh\n")[2].partition("\n```")[0].split("\n")
     assert {line.split()[-1] for line in told} == set(memory_text.PURPOSES)
     assert 0.7 * document.COMMANDS_TOKENS < estimate_tokens("\n".join(told), document.CONTENT) <= document.COMMANDS_TOKENS
+
+
+def test_a_second_command_for_the_same_purpose_is_told_once_two_sessions_have_run_it():
+    best, twice, once = (command(f"tool{sessions} test", "test", sessions=sessions) for sessions in (3, 2, 1))
+    theirs, only = command("tool test", "test", sessions=1, source=USER), command("tool lint", "lint", sessions=1)
+    made = document.build([best, twice, once, theirs, only])
+    assert made.items == sorted([best.id, twice.id, theirs.id, only.id])
+    assert reason(made, once) == document.SEEN_ONCE
 
 
 def test_notes_come_before_files_and_leave_them_room():

@@ -29,15 +29,17 @@ TITLES = {
 FENCES = {PATH: "```", NAME: "```", COMMAND: "```sh"}
 _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 _FOLDER = re.compile(r"( *)(?:- )?(\S.*?)/(?:: (.*))?\Z")
-_FILES = re.compile(r", (?![^(]*\))")
+_FILES = re.compile(r", (?![^(){}]*[)}])")
+_GROUP = re.compile(r"\{([^{}]+, [^{}]+)\}(\..*)")
+# Files of a folder with the same ending are written as a shell has it, {one, two, three}.ts, where that saves so many characters.
+LEAST_SAVED = 4
 
 
 class Entry:
     """What MEMORY.md lists of an item, or of several that are the same. `home`: the folder of a path, the file of a name, what a command
-    is for (one of PURPOSES). `facts`: what has to be so for it to be listed. `changed`: whether its file has changed since. `family`: of a
-    command, of which one alone is listed."""
+    is for (one of PURPOSES). `facts`: what has to be so for it to be listed. `changed`: whether its file has changed since."""
 
-    __slots__ = ("changed", "facts", "family", "held", "home", "ids", "kind", "text", "weight")
+    __slots__ = ("changed", "facts", "held", "home", "ids", "kind", "text", "weight")
 
     def __init__(
         self, kind: str, text: str, home: str = "", facts: Sequence[Fact] = (), ids: Sequence[str] = (), weight: float = 0.0,
@@ -51,7 +53,6 @@ class Entry:
         self.weight = weight
         self.held = held
         self.changed = False
-        self.family = ""
 
     @property
     def said(self) -> str:
@@ -108,19 +109,36 @@ def folders_above(folders: Iterable[str]) -> set[str]:
 
 
 def _tree(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
-    files: dict[str, list[str]] = {}
+    files: dict[str, dict[str, str]] = {}
     for entry in sorted(entries, key=lambda entry: (entry.home, entry.text)):
         names = inside.get(entry.path)
         shown = entry.text + (MARK if entry.changed else "")
-        files.setdefault(entry.home, []).append(f"{shown} ({', '.join(sorted(names))})" if names else shown)
+        files.setdefault(entry.home, {})[shown] = f" ({', '.join(sorted(names))})" if names else ""
     lines, above = [], [""]
     for folder in sorted(folders_above(files), key=lambda folder: folder.split("/")):
         while above[-1] and not folder.startswith(above[-1] + "/"):
             above.pop()
         name = folder[len(above[-1]) + 1 :] if above[-1] else folder or "."
-        lines.append(" " * (len(above) - 1) + name + "/" + (f": {', '.join(files[folder])}" if folder in files else ""))
+        lines.append(" " * (len(above) - 1) + name + "/" + (f": {', '.join(_grouped(files[folder]))}" if folder in files else ""))
         above += [folder] if folder else []
     return lines
+
+
+def _grouped(files: dict[str, str]) -> list[str]:
+    """Return the files of a folder, sorted, those that share an ending together; a file with names behind it is in no group."""
+    groups: dict[str, list[str]] = {}
+    for file, names in files.items():
+        if not names:
+            for at in {file.find(".", 1), file.rfind(".", 1)} - {-1}:
+                groups.setdefault(file[at:], []).append(file)
+    listed = dict(files)
+    for ending, some in sorted(groups.items(), key=lambda group: (-len(group[0]), group[0])):
+        some = [file for file in some if file in listed]
+        if (len(some) - 1) * len(ending) - len("{}") >= LEAST_SAVED and not any(char in file for file in some for char in "{}"):
+            for file in some:
+                del listed[file]
+            listed[f"{{{', '.join(file[: -len(ending)] for file in some)}}}{ending}"] = ""
+    return sorted((file + names for file, names in listed.items()), key=lambda text: text.lstrip("{"))
 
 
 def paths_in(text: str) -> list[str]:
@@ -136,9 +154,10 @@ def paths_in(text: str) -> list[str]:
             above.pop()
         folder = "" if match[2] == "." else (above[-1][1] + "/" if above else "") + match[2]
         above.append((depth, folder))
-        for file in _FILES.split(match[3]) if match[3] else ():
-            name = file.partition(" (")[0].rstrip(MARK)
-            found.append(f"{folder}/{name}" if folder else name)
+        for piece in _FILES.split(match[3]) if match[3] else ():
+            group = _GROUP.fullmatch(piece)
+            names = [stem + group[2] for stem in group[1].split(", ")] if group else [piece.partition(" (")[0]]
+            found += [(f"{folder}/" if folder else "") + name.rstrip(MARK) for name in names]
     return found
 
 

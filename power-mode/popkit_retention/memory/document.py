@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 COMMANDS_TOKENS = 100
 # How much of the room notes and errors may take, each, before files and names are considered.
 NOTES_SHARE, ERRORS_SHARE = 0.25, 0.08
-# An error is listed once its fix was seen in so many sessions, or was a command; a name once so many have looked for it.
-ERROR_SESSIONS = NAME_SESSIONS = 2
+# An error is listed once its fix was seen in so many sessions, or was a command; a name once so many have looked for it; a command beside a
+# better one for the same purpose once so many have run it.
+ERROR_SESSIONS = NAME_SESSIONS = COMMAND_SESSIONS = 2
 # How fast what a session opened matters less for those after it: a power of how many there have been.
 FADING = 0.6
 # What the most similar episode adds to what its items are worth.
@@ -105,8 +106,7 @@ def _entries(
 ) -> list[Entry]:
     """Return entries for the items that may be listed; leave the others out of the draft, with the reason."""
     newest = max([item.session for item in items], default=0)
-    best: dict[str, Entry] = {}
-    listed = []
+    listed: list[tuple[Item, Entry]] = []
     for item in items:
         entry = _entry(item, newest, similar.get(item.id, 0.0))
         why = _hindrance(item, verdicts)
@@ -116,17 +116,24 @@ def _entries(
             why = THEIRS
         if why:
             draft.leave_out(entry, why)
-            continue
-        listed.append(entry)
-        family = str(item.details.get("family") or "") if item.kind == COMMAND and not item.held else ""
-        if family and (family not in best or (-entry.weight, entry.text) < (-best[family].weight, best[family].text)):
-            best[family] = entry
-        if family:
-            entry.family = family
-    for entry in listed:
-        if entry.family and best[entry.family] is not entry:
+        else:
+            listed.append((item, entry))
+    _leave_commands_out([one for one in listed if one[0].kind == COMMAND and not one[0].held], draft)
+    return [entry for _, entry in listed if not draft.is_out(entry)]
+
+
+def _leave_commands_out(commands: list[tuple[Item, Entry]], draft: _Draft) -> None:
+    """Leave all but the best command of each family out, and those that one session has run beside a better one for the same purpose."""
+    families: set[str] = set()
+    purposes: set[str] = set()
+    for item, entry in sorted(commands, key=lambda one: (-one[1].weight, one[1].text)):
+        family = str(item.details.get("family") or "")
+        if family and family in families:
             draft.leave_out(entry, SAME_FAMILY)
-    return [entry for entry in listed if not draft.is_out(entry)]
+        elif entry.home in purposes and item.source == SESSION and item.sessions < COMMAND_SESSIONS:
+            draft.leave_out(entry, SEEN_ONCE)
+        families.add(family)
+        purposes |= {entry.home} - {""}
 
 
 def _hindrance(item: Item, verdicts: Mapping[Fact, Verdict] | None) -> str:
