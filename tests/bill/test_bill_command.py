@@ -73,6 +73,13 @@ def test_people_read_what_stands_what_could_go_and_what_it_was_paid_for(columns:
     golden(GOLDENS / f"bill-{columns}.txt", drawn(shop, columns))
 
 
+def test_a_session_that_began_on_another_system_is_not_of_the_folder_that_one_is_in(shop: Shop):
+    path = shop.folder / "claude" / "projects" / "-shop" / "s0.jsonl"
+    before = shop.data("--since", "2020-01-01")["whole"]["requests"]
+    path.write_text(path.read_text().replace(json.dumps(str(shop.project)), json.dumps("C:\\Users\\dana\\shop")))
+    assert shop.data("--since", "2020-01-01")["whole"]["requests"] == before * 2 // 3
+
+
 def test_details_are_of_each_tool_and_section(shop: Shop, golden):
     golden(GOLDENS / "bill-details.txt", drawn(shop, 100, details=True))
 

@@ -99,7 +99,11 @@ def test_memory_is_tried_by_a_member_of_its_record(tried: Tried):
     assert "projects whose memory is on" in tried.run("start", "memory", "--yes")
     assert json.loads(tried.configured()) == {"memory": {"tokens": 300, "try": True}}
     tried.run("stop", "memory", "--yes")
-    assert json.loads(tried.configured()) == {"memory": {"tokens": 300, "try": False}}
+    assert json.loads(tried.configured()) == {"memory": {"tokens": 300}}
+    tried.configured("{}")
+    tried.run("start", "memory", "--yes")
+    tried.run("stop", "memory", "--yes")
+    assert json.loads(tried.configured()) in ({}, {"retention": {}}), "as it was before"
 
 
 def test_what_cannot_be_done_says_what_can(tried: Tried):

@@ -112,7 +112,7 @@ def test_a_compaction_ends_the_context_and_leaves_its_summary(tmp_path) -> None:
     assert sum(isinstance(event, Compacted) for event in transcript.events_of(str(path))) == 1
     summaries = [entry["message"]["content"] for entry in read(path) if entries.is_summary(entry)]
     assert summaries == ["Prices are done; bills are next."]
-    assert transcript.index(str(path)).doubts == [f"Codex {hosts.KEEPS}"]
+    assert transcript.index(str(path)).doubts == [hosts.kept_by("Codex")]
 
 
 def test_turns_that_were_taken_back_are_no_part_of_the_branch(tmp_path) -> None:

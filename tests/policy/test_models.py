@@ -27,8 +27,8 @@ def prices(id):
         ("claude-haiku-5-5", (0.1, 0.1, 0.5, 1_000_000, True)),
         ("claude-opus-5", (0.1, 5, 25, 1_000_000, False)),
         ("claude-opus-4-6", (0.1, 5, 25, 1_000_000, False)),
-        ("claude-sonnet-4-5", (0.1, None, None, 1_000_000, False)),
-        ("claude-haiku-4-5", (0.1, None, None, 200_000, False)),
+        ("claude-sonnet-4-5", (0.1, 3, 15, 1_000_000, False)),
+        ("claude-haiku-4-5", (0.1, 1, 5, 200_000, False)),
     ],
 )
 def test_the_shipped_table_says_what_the_provider_charges_and_checks(id, expected):

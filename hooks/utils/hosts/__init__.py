@@ -10,13 +10,19 @@ if TYPE_CHECKING:
 # How the ids of a host's sessions begin; any other session is Claude Code's.
 OPENCODE = "ses_"
 CLAUDE_CODE = "Claude Code"
-# What is said where a host keeps its sessions itself: NAME before it.
-KEEPS = "keeps this session itself, so nothing leaves it but by /compact"
+# What is said where a host keeps its sessions itself: its name before it, and what follows from that behind it.
+KEEPS = "keeps this session itself"
+IN_COMMITS = f"Entire {KEEPS}, and PopKit changes nothing in commits"
 
 
 def is_kept(session_id: str) -> bool:
     """Return whether a session's host keeps it where nothing of ours is changed."""
     return session_id.startswith(OPENCODE)
+
+
+def kept_by(host: str) -> str:
+    """Return in words why nothing is cleared from a session that its host keeps itself."""
+    return f"{host} {KEEPS}, so nothing leaves it but by /compact"
 
 
 def name_of(session_id: str) -> str:

@@ -56,7 +56,7 @@ def host_of(path: str) -> str:
     else knows. OSError when it cannot be read."""
     if storage.id_of(path):
         return opencode.NAME
-    with files.open_regular(path) as file:
+    with entire.opened(path) if entire.is_address(path) else files.open_regular(path) as file:
         translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
     return translation.NAME if translation is not None else CLAUDE_CODE
 
@@ -85,15 +85,41 @@ def _exported(path: str) -> str:
 def stored(address: str) -> Iterator[bytes] | None:
     """Return the translated lines of a session in a host's own storage, by its address; None for the path of a file. OSError where it
     cannot be read, also while the lines are gone through."""
+    if entire.is_address(address):
+        return _of_checkpoint(entire.opened(address))
     if not storage.id_of(address):
         return None
     return _lines(opencode.NAME, opencode.of_session(*storage.read(address)))
+
+
+def is_address(path: str) -> bool:
+    """Return whether this is the address of a session that a host keeps in a database, in files of its own, or in commits."""
+    return bool(storage.id_of(path)) or entire.is_address(path)
+
+
+def size_of(address: str) -> int:
+    """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
+    return max(1, entire.size(address)) if entire.is_address(address) else storage.size(address)
+
+
+def changed(path: str) -> float:
+    """Return when a recording last changed (seconds), or the session at an address; 0 where that cannot be told."""
+    if entire.is_address(path):
+        checkpoint = entire.checkpoint_of(path)
+        return checkpoint.at if checkpoint is not None else 0.0
+    return storage.changed(path) if storage.id_of(path) else projects.changed(path)
 
 
 def lines(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:
     """Return the translated lines of the first `size` bytes of a file, each with its newline. What was not understood is a line that is no
     entry, so that it is counted."""
     return _lines(translation.NAME, translation.entries(file, size))
+
+
+def _of_checkpoint(file: BinaryIO) -> Iterator[bytes]:
+    """Return the lines of a checkpoint's recording, as they are where its agent was Claude Code."""
+    translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
+    return iter(file) if translation is None else lines(translation, file, entire.LARGEST)
 
 
 def _lines(host: str, found: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:

@@ -85,9 +85,11 @@ def _folder_of(path: str) -> str:
     return folder
 
 
-def ask(folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None) -> bytes | None:
-    """What git prints in a folder; None where it fails. It fetches nothing, and asks nobody. Without an `environ` the repository is the
-    one that the folder lies in, whatever the caller's GIT_DIR says."""
+def ask(
+    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, asked: bytes = b""
+) -> bytes | None:
+    """What git prints in a folder, given `asked` as its input; None where it fails. It fetches nothing, and asks nobody. Without an
+    `environ` the repository is the one that the folder lies in, whatever the caller's GIT_DIR says."""
     import subprocess  # only when something was committed, or leaves the archive
 
     if environ is None:
@@ -97,7 +99,7 @@ def ask(folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Map
     environ = {**environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(  # noqa: S603
-            ["git", "-C", folder, *arguments], capture_output=True, timeout=timeout_s, env=environ, check=False, stdin=subprocess.DEVNULL
+            ["git", "-C", folder, *arguments], capture_output=True, timeout=timeout_s, env=environ, check=False, input=asked
         )
     except (OSError, ValueError, subprocess.SubprocessError):
         return None

@@ -7,7 +7,7 @@ import time
 
 from .. import flag_parser, text
 from ..context_table import CONTEXT
-from ..hosts import KEEPS, is_kept, protocol
+from ..hosts import is_kept, kept_by, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
 from ..state import journal, limits, settling
@@ -239,7 +239,7 @@ def _cold(request: Request) -> Answer:
 
     act = request.arguments[0] if request.arguments else "show"
     if act == "on" and is_kept(request.site.session_id):
-        raise access.Refused(f"{protocol.of(request.site.session_id).NAME} {KEEPS}")
+        raise access.Refused(kept_by(protocol.of(request.site.session_id).NAME))
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
     found = cache.compacts_cold(request.site, request.look())

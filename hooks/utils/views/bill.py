@@ -34,6 +34,10 @@ _KINDS = {
     "untold": "not broken down: an older PopKit read this, and the transcripts are gone",
 }
 MOST_KINDS = 8  # rows of them that are shown unasked
+_ELSEWHERE = (
+    "No conversation of this project went on since then. Go to the folder in which you run Claude Code, look further back (--since 52w), or"
+    " name transcripts: popkit bill PATH"
+)
 _ASIDE = 24  # columns before the words of a row
 _MOST_PROPOSED, _MOST_DRAFTS = 10, 3
 _SHORTEST = 10  # columns for words
@@ -48,7 +52,8 @@ def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_K
         for row in bill["hidden"].values():
             lines += text.wrap(f"{_hidden(row)}: popkit bill show {text.clean(row.get('name', ''))}", "  ")
     since = f"this project since {_day(bill['since'])}"
-    return [*lines, *whole_lines(bill["whole"], since, bill["prices_of"], most=most)]
+    lines += whole_lines(bill["whole"], since, bill["prices_of"], most=most)
+    return lines if bill["whole"]["sessions"] else [*lines, "", *text.wrap(_ELSEWHERE)]
 
 
 def _hidden(row: dict[str, Any]) -> str:

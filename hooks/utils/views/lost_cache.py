@@ -20,22 +20,28 @@ CAUSES = {
     ),
     lost_cache.EARLY: ("The cache was gone before its time", "Nothing on record explains it. Only the provider knows why."),
     lost_cache.COMPACTION: ("A compaction", "What stands after it is written once. That is the point of it."),
-    lost_cache.REWIND: ("You went back to an earlier message", ""),
+    lost_cache.REWIND: ("You went back to an earlier message", "Saying what to change, instead of going back, leaves the cache as it is."),
     lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them: popkit native show."),
     lost_cache.MODEL: ("The model changed", "Each model has a cache of its own: change it at a conversation's beginning."),
     lost_cache.EFFORT: ("The effort changed", "Change it at a conversation's beginning."),
     lost_cache.TOOLS: ("Tools or servers came or went", "A server that comes and goes costs the whole prompt each time."),
-    lost_cache.ERROR: ("A request failed and was sent again", ""),
+    lost_cache.ERROR: ("A request failed and was sent again", "Nothing of yours prevents it."),
     lost_cache.DATE: ("The day changed", "In older versions of Claude Code the prompt begins with the date."),
     lost_cache.SYSTEM: ("The system prompt changed", "Settings, servers and mods add to it: change them between conversations."),
     lost_cache.MESSAGES: ("Earlier messages were sent differently", "Nothing that you did is on record."),
     lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older do so at each prompt, unless asked not to."),
-    lost_cache.COMMAND: ("A slash command", ""),
-    lost_cache.INTERRUPTION: ("You interrupted the answer", ""),
+    lost_cache.COMMAND: ("A slash command", "Current versions of Claude Code leave what was sent as it was: update."),
+    lost_cache.INTERRUPTION: ("You interrupted the answer", "Current versions of Claude Code leave what was sent as it was: update."),
     lost_cache.LOOK_BACK: ("More was added than the cache looks back", "It looks back 20 blocks: add fewer at once."),
-    lost_cache.UNKNOWN: ("No cause is on record", ""),
+    lost_cache.UNKNOWN: ("No cause is on record", "Neither the transcript nor the provider tells."),
 }  # fmt: skip
-_OF_CLAUDE_CODE = (lost_cache.PAUSE, lost_cache.CLEARED, lost_cache.DATE)  # whose advice holds there alone
+_OF_CLAUDE_CODE = (
+    lost_cache.PAUSE,
+    lost_cache.CLEARED,
+    lost_cache.DATE,
+    lost_cache.COMMAND,
+    lost_cache.INTERRUPTION,
+)  # whose advice holds there alone
 
 
 def said_of(cause: str, hosts: Sequence[str]) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from hooks.utils import text
+from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.hosts.opencode import storage
@@ -73,11 +74,11 @@ def transcripts(words: Sequence[str], past: bool, place: Place, host: str) -> li
     if not paths:
         where = ", ".join(map(text.clean, sessions.places_of_host(environ, host)))
         raise Refused(f"there are no past sessions of {place.name} under {where}. Name transcript files instead")
-    return paths if past else [max(paths, key=sessions.changed)]
+    return paths if past else [max(paths, key=recordings.changed)]
 
 
 def _named(environ: Mapping[str, str], word: str) -> str:
-    if storage.id_of(word):
+    if recordings.is_address(word):
         return word
     if os.path.isdir(word):
         raise Refused(f"{text.clean(word)} is a folder. Name the transcripts in it, such as {text.clean(os.path.join(word, '*.jsonl'))}")
@@ -212,7 +213,7 @@ def _began(path: str) -> float:
                     return at
     except (OSError, ValueError):
         pass  # what is wrong with it is said when it is learnt
-    return sessions.changed(path)
+    return recordings.changed(path)
 
 
 def if_on(path: str, environ: Mapping[str, str]) -> None:

@@ -79,7 +79,9 @@ def _joined(inner: dict[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]
             known = joined.get(name) or {}
             if not isinstance(known, dict):
                 raise ValueError("it holds no settings there")
-            joined[name] = {**known, **value}
+            joined[name] = {key: inside for key, inside in {**known, **value}.items() if inside is not None}
+            if not joined[name]:
+                del joined[name]
         elif value is not None:
             joined[name] = value
     return joined

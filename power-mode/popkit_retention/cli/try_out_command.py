@@ -112,7 +112,7 @@ def _stop(args: Parsed, environ: Mapping[str, str]) -> Answer:
     is_tried_here, is_open = _own(name, environ) in (TRY, True), current is not None and current.is_open
     if not is_tried_here and not is_open:
         raise Refused(f"{name} is not on trial. popkit try-out shows what is")
-    back = False if name == MEMORY else current.before if current else None
+    back = current.before if current else None
     if is_tried_here and not own_configuration.change(_changed(name, back), args.yes, args.dry_run, environ):
         return Answer([], code=0 if args.dry_run else 1)
     if args.dry_run:

@@ -13,7 +13,7 @@ import stat
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.hosts import CLAUDE_CODE, name_of
+from hooks.utils.hosts import CLAUDE_CODE, entire, name_of
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import sockets, store
@@ -93,7 +93,7 @@ class Catalog:
         """Yield what other hosts have recorded and we have no transcript of."""
         for each in self._others.sessions(seen.path for seen in transcripts.values()):
             if each.id not in transcripts:
-                runs = 0 <= now - each.changed_at < RUNS_S
+                runs = 0 <= now - each.changed_at < RUNS_S and not entire.is_address(each.path)
                 stamp = f"{each.changed_at:.3f}-{'r' if runs else ''}"
                 yield Known(each.id, each.path, each.changed_at, runs, stamp, each.host, True, each.project)
 

@@ -1,5 +1,5 @@
-"""The sessions that other hosts have recorded of the projects that the list has, for the catalog. They are looked up in a thread of their
-own, so that no answer waits for thousands of recordings: until it has ended once, there are none."""
+"""The sessions that other hosts have recorded of the projects that the list has, and Entire in their repositories, for the catalog. They
+are looked up in a thread of their own, so that no answer waits for thousands of recordings: until it has ended once, there are none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hooks.utils.hosts import others
+from hooks.utils.hosts import entire, others
 from hooks.utils.io import home
 
 from .transcripts import head_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hooks.utils.hosts.others import Recorded
 
 FRESH_S = 5.0  # for so long they are not looked up again
+IN_COMMITS = 200  # the newest sessions in commits
 
 
 class OtherHosts:
@@ -52,13 +53,21 @@ class OtherHosts:
 
     def _look(self, transcripts: list[str]) -> None:
         projects = {head_of(path).project for path in transcripts} - {""}
-        found = (each for host in others.LISTS for each in self._of(host))
-        self._known = [each for each in found if each.id and not is_linked(each.path) and is_of(projects, project_of(each))]
+        own, in_commits = [], []
+        for each in (each for host in others.LISTS for each in self._of(host, projects) if each.id):
+            if entire.is_address(each.path):  # of the project that has the repository, whoever made it
+                in_commits.append(each)
+            elif not is_linked(each.path) and is_of(projects, project_of(each)):
+                own.append(each)
+        known = others.once_each([*own, *in_commits[:IN_COMMITS]])
+        for each in known:
+            head_of(each.path)  # what it reads is kept: the list shall not wait for it
+        self._known = known
         self._read_at = time.monotonic()
 
-    def _of(self, host: str) -> list[Recorded]:
+    def _of(self, host: str, projects: set[str]) -> list[Recorded]:
         try:
-            return others.LISTS[host](self._environ)
+            return others.LISTS[host](self._environ, sorted(projects))
         except home.NoHome:
             return []
         except OSError as error:

@@ -107,9 +107,9 @@ class Verdict(_Shape):
 
 
 class SessionRow(_Shape):
-    """A session in the list. `host`: the name of the agent that it is of. `running`: a client has it open. `stamp` changes whenever
-    something of it does. What a session that is not open costs too much to know is None. `requests`: of a session that only a database
-    tells of, which knows nothing of its tool `calls`."""
+    """A session in the list. `host`: the name of the agent that it is of, or of what has recorded it. `running`: a client has it
+    open. `stamp` changes whenever something of it does. What a session that is not open costs too much to know is None. `requests`: of a
+    session that only a database tells of, which knows nothing of its tool `calls`."""
 
     id: str
     project: str

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import text
+from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.hosts.claude_code.stamps import seconds_of
-from hooks.utils.hosts.opencode import storage
 from hooks.utils.io import files
 from hooks.utils.policy.masking import mask
 
@@ -52,7 +52,7 @@ _known: dict[str, tuple[int, int, Head]] = {}
 
 def head_of(path: str) -> Head:
     """Return the Head of a transcript, or of a session in another host's own storage; an empty one where it cannot be read."""
-    if storage.id_of(path):
+    if recordings.is_address(path):
         return _head_of_stored(path)
     try:
         stat = os.stat(path)
@@ -113,7 +113,7 @@ def _entries(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _is_translated(path: str) -> bool:
-    if storage.id_of(path):
+    if recordings.is_address(path):
         return True
     with files.open_regular(path) as file:
         return entries.translation_of(file) is not None

@@ -11,6 +11,7 @@ from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.codex import rollouts
 from hooks.utils.hosts.opencode import storage
 from hooks.utils.hosts.recordings import session_id_of
+from hooks.utils.io import files
 from hooks.utils.io.codec import loads
 from hooks.utils.text import clean, listed
 
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
 
 # Hosts as `--host` names them -> as people call them.
 CLAUDE_CODE = "claude-code"
-HOSTS = {CLAUDE_CODE: recordings.CLAUDE_CODE, "codex": recordings.codex.NAME, "opencode": recordings.opencode.NAME}
+ENTIRE = "entire"
+HOSTS = {CLAUDE_CODE: recordings.CLAUDE_CODE, "codex": recordings.codex.NAME, "opencode": recordings.opencode.NAME, ENTIRE: entire.NAME}
 _ID_SHOWN = 5
 _INSTEAD = "`popkit context` without --session takes the newest of this project"
+NONE_OF_ENTIRE = (
+    "git finds no session of Claude Code, Codex or OpenCode in checkpoints of Entire, neither in this repository nor in those of your other"
+    " projects. Go to the repository that has some, or fetch its branch entire/checkpoints/v1"
+)
 # `newest_with_results` looks into so many files before it gives up.
 _LOOKED_INTO = 50
 
@@ -61,7 +67,7 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_a
 
 def _recorded(environ: Mapping[str, str], wanted: str) -> list[str]:
     """Return what other hosts have recorded of the session with this id; where there is none, of those whose ids begin so."""
-    known = [each for host in others.LISTS for each in of_host(environ, host)]
+    known = others.once_each(each for host in others.LISTS for each in of_host(environ, host))
     exactly = [each.path for each in known if each.id == wanted]
     return exactly or [each.path for each in known if wanted and each.id.startswith(wanted)]
 
@@ -70,9 +76,25 @@ def of_host(environ: Mapping[str, str], host: str) -> list[others.Recorded]:
     """Return the sessions that another host has recorded, as `--host` names it, the one that changed last first; NoSession where they
     cannot be read."""
     try:
-        return others.LISTS[host](environ)
+        return others.LISTS[host](environ, _projects(environ) if host == ENTIRE else ())
     except OSError as error:
         raise NoSession(f"{clean(error.filename or HOSTS[host])}: {clean(error.strerror or str(error))}") from None
+
+
+def _projects(environ: Mapping[str, str]) -> list[str]:
+    """Return the folders of the projects that sessions of Claude Code tell of, and the one that we are in."""
+    began: list[str] = [os.getcwd()]
+    for root in projects.roots(environ):
+        for name in files.names(root):
+            for path in projects.transcripts([os.path.join(root, name)])[:_LOOKED_INTO]:
+                try:
+                    folder = check(path)
+                except NoSession:
+                    continue
+                if folder:
+                    began.append(folder)
+                    break
+    return list(dict.fromkeys(began))
 
 
 def all_of_host(environ: Mapping[str, str], host: str) -> list[str]:
@@ -83,7 +105,7 @@ def all_of_host(environ: Mapping[str, str], host: str) -> list[str]:
 def named(environ: Mapping[str, str], word: str) -> str:
     """Return the transcript or recording that a word names: a file, an address in a host's storage, a session's id or how it begins, or a
     folder or a database of sessions, whose newest counts."""
-    if storage.id_of(word) or (os.path.exists(word) and not _holds_many(word)):
+    if recordings.is_address(word) or (os.path.exists(word) and not _holds_many(word)):
         return word
     if os.path.exists(word):
         return _newest_in(word)
@@ -99,17 +121,12 @@ def _holds_many(path: str) -> bool:
 def _newest_in(place: str) -> str:
     """Return the newest session with a tool call in a folder or a database; NoSession where there is none."""
     reasons: list[str] = []
-    newest = sorted(find([place], lambda _, reason: reasons.append(reason)), key=lambda source: -changed(source.address))
+    newest = sorted(find([place], lambda _, reason: reasons.append(reason)), key=lambda source: -recordings.changed(source.address))
     found = _first_with_results(source.address for source in newest)
     if found is None:
         why = f" ({reasons[0]})" if reasons and not newest else ""
         raise NoSession(f"{clean(place)}: there is no session with a tool call in it{clean(why)}. Name a file instead")
     return found
-
-
-def changed(path: str) -> float:
-    """Return when a transcript or recording last changed (seconds); 0 where that cannot be told."""
-    return storage.changed(path) if storage.id_of(path) else projects.changed(path)
 
 
 def newest_with_results(environ: Mapping[str, str], host: str = CLAUDE_CODE, folder: str = "") -> str | None:
@@ -120,6 +137,8 @@ def newest_with_results(environ: Mapping[str, str], host: str = CLAUDE_CODE, fol
     known = of_host(environ, host)
     here = [each for each in known if each.project and _is_within(folder, each.project)]
     found = _first_with_results(each.path for each in (*here, *known))
+    if found is None and host == ENTIRE:
+        raise NoSession(NONE_OF_ENTIRE)
     if found is None:
         where = ", ".join(map(clean, _places(environ, host)))
         raise NoSession(f"there are no sessions of {HOSTS[host]} with a tool call in {where}. Name a file instead")
@@ -131,7 +150,13 @@ def _is_within(folder: str, project: str) -> bool:
 
 
 def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
-    """Return the folders and databases in which a host keeps its sessions, as `--host` names it; NoSession where there is none."""
+    """Return the folders and databases in which a host keeps its sessions, as `--host` names it, or their addresses where they are in
+    commits; NoSession where there is none."""
+    if host == ENTIRE:
+        found = [each.path for each in of_host(environ, host)]
+        if not found:
+            raise NoSession(NONE_OF_ENTIRE)
+        return found
     places = [place for place in _places(environ, host) if os.path.exists(place)]
     if not places:
         where = clean(_places(environ, host)[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.utils.argument_types import FILE, whole
 from hooks.utils.flag_parser import Flag
 
-HOST = Flag("--host claude-code|codex|opencode", "whose sessions, where no path is given", default="claude-code")
+HOST = Flag("--host claude-code|codex|opencode|entire", "whose sessions, where no path is given", default="claude-code")
 # Of what works on any number of sessions.
 MANY_SESSIONS = (
     Flag("--list FILE", "also the paths and addresses in FILE, one on each line (-: standard input)", FILE),

@@ -15,7 +15,7 @@ import tempfile
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from hooks.utils.hosts import entire
+from hooks.utils.hosts import entire, recordings
 from hooks.utils.hosts.opencode import storage
 
 TYPE_CHECKING = False
@@ -102,8 +102,8 @@ def _take_stored(places: list[str], found: dict[str, Source], skip: Skip) -> Non
 
 def _take(path: str, found: dict[str, Source], skip: Skip) -> None:
     try:
-        if storage.id_of(path):
-            found.setdefault(path, Source(path, storage.size(path)))
+        if recordings.is_address(path):
+            found.setdefault(path, Source(path, recordings.size_of(path)))
             return
         status = os.stat(path)
     except (OSError, ValueError) as error:

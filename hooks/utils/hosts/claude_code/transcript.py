@@ -15,7 +15,7 @@ from ...io.system import os
 from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in
-from .. import KEEPS
+from .. import IN_COMMITS, kept_by
 from .. import tool as tool_named
 from . import calls, entries, usage
 from .chain import Chain, Uuids
@@ -105,6 +105,8 @@ def index(path: str) -> Index:
     kept = entries.stored(path)
     if kept is not None:
         found = Index((0, 0))
+        if entries.IN_COMMITS in path:
+            found.doubt(IN_COMMITS)
         _read(kept, found, entries.host_of(path))
         return found
     with files.open_regular(path) as file:
@@ -137,7 +139,7 @@ def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
             found.bad += not says_nothing(line)
             continue
         if not cwd and "host" in entry:
-            found.doubt(f"{entry['host']} {KEEPS}")
+            found.doubt(kept_by(entry["host"]))
         cwd = cwd or entry.get("cwd")
         version = entry.get("version") or version
         _learn(entry, found, results[entries.is_side(entry)], carried)

@@ -49,11 +49,13 @@ function Head({ detail }) {
   const did = isRead(detail)
     ? counted(session.calls, "tool call")
     : counted(session.requests || session.calls, "request");
+  const keeper = elsewhere(session);
+  const whose = keeper && report.host && report.host !== keeper ? `${keeper} (${report.host})` : keeper;
   return html`<header class="session-head">
     <h1 id="session-title" ref=${title} tabindex="-1">${titleOf(session)}</h1>
     <p class="note">
       ${session.running && html`<span class="badge badge-running">Running</span>`}
-      <span title=${session.project}>${baseName(session.project)}</span>${elsewhere(session) && ` · ${elsewhere(session)}`} · ${did}
+      <span title=${session.project}>${baseName(session.project)}</span>${whose && ` · ${whose}`} · ${did}
       ${report.turns ? ` in ${counted(report.turns, "turn")}` : ""} · last active <${Ago} at=${session.changed_at} />
     </p>
   </header>`;
