@@ -1,0 +1,222 @@
+"""The protocol: JSON-RPC 2.0 in lines, with what is wrong with a message; and the revisions of MCP, as far as they ask different things of
+a server. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, NoReturn, Union
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
+LONGEST_LINE = 16 << 20  # bytes
+_SHOWN = 60
+
+Id = Union[str, int, float]
+
+
+class Fault(Exception):
+    """What a message has wrong as a message. `id`: of the request, None where it cannot be told."""
+
+    def __init__(self, code: int, message: str, id: Id | None = None, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.id = id
+        self.data = data
+
+    def answer(self) -> dict[str, Any]:
+        """Return the error as it is sent."""
+        error: dict[str, Any] = {"code": self.code, "message": str(self)}
+        if self.data is not None:
+            error["data"] = self.data
+        return {"jsonrpc": "2.0", "id": self.id, "error": error}
+
+
+class Message(NamedTuple):
+    """A request, or a notification where `is_request` is false: that one is never answered."""
+
+    method: str
+    params: dict[str, Any]
+    id: Id | None = None
+    is_request: bool = False
+
+
+class Lines:
+    """A stream of bytes, cut into lines. A line that is too long is skipped; `feed` returns a Fault in its place."""
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
+        self._begun = bytearray()
+        self._skips = False
+
+    def feed(self, data: bytes) -> list[bytes | Fault]:
+        """Return the lines that end in `data`, without their ends; blank ones are left out."""
+        lines: list[bytes | Fault] = []
+        *ended, rest = data.split(b"\n")
+        for part in ended:
+            self._add(part, lines)
+            if not self._skips and self._begun.strip():
+                lines.append(bytes(self._begun))
+            self._begun.clear()
+            self._skips = False
+        self._add(rest, lines)
+        return lines
+
+    def rest(self) -> bytes:
+        """Return what follows the last line end, once the stream has ended."""
+        return bytes(self._begun).strip()
+
+    def _add(self, part: bytes, lines: list[bytes | Fault]) -> None:
+        if self._skips:
+            return
+        if len(self._begun) + len(part) > self._longest:
+            self._skips = True
+            self._begun.clear()
+            message = f"the message is longer than {self._longest:,} bytes and was skipped. Send less at once"
+            lines.append(Fault(INVALID_REQUEST, message))
+        else:
+            self._begun += part
+
+
+def read(line: bytes) -> object:
+    """Return the JSON value of a line. Fault for what is not JSON, as NaN, Infinity, numbers beyond what a float holds, and a repeated key
+    are not."""
+    try:
+        return _DECODER.decode(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Fault(PARSE_ERROR, "the message is not UTF-8") from None
+    except RecursionError:
+        raise Fault(PARSE_ERROR, "the message is nested too deeply") from None
+    except ValueError as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise Fault(PARSE_ERROR, f"the message is not JSON: {reason:.100}") from None
+
+
+def message_of(value: object) -> Message | None:
+    """Return the request or notification that a value is; None for a response, which nobody asked for. Fault for anything else."""
+    if not isinstance(value, dict):
+        raise Fault(INVALID_REQUEST, f"a message is an object, not {_kind(value)}")
+    if "method" not in value and ("result" in value or "error" in value):
+        return None
+    id = value.get("id")
+    usable = isinstance(id, (str, int, float)) and not isinstance(id, bool)
+    known = id if usable else None
+    if value.get("jsonrpc") != "2.0":
+        raise Fault(INVALID_REQUEST, 'jsonrpc must be "2.0"', known)
+    if "id" in value and not usable:
+        raise Fault(INVALID_REQUEST, f"id must be a text or a number, not {_kind(id)}")
+    method, params = value.get("method"), value.get("params")
+    if not isinstance(method, str):
+        raise Fault(INVALID_REQUEST, f"method must be a text, not {_kind(method)}", known)
+    if params is None:
+        params = {}
+    if not isinstance(params, dict):
+        if usable:
+            raise Fault(INVALID_PARAMS, f"params must be an object, not {_kind(params)}", known)
+        return None
+    return Message(method, params, known, usable)
+
+
+def result(id: Id | None, value: dict[str, Any]) -> dict[str, Any]:
+    """Return a result as it is sent."""
+    return {"jsonrpc": "2.0", "id": id, "result": value}
+
+
+def encoded(message: object) -> bytes:
+    """Return a message as a line, all ASCII. Fault where a number in it has no JSON form."""
+    try:
+        return _ENCODER.encode(message).encode("ascii") + b"\n"
+    except (ValueError, RecursionError):
+        raise Fault(INTERNAL_ERROR, "the answer has no JSON form") from None
+
+
+def shown(word: str) -> str:
+    """Return a word of the client's, as a message repeats it."""
+    cut = word if len(word) <= _SHOWN else word[:_SHOWN] + "…"
+    return '"' + "".join(char if char.isprintable() else "?" for char in cut) + '"'
+
+
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value), "null")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {shown(twice)} is twice in one object")
+    return made
+
+
+def _number(digits: str) -> float:
+    value = float(digits)
+    if value - value != 0.0:
+        raise ValueError(f"the number {digits:.20} is too large")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+_KINDS = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false"}
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_constant)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
+# --- revisions ----------------------------------------------------------------------------------------------------------------------------
+#
+# Up to 2025-11-25 a client shakes hands once (`initialize`); from 2026-07-28 on every request names the revision that it speaks.
+
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS = ("2026-07-28",)
+UNSUPPORTED_VERSION = -32022
+_PREFIX = "io.modelcontextprotocol/"
+VERSION_KEY, CAPABILITIES_KEY, SERVER_KEY = _PREFIX + "protocolVersion", _PREFIX + "clientCapabilities", _PREFIX + "serverInfo"
+# How long a client may keep the list of tools: it changes with the user's configuration alone.
+_FRESH_MS = 300_000
+
+
+class Dialect(NamedTuple):
+    """One revision. `batches`: several messages in one line · `annotations`: hints about tools · `structured`: titles, output schemas and
+    structured content · `stateless`: results say of themselves what they are."""
+
+    version: str
+    batches: bool
+    annotations: bool
+    structured: bool
+    stateless: bool
+
+    def dressed(self, result: dict[str, Any], server: dict[str, str], lasts: bool = False) -> dict[str, Any]:
+        """Return a result as this revision wants it; `lasts`: it may be kept for a while."""
+        if not self.stateless:
+            return result
+        kept = {"ttlMs": _FRESH_MS, "cacheScope": "private"} if lasts else {}
+        return {"resultType": "complete", **result, **kept, "_meta": {SERVER_KEY: server}}
+
+
+def dialect(version: str) -> Dialect:
+    """Return the dialect of a known revision."""
+    at = (HANDSHAKES + STATELESS).index(version)
+    return Dialect(version, at == 1, at >= 1, at >= 2, version in STATELESS)
+
+
+def negotiated(params: dict[str, Any], id: Id | None) -> Dialect:
+    """Return the dialect of a handshake: the client's revision, else the newest that shakes hands."""
+    asked = params.get("protocolVersion")
+    if not isinstance(asked, str):
+        raise Fault(INVALID_PARAMS, "initialize needs params.protocolVersion, for example " + HANDSHAKES[-1], id)
+    return dialect(asked if asked in HANDSHAKES else HANDSHAKES[-1])
+
+
+def spoken(params: dict[str, Any], id: Id | None) -> Dialect | None:
+    """Return the dialect that a request names for itself; None where it names none. Fault for one that is unknown or half named."""
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or VERSION_KEY not in meta:
+        return None
+    asked = meta[VERSION_KEY]
+    if not isinstance(asked, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        raise Fault(INVALID_PARAMS, f"params._meta needs {VERSION_KEY} (a text) and {CAPABILITIES_KEY} (an object)", id)
+    if asked not in STATELESS:
+        message = f"protocol version {shown(asked)} is not supported in a request. Supported: {', '.join(STATELESS)}"
+        raise Fault(UNSUPPORTED_VERSION, message, id, {"supported": list(STATELESS), "requested": asked})
+    return dialect(asked)
