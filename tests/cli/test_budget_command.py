@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from hooks.utils import text
 from popkit_retention import extras
 from popkit_retention.cli import main, settings_file
-from popkit_retention.usage.database import open_store
-from popkit_retention.usage.report import report
-from popkit_retention.views import budget as views
+from popkit_retention.usage.database import open_store, report
+from popkit_retention.views import spending
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.usage.homes import House, answer, append
@@ -52,7 +51,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_people_see(name: str, golden) -> None:
-    shown = "\n".join(text.laid_out(views.budgets(SHOWN[name]))) + "\n"
+    shown = "\n".join(text.laid_out(spending.budgets(SHOWN[name]))) + "\n"
     assert all(len(line) <= 76 for line in shown.splitlines())
     golden(GOLDENS / f"{name}.txt", shown)
 

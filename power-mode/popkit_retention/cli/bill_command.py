@@ -21,7 +21,7 @@ from ..bill import costs, digests, statement
 from ..bill.project_bill import bill_of, text_of
 from ..operations import sessions
 from ..parallel.sources import Unavailable
-from ..views import misses as miss_views
+from ..views import spending
 from . import many_sessions, screen
 from .answering import Answer, Refused
 from .screen import Bar
@@ -73,7 +73,7 @@ def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
     models = _models(home.popkit_home(environ))
     sums = costs.misses(used, models)
     data = {**sums, "prices_of": models.dated, "left_out": left_out.to_json()}
-    return Answer(miss_views.lines_of(sums, period, models.dated) + left_out.lines(), data)
+    return Answer(spending.misses(sums, period, models.dated) + left_out.lines(), data)
 
 
 def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) -> Answer:

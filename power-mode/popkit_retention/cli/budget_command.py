@@ -11,7 +11,7 @@ from hooks.utils.config.fields import FIELDS
 
 from .. import extras
 from ..usage.store import DatabaseUnavailable
-from ..views import budget as views
+from ..views import spending
 from . import settings_file
 from .answering import Answer, Refused
 from .screen import Bar
@@ -34,7 +34,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if args.word == "set":
         is_as_asked = settings_file.change_own({CONTEXT: _limits_of(args.arguments)}, args.yes, args.dry_run, environ)
         return Answer([], code=int(not (is_as_asked or args.dry_run)))
-    from ..usage import database, ingestion, report
+    from ..usage import database, ingestion
 
     if database.server_in(environ) is not None and not extras.enter("postgres", environ):
         raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
@@ -43,8 +43,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
         return Answer(text.wrap(f"{text.clean(name)} can be used."), {"database": name})
     with Bar(environ) as bar:
         ingestion.catch_up(environ, bar.show)
-    used = report.report(environ, args.session, args.user)
-    return Answer(views.budgets(used), used)
+    used = database.report(environ, args.session, args.user)
+    return Answer(spending.budgets(used), used)
 
 
 def _limits_of(words: list[str]) -> dict[str, Any]:

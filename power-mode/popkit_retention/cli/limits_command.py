@@ -15,7 +15,7 @@ from hooks.utils.state import limits
 from ..bill import digests
 from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
 from ..bill.windows import took
-from ..views import limits as views
+from ..views import spending
 from .answering import Answer
 from .screen import Bar
 
@@ -49,7 +49,7 @@ def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
         "last_reading_at": max((reading.at for reading in readings), default=None),
         "windows": [_as_data(window, used, fits) for window in running],
     }
-    return Answer(views.lines_of(answer, now), answer)
+    return Answer(spending.windows(answer, now), answer)
 
 
 def _began(window: Window) -> float | None:
