@@ -97,9 +97,10 @@ RetentionDocument = _model(fields.DOCUMENT)
 
 
 def validated(document: object, layer: str = "user") -> BaseModel:
-    """The settings of a document, which may be the retention object itself; raises pydantic.ValidationError. What is left out is None.
+    """Return the settings of a document, which may be the retention object itself; pydantic.ValidationError. A setting that is left out is
+    None.
 
-    Of `power-mode/config.json` (layer "power-mode") only the key `retention` is looked at.
+    Of `power-mode/config.json` (layer "power-mode") only the key `retention` is read.
     """
     if layer == "power-mode" and isinstance(document, dict):
         document = {key: document[key] for key in ("retention",) if key in document}

@@ -1,5 +1,5 @@
-"""What `popkit setup` installs in a virtual environment in our folder, for commands that need more than Python; hooks never use it. And how
-the interpreter is found that has it."""
+"""The packages that `popkit setup` installs in a virtual environment in our folder, for commands that need more than Python (hooks never
+use it), and how to find an interpreter that has them."""
 
 from __future__ import annotations
 
@@ -28,20 +28,10 @@ EXTRAS = {
     ),
     "dashboard": (
         "the page of popkit dashboard, and the context builder",
-        (
-            "ast-grep-py>=0.39",
-            "opentelemetry-api>=1.30",
-            "pydantic>=2.10",
-            "fastapi>=0.115",
-            "uvicorn>=0.34",
-        ),
+        ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "fastapi>=0.115", "uvicorn>=0.34"),
         "ast_grep_py, opentelemetry, pydantic, fastapi, uvicorn",
     ),
-    "postgres": (
-        "a PostgreSQL that a team shares (context.database)",
-        ("pg8000>=1.31",),
-        "pg8000",
-    ),
+    "postgres": ("a PostgreSQL that a team shares (context.database)", ("pg8000>=1.31",), "pg8000"),
     "cluster": (
         "popkit lab, bill and memory learn on a Dask cluster, at s3:// addresses, as Parquet",
         ("distributed>=2024.8", "fsspec>=2024.6", "pyarrow>=17.0", "s3fs>=2024.6"),
@@ -62,19 +52,19 @@ _DISTURBING = frozenset(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PI
 
 
 def folder_of(environ: Mapping[str, str]) -> str:
-    """Our virtual environment."""
+    """Return the folder of our virtual environment."""
     return os.path.join(home.popkit_home(environ), FOLDER)
 
 
 def interpreters(environ: Mapping[str, str]) -> list[str]:
-    """Those that may have an extra: ours, that of the activated environment, the one that runs us."""
+    """Return the interpreters that may have an extra: ours, that of the activated environment, the one that runs us."""
     folders = [folder_of(environ), environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")]
     found = [os.path.join(folder, "bin", "python") for folder in folders if folder]
     return [python for python in found if os.access(python, os.X_OK)] + [sys.executable]
 
 
 def place_of(name: str, environ: Mapping[str, str]) -> str:
-    """The first interpreter that has an extra; "" where none has."""
+    """Return the first interpreter that has an extra; "" where none has."""
     return next((python for python in interpreters(environ) if has(python, name, environ)), "")
 
 
@@ -94,19 +84,19 @@ def enter(name: str, environ: Mapping[str, str]) -> bool:
 
 
 def has(python: str, name: str, environ: Mapping[str, str]) -> bool:
-    """Whether an interpreter has an extra. Nothing of it is loaded, which takes a second: whether it works is told by what uses it."""
+    """Return whether an interpreter has an extra. Nothing of it is loaded, which would take a second, so it may still not work."""
     code = "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))"
     return run([python, "-c", code, *EXTRAS[name][2].split(", ")], environ, PATIENCE_S).returncode == 0
 
 
 def works(python: str, name: str, environ: Mapping[str, str]) -> bool:
-    """Whether an interpreter can load an extra."""
+    """Return whether an interpreter can load an extra."""
     return run([python, "-c", "import " + EXTRAS[name][2]], environ, PATIENCE_S).returncode == 0
 
 
 def run(command: list[str], environ: Mapping[str, str], patience_s: float | None = None) -> subprocess.CompletedProcess:
-    """Runs an interpreter and keeps what it prints; one that cannot be run has failed. What lies in the folder that we were called in, or
-    what the environment names, is none of its modules."""
+    """Run an interpreter and keep what it prints; one that cannot be run has failed. It loads no module from the folder that we were called
+    in, nor from where the environment points."""
     env = {key: value for key, value in environ.items() if key not in _DISTURBING and not key.startswith("PYTHON")}
     try:
         return subprocess.run(  # noqa: S603  an interpreter

@@ -9,7 +9,7 @@ from hooks.utils.config.fields import DOCUMENT, MOST_ENTRIES, RETENTION
 
 
 def json_schema() -> dict:
-    """The schema of both forms of a file: the settings in a `retention` object, or alone."""
+    """Return the schema of both forms of a file: the settings in a `retention` object, or alone."""
     definitions: dict = {}
     wrapped, bare = (_schema(field, definitions) for field in (DOCUMENT, RETENTION))
     return {

@@ -16,7 +16,7 @@ from hooks.utils.views.limits import pane_lines
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.bill.sums import SLOT_S
 from popkit_retention.bill.windows import took
-from popkit_retention.views import limits as views
+from popkit_retention.views import spending
 from tests.bill.conversations import BASE, Conversation
 from tests.bill.standing import at_work
 from tests.cli import inside
@@ -134,7 +134,7 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
              "fit": {**FITTED, "window": "seven_day", "why": "blocks", "blocks": 3, "worth": {}}}  # fmt: skip
     spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None, "fit": None}
     told = {"last_reading_at": now, "windows": [five, seven, spent]}
-    lines = text.laid_out(views.lines_of(told, now), columns)
+    lines = text.laid_out(spending.windows(told, now), columns)
     in_pane = text.laid_out(pane_lines(told, "claude-opus-5", now), columns)
     assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")

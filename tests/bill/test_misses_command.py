@@ -10,7 +10,7 @@ import pytest
 from hooks.utils import text
 from popkit_retention.bill.costs import misses
 from popkit_retention.bill.digests import digest_of
-from popkit_retention.views import misses as views
+from popkit_retention.views import spending
 from tests.bill.conversations import BASE, Conversation
 from tests.bill.test_digests import MODELS
 from tests.cli import inside
@@ -40,7 +40,7 @@ def lost(folder: Path) -> Path:
 @pytest.mark.parametrize("columns", [40, 72, 100])
 def test_people_read_a_table_with_the_dearest_cause_first(columns: int, tmp_path: Path, golden):
     found = misses([digest_of(str(path), path.stat().st_size) for path in sorted(lost(tmp_path / "sessions").iterdir())], MODELS)
-    lines = text.laid_out(views.lines_of(found, "sessions since 2026-10-25", "2026-11"), columns)
+    lines = text.laid_out(spending.misses(found, "sessions since 2026-10-25", "2026-11"), columns)
     assert max(map(text.width, lines)) <= columns
     golden(GOLDENS / f"misses-{columns}.txt", "\n".join(lines) + "\n")
 

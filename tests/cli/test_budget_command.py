@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from hooks.utils import text
 from popkit_retention import extras
-from popkit_retention.cli import budget_command, main, own_configuration
-from popkit_retention.usage.database import open_store
-from popkit_retention.usage.report import report
-from popkit_retention.views import budget as views
+from popkit_retention.cli import main, settings_file
+from popkit_retention.usage.database import open_store, report
+from popkit_retention.views import spending
 from tests.paths import ROOT
 from tests.patience import HANG_S
 from tests.usage.homes import House, answer, append
@@ -52,7 +51,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_people_see(name: str, golden) -> None:
-    shown = "\n".join(text.laid_out(views.budgets(SHOWN[name]))) + "\n"
+    shown = "\n".join(text.laid_out(spending.budgets(SHOWN[name]))) + "\n"
     assert all(len(line) <= 76 for line in shown.splitlines())
     golden(GOLDENS / f"{name}.txt", shown)
 
@@ -93,7 +92,7 @@ def test_a_bare_interpreter_tells_what_sessions_have_used(tmp_path: Path) -> Non
 def test_where_nothing_has_the_driver_of_a_server_it_is_said_how_to_get_it(
     environ: dict[str, str], capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(budget_command, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     monkeypatch.setattr(extras, "place_of", lambda name, environ: "")
     assert main.main(["budget"], {**environ, "POPKIT_DATABASE_URL": "postgresql://me:swordfish@127.0.0.1:1/x"}) == 1
     assert "Install it with: popkit setup postgres" in " ".join(capsys.readouterr().err.split())
@@ -165,7 +164,7 @@ others = st.dictionaries(st.sampled_from(["profile", "pins", "memory"]), st.inte
 def test_what_else_the_file_says_stays(other: dict, wrapped: bool, has_database: bool) -> None:
     settings = {**other, **({"context": {"database": "postgresql://db/x"}} if has_database else {})}
     before = json.dumps({"retention": settings} if wrapped else settings, indent=2)
-    after = json.loads(own_configuration.with_settings(before, {"context": {"month_usd": 5.0}}))
+    after = json.loads(settings_file.with_settings(before, {"context": {"month_usd": 5.0}}))
     held = after["retention"] if wrapped or not settings else after
     assert held["context"] == {**settings.get("context", {}), "month_usd": 5.0}
     assert {**held, "context": settings.get("context")} == {**settings, "context": settings.get("context")}

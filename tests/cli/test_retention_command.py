@@ -136,7 +136,7 @@ def test_a_damaged_policies_file_is_written_anew_by_rollback(house: Governed) ->
     path = house.home / "data" / "state" / "retention-policies.json"
     path.write_text("{")
     assert "popkit retention rollback" in house.refused("show")
-    assert "has been written anew" in house.retention("rollback", "1")
+    assert "has been written again" in house.retention("rollback", "1")
     assert house.policy("memory")["older_than_days"] == 90
 
 

@@ -113,7 +113,7 @@ LEFT_ALONE = {
     "a comma too many": ('{"model": "x",}', "it is not valid JSON"),
     "cut short": ('{"plugin": ["a"', "it is not valid JSON"),
     "no object": ("[1]", "it holds no JSON object"),
-    "twice": ('{"plugin": [], "plugin": ["a"]}', '"plugin" stands in it twice'),
+    "twice": ('{"plugin": [], "plugin": ["a"]}', '"plugin" is in it twice'),
     "no list": ('{"plugin": "theirs"}', 'its "plugin" is not a list'),
     "deep": ("[" * 100_000, "it is not valid JSON"),
     "not UTF-8": ('{"plugin": ["\udcff"]}', "it is not UTF-8"),

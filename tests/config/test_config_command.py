@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from hooks.utils.flag_parser import parse
-from popkit_retention.cli import config_command
+from popkit_retention.cli import answering, config_command
 from popkit_retention.cli.main import main
 from popkit_retention.operations.tables import CONFIG
 
@@ -25,7 +25,8 @@ class Shell:
 
     def run(self, *words, **more):
         environ = {"POPKIT_HOME": str(self.home), "CLAUDE_PROJECT_DIR": str(self.project)}
-        code = config_command.run(parse(list(words), CONFIG), environ, **more)
+        parsed = parse(list(words), CONFIG)
+        code = answering.show(config_command.run(parsed, environ, **more), "json" in parsed.flags, environ)
         return code, self.capsys.readouterr().out
 
 

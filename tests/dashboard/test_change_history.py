@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from popkit_retention.dashboard.changes import MOST_GONE, MOST_TOLD, History
+from popkit_retention.dashboard.changes import MOST_GONE, MOST_REPORTED, History
 
 ONE, OTHER = ("/api/one", ""), ("/api/one/", "other")
 
@@ -57,7 +57,7 @@ def test_what_is_no_token_of_this_run_tells_of_everything(history: History, toke
 
 def test_where_much_has_changed_everything_is_told(history: History) -> None:
     token = history.token
-    names = {("/api/one/", str(number)): "1" for number in range(MOST_TOLD)}
+    names = {("/api/one/", str(number)): "1" for number in range(MOST_REPORTED)}
     history.note({ONE: "1", OTHER: "1", **names})
     assert history.since(token) == sorted(names)
     history.note({ONE: "2", OTHER: "1", **names})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.memory_place import Place
-from popkit_retention.dashboard.changes import MOST_TOLD, STATS_S
+from popkit_retention.dashboard.changes import MOST_REPORTED, STATS_S
 from tests.dashboard.board import Board, book
 from tests.dashboard.served import Served
 from tests.patience import until
@@ -139,7 +139,7 @@ def test_worth_is_told_once_for_many_changes_and_once_more_when_they_are_over(bo
 
 def test_where_hundreds_have_changed_everything_has(board: Board, asker: Asker) -> None:
     token = board.get("/api/changes")["token"]
-    for number in range(MOST_TOLD):
+    for number in range(MOST_REPORTED):
         talk = Talk(str(board.shop.project), session_id=f"s{number}")
         talk.prompt("go")
         talk.write(board.shop.transcript.with_name(f"s{number}.jsonl"))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from hooks.utils.archive.marks import GRACE_S
+from popkit_retention.governance.answers import Explanation, Next, explain
 from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Hold, Mark
 from popkit_retention.governance.errors import NotThere
 from popkit_retention.governance.policies import DEFAULT_POLICY
-from popkit_retention.governance.status import Explanation, Next, explain
 from tests.governance.stored import DAY, NOW, KeptDomain, Thing
 
 OLD, YOUNG = NOW - 100 * DAY, NOW - 10 * DAY

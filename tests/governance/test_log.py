@@ -158,7 +158,7 @@ def test_verify_names_entries_that_were_reordered(log: Log):
     _filled(log)
     renumber = "UPDATE entries SET number = 99 WHERE number = 3", "UPDATE entries SET number = 3 WHERE number = 4"
     found = _tampered(log, *renumber, "UPDATE entries SET number = 4 WHERE number = 99")
-    assert found[0].startswith("entry 3: it stands in the wrong place: it was written after what stands as entry 4")
+    assert found[0].startswith("entry 3: it is in the wrong place: it was written after what is now entry 4")
 
 
 def test_an_entry_that_was_changed_with_its_hash_is_found_by_the_next_one(log: Log):

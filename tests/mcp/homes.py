@@ -9,14 +9,14 @@ from typing import Any
 from hooks.utils import archive
 from hooks.utils.state import memory as kept
 from popkit_retention.cli.memory_place import Place as MemoryPlace
-from popkit_retention.mcp import dialects
+from popkit_retention.mcp import protocol
 from popkit_retention.mcp.tool_table import Tools
 from popkit_retention.memory.memory import Memory
 
 from .talking import environ_of
 
 AT = 1_790_000_000.0
-DIALECT = dialects.dialect("2025-11-25")
+DIALECT = protocol.dialect("2025-11-25")
 
 
 def silent(done: float, total: float | None = None) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.policies import DEFAULT_POLICY
-from popkit_retention.mcp.call_queue import Cancelled
+from popkit_retention.mcp.server import Cancelled
 
 from .homes import AT, DIALECT, Place
 from .talking import Session, tool_call

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from popkit_retention.mcp.schemas import wrong
 from popkit_retention.mcp.tool_table import TABLE
 
-from .test_rpc import JSON
+from .test_protocol import JSON
 
 KEYWORDS = {
     "type", "properties", "required", "additionalProperties", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems",

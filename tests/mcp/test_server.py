@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from popkit_retention.mcp import dialects, rpc
+from popkit_retention.mcp import protocol
 from popkit_retention.mcp.server import Server
 from tests.patience import until
 
 from .talking import NEWEST, STATELESS, Session, enveloped, hello, notice, request, tool_call
 
-VERSIONS = {**{version: version for version in dialects.HANDSHAKES}, "2026-07-28": NEWEST, "1999-01-01": NEWEST, "": NEWEST}
+VERSIONS = {**{version: version for version in protocol.HANDSHAKES}, "2026-07-28": NEWEST, "1999-01-01": NEWEST, "": NEWEST}
 
 
 @pytest.mark.parametrize(("asked", "given"), VERSIONS.items())
@@ -27,7 +27,7 @@ def test_a_handshake_agrees_on_the_clients_version_or_the_newest(asked: str, giv
 @pytest.mark.parametrize("params", [{}, {"protocolVersion": 1}, {"protocolVersion": None}])
 def test_a_handshake_without_a_version_is_refused_and_can_be_tried_again(params: dict) -> None:
     session = Session(version=None)
-    assert session.error(request("initialize", params))[0] == rpc.INVALID_PARAMS
+    assert session.error(request("initialize", params))[0] == protocol.INVALID_PARAMS
     assert session.result(hello())["protocolVersion"] == NEWEST
 
 
@@ -35,12 +35,12 @@ def test_nothing_but_ping_is_answered_before_the_handshake() -> None:
     session = Session(version=None)
     assert session.result(request("ping")) == {}
     code, said = session.error(request("tools/list"))
-    assert (code, said) == (rpc.INVALID_REQUEST, 'send initialize before "tools/list"')
-    assert session.error(request("server/discover"))[0] == rpc.INVALID_REQUEST
+    assert (code, said) == (protocol.INVALID_REQUEST, 'send initialize before "tools/list"')
+    assert session.error(request("server/discover"))[0] == protocol.INVALID_REQUEST
 
 
 def test_a_second_handshake_is_refused() -> None:
-    assert Session().error(hello())[0] == rpc.INVALID_REQUEST
+    assert Session().error(hello())[0] == protocol.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("id", [0, -1, 1.5, "", "a", "null", 2**60])
@@ -51,7 +51,7 @@ def test_an_answer_has_the_id_of_its_request(id: object) -> None:
 @pytest.mark.parametrize("method", ["nonsense", "resources/list", "", "server/discover", "notifications/initialized"])
 def test_a_method_that_is_unknown_says_which_are_known(method: str) -> None:
     code, said = Session().error(request(method))
-    assert code == rpc.METHOD_NOT_FOUND
+    assert code == protocol.METHOD_NOT_FOUND
     assert "Known: initialize, ping" in said
 
 
@@ -83,13 +83,13 @@ def test_notifications_and_answers_are_never_answered(message: dict) -> None:
 )
 def test_a_call_that_is_none_is_a_protocol_error(params: dict, said: str) -> None:
     code, message = Session().error(request("tools/call", params))
-    assert code == rpc.INVALID_PARAMS
+    assert code == protocol.INVALID_PARAMS
     assert said in message
     assert message.isprintable()
 
 
 def test_a_cursor_is_refused_for_all_tools_are_on_one_page() -> None:
-    assert Session().error(request("tools/list", {"cursor": "x"}))[0] == rpc.INVALID_PARAMS
+    assert Session().error(request("tools/list", {"cursor": "x"}))[0] == protocol.INVALID_PARAMS
 
 
 # --- requests that speak for themselves ---------------------------------------------------------------------------------------------------
@@ -109,14 +109,14 @@ def test_a_request_of_the_stateless_revision_needs_no_handshake() -> None:
 
 def test_a_request_of_an_unknown_revision_is_told_which_there_are() -> None:
     error = Session(version=None).answer(enveloped(request("server/discover"), "2031-01-01"))["error"]
-    assert error["code"] == dialects.UNSUPPORTED_VERSION
+    assert error["code"] == protocol.UNSUPPORTED_VERSION
     assert error["data"] == {"supported": [STATELESS], "requested": "2031-01-01"}
 
 
 @pytest.mark.parametrize("more", [{"io.modelcontextprotocol/clientCapabilities": 1}, {"io.modelcontextprotocol/protocolVersion": 5}])
 def test_a_request_that_half_says_its_revision_is_told_what_is_missing(more: dict) -> None:
     code, said = Session(version=None).error(enveloped(request("tools/list"), STATELESS, **more))
-    assert code == rpc.INVALID_PARAMS
+    assert code == protocol.INVALID_PARAMS
     assert "clientCapabilities" in said
 
 
@@ -136,8 +136,8 @@ def test_a_batch_is_answered_at_once_and_in_full() -> None:
     assert len(answers) == 4
     assert found[1]["result"] == {}
     assert found["two"]["result"]["content"][0]["text"] == '{"a": 2}'
-    assert found[3]["error"]["code"] == rpc.METHOD_NOT_FOUND
-    assert found[None]["error"]["code"] == rpc.INVALID_REQUEST
+    assert found[3]["error"]["code"] == protocol.METHOD_NOT_FOUND
+    assert found[None]["error"]["code"] == protocol.INVALID_REQUEST
 
 
 def test_a_batch_of_notifications_is_not_answered() -> None:
@@ -146,14 +146,14 @@ def test_a_batch_of_notifications_is_not_answered() -> None:
 
 def test_an_empty_batch_and_a_handshake_in_one_are_refused() -> None:
     session = Session(version="2025-03-26")
-    assert session.answer([])["error"]["code"] == rpc.INVALID_REQUEST
-    assert session.answer([hello()])[0]["error"]["code"] == rpc.INVALID_REQUEST
+    assert session.answer([])["error"]["code"] == protocol.INVALID_REQUEST
+    assert session.answer([hello()])[0]["error"]["code"] == protocol.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "2025-11-25", None])
 def test_other_revisions_know_no_batches(version: str | None) -> None:
     code, said = Session(version=version).error([request("ping")])
-    assert code == rpc.INVALID_REQUEST
+    assert code == protocol.INVALID_REQUEST
     assert "one message in a line" in said
 
 
@@ -207,7 +207,7 @@ def test_an_id_that_is_in_use_is_refused() -> None:
     session.feed(tool_call("wait", id=1))
     session.toolbox.started.wait()
     session.feed(tool_call("echo", id=1))
-    assert session.sent[-1]["error"]["code"] == rpc.INVALID_REQUEST
+    assert session.sent[-1]["error"]["code"] == protocol.INVALID_REQUEST
     session.toolbox.go_on.set()
     assert session.server.finish(60)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from popkit_retention.mcp import dialects
+from popkit_retention.mcp import protocol
 from popkit_retention.mcp.tool_table import INSTRUCTIONS, TABLE
 
 from .homes import DIALECT, Place, silent
@@ -22,9 +22,9 @@ NAMES = (
 MOST_CHARACTERS = 5_500
 
 
-@pytest.mark.parametrize("version", [*dialects.HANDSHAKES, *dialects.STATELESS])
+@pytest.mark.parametrize("version", [*protocol.HANDSHAKES, *protocol.STATELESS])
 def test_the_list_of_tools_is_what_people_agreed_on(version: str, place: Place, golden) -> None:
-    listed = place.tools.listed(dialects.dialect(version))
+    listed = place.tools.listed(protocol.dialect(version))
     name = {"2024-11-05": "tools-2024", "2025-03-26": "tools-2025-03"}.get(version, "tools")
     golden(GOLDENS / f"{name}.json", json.dumps(listed, indent=1) + "\n")
 
@@ -79,7 +79,7 @@ def test_a_fault_of_ours_is_logged_and_told_without_its_inside(place: Place) -> 
 
 
 def test_older_revisions_get_no_structured_content(place: Place) -> None:
-    found = place.tools.call("memory_status", {}, dialects.dialect("2025-03-26"), silent)
+    found = place.tools.call("memory_status", {}, protocol.dialect("2025-03-26"), silent)
     assert set(found) == {"content"}
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from popkit_retention.governance import collection, rules, status
+from popkit_retention.governance import answers as governance
+from popkit_retention.governance import collection, rules
 from popkit_retention.views import retention_activity, retention_policies
 from popkit_retention.views import retention_phrases as phrases
 from tests.cli.remembered import WIDTH
@@ -143,8 +144,8 @@ def test_every_reason_has_words() -> None:
 
 
 def test_every_state_and_everything_that_can_come_next_has_words() -> None:
-    states = (status.HELD, status.KEPT, status.READY, status.MARKED)
-    coming = (status.TO_BE_ELIGIBLE, status.TO_BE_MARKED, status.TO_BE_DELETED, status.TO_BE_UNMARKED, status.HOLD_ENDS)
+    states = (governance.HELD, governance.KEPT, governance.READY, governance.MARKED)
+    coming = (governance.TO_BE_ELIGIBLE, governance.TO_BE_MARKED, governance.TO_BE_DELETED, governance.TO_BE_UNMARKED, governance.HOLD_ENDS)
     for state in states:
         for what in coming:
             for when in (None, at(-2), at(2)):

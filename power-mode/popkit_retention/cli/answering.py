@@ -26,15 +26,16 @@ class Refused(Exception):
 
 
 class Answer:
-    """The answer to an operation: lines to show, the same as data, `content` to print as it is, and the exit code."""
+    """The answer to an operation: lines to show, the same as data, `content` to print after them (`raw`: byte for byte), the exit code."""
 
-    __slots__ = ("code", "content", "data", "lines")
+    __slots__ = ("code", "content", "data", "lines", "raw")
 
-    def __init__(self, lines: list[text.Line], data: object = None, content: str = "", code: int = 0):
+    def __init__(self, lines: list[text.Line], data: object = None, content: str = "", code: int = 0, raw: bool = False):
         self.lines = lines
         self.data = data
         self.content = content
         self.code = code
+        self.raw = raw
 
 
 def run(
@@ -70,7 +71,7 @@ def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
     if answer.lines:
         screen.show(answer.lines, sys.stdout, environ)
     if answer.content:
-        screen.write_content([answer.content.removesuffix("\n")], sys.stdout)
+        screen.write_content(answer.content, sys.stdout, answer.raw)
     return answer.code
 
 

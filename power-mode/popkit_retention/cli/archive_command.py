@@ -5,7 +5,6 @@ Exit 0 when all is well, 1 when there is no such record, something is broken, or
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import sys
@@ -20,7 +19,7 @@ from hooks.utils.text import size
 
 from ..views import archive as views
 from . import screen
-from .answering import Refused
+from .answering import Answer, Refused
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -35,13 +34,13 @@ if TYPE_CHECKING:
 MISTAKES = (archive.RetentionIntegrityError, archive.ArchiveError)
 
 
-def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Do one operation of `popkit archive`; the exit code."""
+def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Do one operation of `popkit archive`."""
     path = home.archive_path(home.popkit_home(environ))
     try:
         db = archive.open_archive(path, create=False)
     except FileNotFoundError:
-        return _nothing_yet(args, environ)
+        return _no_archive(args.word)
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
         raise Refused(str(error) if path in str(error) else f"{path}: {error}") from None
     try:
@@ -52,26 +51,15 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
         db.close()
 
 
-def _nothing_yet(args: Parsed, environ: Mapping[str, str]) -> int:
+def _no_archive(word: str) -> Answer:
     message = "There is no archive yet: nothing has been cleared."
-    if args.word == "show":
+    if word == "show":
         raise Refused(message)
-    if args.json:
-        _print({"found": []} if args.word == "search" else {"records": [] if args.word == "list" else 0})
-    else:
-        screen.show([message], sys.stdout, environ)
-    return 0
+    return Answer([message], {"found": []} if word == "search" else {"records": [] if word == "list" else 0})
 
 
-def _print(value: object) -> None:
-    print(json.dumps(value, indent=2))
-
-
-def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     stats = archive.stats(db)
-    if args.json:
-        _print(stats)
-        return 0
     zones = ", ".join(f"{count:,} {zone}" for zone, count in stats["zones"].items())
     original, stored, file = (size(stats[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
     lines = text.title("Archive") + text.pair("Records", f"{stats['records']:,} ({zones})")
@@ -79,32 +67,25 @@ def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     lines += text.pair("Contents", f"{original}, kept in {stored}; the file has {file}")
     if stats["records"]:
         lines += text.pair("Archived", f"{views.minute(stats['oldest'])} to {views.minute(stats['newest'])} UTC")
-    screen.show(lines, sys.stdout, environ)
-    return 0
+    return Answer(lines, stats)
 
 
-def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     since = args.since and args.since.ago(time_of_day(environ))
     where = {"session_id": args.session, "since": since, "limit": args.limit + 1}
     records = archive.find_records(db, **where) if args.argument is None else archived.matching(db, args.argument, **where)
     more = len(records) > args.limit
     records = records[: args.limit]
-    if args.json:
-        _print({"records": [record.to_json() for record in records], "more": more})
-        return 0
     lines: list[text.Line] = [views.row(record) for record in records] or ["Nothing in the archive matches."]
     if more:
         lines.append(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
-    screen.show(lines, sys.stdout, environ)
-    return 0
+    return Answer(lines, {"records": [record.to_json() for record in records], "more": more})
 
 
-def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     record = _meant(db, args.argument)
     content = archive.recover(db, record.id)
-    if args.json:
-        _print({**record.to_json(), "content": None if content is None else archive.value_of(content)})
-        return int(content is None)
+    data = {**record.to_json(), "content": None if content is None else archive.value_of(content)}
     whose = archive.chain(db, record.task_id)
     lines = text.pair("Handle", f"{record.id} ({record.zone})") + text.pair("What", record.label)
     if whose:
@@ -114,11 +95,8 @@ def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     lines += text.pair("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
     if content is None:
         lines += text.pair("Content", f"gone for good; its SHA-256 is {record.content_hash}")
-    if not args.raw:
-        screen.show([*lines, ""], sys.stdout, environ)
-    if content is not None:
-        screen.write_content([archive.text_of(content).removesuffix("\n")], sys.stdout, args.raw)
-    return int(content is None)
+    shown = "" if content is None else archive.text_of(content).removesuffix("\n") + "\n"
+    return Answer([] if args.raw else [*lines, ""], data, shown, int(content is None), args.raw)
 
 
 def _meant(db: Connection, word: str) -> Record:
@@ -133,14 +111,9 @@ def _meant(db: Connection, word: str) -> Record:
     raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; give at least 4 letters of a handle")
 
 
-def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     report = archive.verify(db)
     well = not (report.broken or report.lost or report.problems)
-    if args.json:
-        broken = [each.to_json() for each in report.broken]
-        counts = {"records": report.records, "chains": report.chains}
-        _print({"ok": well, **counts, "broken": broken, "lost": report.lost, "problems": report.problems})
-        return int(not well)
     lines: list[text.Line] = []
     for each in report.broken:
         which = each.id or "no record"
@@ -154,35 +127,33 @@ def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     lost = f", {len(report.lost)} lost" if report.lost else ""
     lost += f", {text.counted(len(report.problems), 'other problem')}" if report.problems else ""
     lines.append(f"Everything is as it was written: {checked}." if well else f"{checked} checked, {len(report.broken)} broken{lost}.")
-    screen.show(lines, sys.stdout, environ)
-    return int(not well)
+    data = {
+        "ok": well, "records": report.records, "chains": report.chains, "broken": [each.to_json() for each in report.broken],
+        "lost": report.lost, "problems": report.problems,
+    }  # fmt: skip
+    return Answer(lines, data, code=int(not well))
 
 
-def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
-    popkit_home = home.popkit_home(environ)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
     held = transcript_handles.records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if held and doing and not args.yes:
-        _agree(db, held, older_than, args, environ)
+        _confirm(db, held, older_than, args, environ)
     pruned = _pruned(db, older_than, now, args, environ)
-    originals = _prune_originals(popkit_home, older_than, args.dry_run)
-    if args.json:
-        _print({
-            **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": transcript_handles.ids(held), "originals": originals,
-            "dry_run": args.dry_run,
-        })  # fmt: skip
-        return 0
+    originals = _prune_originals(home.popkit_home(environ), older_than, args.dry_run)
+    data = {
+        **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": transcript_handles.ids(held), "originals": originals,
+        "dry_run": args.dry_run,
+    }  # fmt: skip
     lines: list[text.Line] = []
     if originals:
         lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
     if not pruned.records:
         message = "No other content" if pruned.on_hold else "Nothing: no content"
-        lines += [*views.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."]
-        screen.show(lines, sys.stdout, environ)
-        return 0
+        return Answer([*lines, *views.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."], data)
     lines += views.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {views.records(pruned)} for good.")
     if doing and pruned.chains:
         lines.append(f"{text.counted(pruned.chains, 'context')} vanished completely.")
@@ -191,8 +162,7 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
         lines += views.unrestorable(held, doing)
     if doing and not pruned.shrunk:
         lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it again.")
-    screen.show(lines, sys.stdout, environ)
-    return 0
+    return Answer(lines, data)
 
 
 def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ: Mapping[str, str]) -> archive.Pruned:
@@ -213,8 +183,8 @@ def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ
         raise Refused(str(error)) from None
 
 
-def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
-    """Say what would go and which placeholders would stand for nothing, and ask. Refused without a yes."""
+def _confirm(db: Connection, held: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
+    """Show what would be deleted and which placeholders would lead to nothing, and ask. Refused without a yes."""
     if args.json:
         many = text.counted(sum(map(len, held.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
@@ -226,49 +196,35 @@ def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, arg
 
 def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     """Delete the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
-    gone = 0
+    deleted = 0
     for name in peek.sessions(popkit_home):
         path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
         try:
             if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
-                gone += 1
+                deleted += 1
                 if not dry_run:
                     os.unlink(path)
         except OSError:
             continue  # there is none, or it went meanwhile
-    return gone
+    return deleted
 
 
-def _search(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
-    """Show what was found, or print it as JSON."""
-    waiting = _waiting(db, environ)
+def _search(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
+    with Bar(environ, "records") as bar:
+        unindexed = index.work_off(db, bar.show)
     folders = None if args.everywhere else archived.folders_of(db, repository.of(os.getcwd()).key)
     matches = searching.search(db, args.argument, mask, folders, args.session, args.limit + 1)
     more = len(matches) > args.limit
     matches = matches[: args.limit]
-    if args.json:
-        print(text.as_json({"found": [data(db, each) for each in matches], "more": more, "not_searched": waiting}))
-        return 0
-    shown = views.found(matches, args.everywhere, args.limit if more else 0)
-    if waiting:
-        shown += text.wrap(
-            f"{text.counted(waiting, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
+    lines = views.matches(matches, args.everywhere, args.limit if more else 0)
+    if unindexed:
+        lines += text.wrap(
+            f"{text.counted(unindexed, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
         )
-    screen.show(shown, sys.stdout, environ)
-    return 0
+    return Answer(lines, {"found": [_match_data(db, each) for each in matches], "more": more, "not_searched": unindexed})
 
 
-def _waiting(db: Connection, environ: Mapping[str, str]) -> int:
-    """Let the search find what was only queued for it; how many records it still does not find."""
-    bar = Bar(environ, "records")
-    try:
-        return index.work_off(db, bar.show)
-    finally:
-        bar.end()
-
-
-def data(db: Connection, match: Found) -> dict[str, object]:
-    """Return a record that was found, for programs."""
+def _match_data(db: Connection, match: Found) -> dict[str, object]:
     record, whose = match.record, chain(db, match.record.task_id)
     return {
         "handle": record.id, "label": record.label, "archived_at": record.created_at, "session": whose.session_id if whose else "",

@@ -1,4 +1,6 @@
-"""`popkit bill`: what stands in each prompt of a project before the first word, what that costs, what could go; hide and show tools."""
+"""`popkit bill`: what stands in each prompt of a project before the first word, what that costs, what could go; hide and show tools.
+`popkit misses`: which requests wrote to the prompt cache what the one before had left there, why, and what that cost.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,11 @@ from hooks.utils.policy.models import models_of
 from hooks.utils.state import standing
 from hooks.utils.views import bill as views
 
-from ..bill import digests, statement
+from ..bill import costs, digests, statement
 from ..bill.project_bill import bill_of, text_of
 from ..operations import sessions
 from ..parallel.sources import Unavailable
+from ..views import spending
 from . import many_sessions, screen
 from .answering import Answer, Refused
 from .screen import Bar
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from hooks.utils.policy.models import Models
 
     from ..bill.digests import Digest
-    from ..parallel.results import Where
     from .many_sessions import LeftOut
 
 MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
@@ -40,24 +42,17 @@ _HIDDEN_FROM = "from the next session on, where PopKit's code runs inside Claude
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Answer one line."""
+    """Do one operation of `popkit bill`."""
     now = time.time()
     popkit_home = home.popkit_home(environ)
     project = standing.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
-    models = models_of(layers.load(home.plugin_root(), popkit_home, None))
+    models = _models(popkit_home)
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
-    where = many_sessions.where_of(args.flags)
-    if not args.word and (args.arguments or "list" in args.flags or args.host != sessions.CLAUDE_CODE):
-        return _of_paths(args, environ, models, where)
-    many_sessions.equip((), args.flags, environ)
+    if not args.word and _names_sessions(args):
+        return _bill_of_sessions(args, environ, models)
     since = args.since.ago(now) if not args.word and args.since else now - statement.MONTH_S
-    bar = Bar(environ)
-    try:
-        everything = digests.of_user(environ, 0.0, now, bar.show, where)
-    finally:
-        bar.end()
-    bill = bill_of(popkit_home, project, everything, since, now, models)
+    bill = bill_of(popkit_home, project, _digests_since(0.0, args, environ, now), since, now, models)
     if args.word == "hide":
         return _hide(args, popkit_home, project, bill, now)
     if args.word == "show":
@@ -65,33 +60,67 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer(views.lines_of(bill, now, args.details, _most(args)), bill)
 
 
-def _of_paths(args: Parsed, environ: Mapping[str, str], models: Models, where: Where) -> Answer:
-    """Return the bill of transcripts: what stood in them is known as a whole alone."""
-    found, left_out = digests_of(args, environ, where)
-    whole = statement.whole(found, models)
-    began = [digest["standing"] for digest in found if statement.is_main(digest)]
-    lines = views.whole_lines(whole, covered(args), models.dated, began, _most(args)) + left_out.lines()
+def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Do `popkit misses`."""
+    now, left_out = time.time(), many_sessions.LeftOut()
+    if _names_sessions(args):
+        used, left_out = _digests_named(args, environ)
+        period = _covered(args)
+    else:
+        since = args.since.ago(now) if args.since else now - statement.MONTH_S
+        used = _digests_since(since, args, environ, now)
+        period = "sessions since " + time.strftime("%Y-%m-%d", time.localtime(since))
+    models = _models(home.popkit_home(environ))
+    sums = costs.misses(used, models)
+    data = {**sums, "prices_of": models.dated, "left_out": left_out.to_json()}
+    return Answer(spending.misses(sums, period, models.dated) + left_out.lines(), data)
+
+
+def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) -> Answer:
+    """Return the bill of the sessions that the user named: what stood in them is known as a whole alone."""
+    used, left_out = _digests_named(args, environ)
+    whole = statement.whole(used, models)
+    began = [digest["standing"] for digest in used if statement.is_main(digest)]
+    lines = views.whole_lines(whole, _covered(args), models.dated, began, _most(args)) + left_out.lines()
     return Answer(lines, {"whole": whole, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()})
-
-
-def covered(args: Parsed) -> str:
-    """Return which sessions the words mean, in words."""
-    return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {sessions.HOSTS[args.host]}"
 
 
 def _most(args: Parsed) -> int:
     return 0 if args.details else views.MOST_KINDS
 
 
-def digests_of(args: Parsed, environ: Mapping[str, str], where: Where) -> tuple[list[Digest], LeftOut]:
+# --- which sessions --------------------------------------------------------------------------------------------------------------------
+
+
+def _models(popkit_home: str) -> Models:
+    return models_of(layers.load(home.plugin_root(), popkit_home, None))
+
+
+def _names_sessions(args: Parsed) -> bool:
+    """Return whether the words mean other sessions than this user's of Claude Code."""
+    return bool(args.arguments) or "list" in args.flags or args.host != sessions.CLAUDE_CODE
+
+
+def _covered(args: Parsed) -> str:
+    """Return which sessions the words mean, in words."""
+    return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {sessions.HOSTS[args.host]}"
+
+
+def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], LeftOut]:
     """Return the digests of the transcripts that the user named, and what was left out of them."""
-    paths, left_out, bar = many_sessions.paths_of(args.arguments, args.flags), many_sessions.LeftOut(), Bar(environ)
-    paths = paths or sessions.places_of_host(environ, args.host)
+    left_out, where = many_sessions.LeftOut(), many_sessions.where_of(args.flags)
+    paths = many_sessions.paths_of(args.arguments, args.flags) or sessions.places_of_host(environ, args.host)
     many_sessions.equip(paths, args.flags, environ)
-    try:
+    with Bar(environ) as bar:
         return list(digests.of_sources(many_sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
-    finally:
-        bar.end()
+
+
+def _digests_since(since: float, args: Parsed, environ: Mapping[str, str], now: float) -> list[Digest]:
+    """Return the digests of this user's sessions that went on since a time (seconds)."""
+    where = many_sessions.where_of(args.flags)
+    many_sessions.equip((), args.flags, environ)
+    with Bar(environ) as bar:
+        return digests.of_user(environ, since, now, bar.show, where)
 
 
 # --- hide and show ---------------------------------------------------------------------------------------------------------------------

@@ -5,9 +5,7 @@ Reads only. Exit 0 when all is well, 1 when there are problems.
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 
 from hooks.utils import text
 from hooks.utils.config.fields import FIELDS
@@ -15,7 +13,8 @@ from hooks.utils.config.layers import Layer, merge, read_layers
 from hooks.utils.io import home
 
 from ..json_schema import json_schema
-from . import config_checking, screen
+from . import config_checking
+from .answering import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,20 +28,13 @@ KEY_WIDTH, VALUE_WIDTH = 41, 21
 BUILT_IN = {key: field["default"] for key, field in FIELDS.items()}
 
 
-def run(args: Parsed, environ: Mapping[str, str], root: str = "") -> int:
+def run(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
     """Do one operation of `popkit config`; `root` is the plugin's folder, by default the one that this file lies in."""
-    root = root or home.plugin_root()
     if args.word == "schema":
-        print(json.dumps(json_schema(), indent=2))
-        return 0
-    folders = (root, _state_home(environ), os.path.abspath(_project(args, environ)))
-    problems, lines = {"check": _check, "show": _show, "path": _path}[args.word](args, folders)
-    screen.show(lines, sys.stdout, environ)
-    return int(problems)
-
-
-def _project(args: Parsed, environ: Mapping[str, str]) -> str:
-    return args.project or environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+        return Answer([], content=text.as_json(json_schema()))
+    project = args.project or environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+    folders = (root or home.plugin_root(), _state_home(environ), os.path.abspath(project))
+    return {"check": _check, "show": _show, "path": _path}[args.word](args, folders)
 
 
 def _state_home(environ: Mapping[str, str]) -> str | None:
@@ -52,16 +44,14 @@ def _state_home(environ: Mapping[str, str]) -> str | None:
         return None
 
 
-def _check(args: Parsed, folders: tuple) -> tuple[bool, list]:
+def _check(args: Parsed, folders: tuple) -> Answer:
     if args.arguments:
         files = args.arguments
         problems = [problem for path in files for problem in config_checking.check_file(path)]
     else:
         files, problems = config_checking.check_layers(*folders)
-    if args.json:
-        report = {"ok": not problems, "files": files, "problems": [problem._asdict() for problem in problems]}
-        return bool(problems), [json.dumps(report, indent=2)]
-    return bool(problems), _problem_lines(problems) if problems else _files_without(files)
+    data = {"ok": not problems, "files": files, "problems": [problem._asdict() for problem in problems]}
+    return Answer(_problem_lines(problems) if problems else _files_without(files), data, code=int(bool(problems)))
 
 
 def _problem_lines(problems: list) -> list:
@@ -84,8 +74,12 @@ def _files_without(files: list) -> list:
     return [f"No problems in {text.counted(len(files), 'file')}:", *("  " + text.clean(path) for path in files)]
 
 
-def _path(args: Parsed, folders: tuple) -> tuple[bool, list]:
-    return False, [text.clean(f"{layer.name:<11} {layer.path}{_state(layer)}") for layer in read_layers(*folders)]
+def _path(args: Parsed, folders: tuple) -> Answer:
+    return Answer(_file_lines(read_layers(*folders)))
+
+
+def _file_lines(layers: list[Layer]) -> list:
+    return [text.clean(f"{layer.name:<11} {layer.path}{_state(layer)}") for layer in layers]
 
 
 def _state(layer: Layer) -> str:
@@ -96,23 +90,23 @@ def _state(layer: Layer) -> str:
     return "" if os.path.lexists(layer.path) else " (not there)"
 
 
-def _show(args: Parsed, folders: tuple) -> tuple[bool, list]:
+def _show(args: Parsed, folders: tuple) -> Answer:
     layers = read_layers(*folders)
     refused: list = []
     merge(layers, refused)
-    problems = bool(refused) or any(layer.error or layer.ignored for layer in layers)
+    has_problems = bool(refused) or any(layer.error or layer.ignored for layer in layers)
     rows = sources(layers)
-    if args.json:
-        values = [{"key": key, "value": value, "source": layer.name, "file": layer.path} for key, value, layer in rows]
-        files = [{"layer": layer.name, "file": layer.path, "error": layer.error} for layer in layers]
-        return problems, [json.dumps({"values": values, "files": files}, indent=2)]
+    data = {
+        "values": [{"key": key, "value": value, "source": layer.name, "file": layer.path} for key, value, layer in rows],
+        "files": [{"layer": layer.name, "file": layer.path, "error": layer.error} for layer in layers],
+    }
     lines = [line for key, value, layer in rows if not _in_the_way(key, layer) for line in _row(key, value, layer.name)]
     lines += ["", "Shipped models are left out here; --json lists them."]
-    lines += ["", "The files, lowest first:", *_path(args, folders)[1], ""]
+    lines += ["", "The files, lowest first:", *_file_lines(layers), ""]
     lines += ["A session's own profile and pins lie above them: /popkit:context retention"]
-    if problems:
+    if has_problems:
         lines += ["Some values are left out: popkit config check says which and why."]
-    return problems, lines
+    return Answer(lines, data, code=int(has_problems))
 
 
 def _in_the_way(key: str, layer: Layer) -> bool:

@@ -1,18 +1,22 @@
-"""`popkit context`: the answers of /popkit:context in a shell, for any session. Exit 1 when the user asked for what there is not."""
+"""`popkit context`: the answers of /popkit:context in a shell, for any session; and `popkit restore`, which prints what was cleared. Exit 1
+when the user asked for what there is not.
+
+The model runs `restore` as its placeholders say: it starts fast, so what only other words need is loaded when they are used.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 
 from hooks.utils.context_table import CONTEXT
 from hooks.utils.flag_parser import UsageError
 from hooks.utils.io import files
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.operations import context as answers
 from hooks.utils.state import live
+from hooks.utils.text import clean, laid_out
 
-from ..operations import sessions
-from . import answering
+from . import answering, screen
 from .answering import Answer
 
 TYPE_CHECKING = False
@@ -21,36 +25,42 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
-COMMAND = "popkit context"
+COMMAND, RESTORE = "popkit context", "popkit restore"
 
 
-def run_words(words: list[str], environ: Mapping[str, str]) -> int:
+def run(words: list[str], environ: Mapping[str, str]) -> int:
     """Answer one line of words, read as in Claude Code. Its table alone is loaded: that of all commands takes longer."""
-    return answering.run(CONTEXT, run, words, environ)
+    return answering.run(CONTEXT, _answer, words, environ)
 
 
-def run(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
+def restore(words: list[str], environ: Mapping[str, str]) -> int:
+    """Print the contents that the words name; what asks about a session is answered as `popkit context restore`."""
+    return answering.run(CONTEXT, _restored, ["restore", *words], environ, name=RESTORE)
+
+
+# --- about a session -------------------------------------------------------------------------------------------------------------------
+
+
+def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation on the session that is meant; UsageError for what there is not."""
+    from hooks.utils.operations import context as answers
+    from hooks.utils.operations import running
+
+    from ..operations import sessions
+
     try:
         path = _transcript(parsed.flags, environ)
         began = sessions.check(path)
     except sessions.NoSession as error:
         raise UsageError(str(error)) from None
-    files.patience.left_s = files.LOCK_WAIT_S  # for all that a helper which stands still may hold: then it is told as far as it is known
+    files.patience.left_s = files.LOCK_WAIT_S  # a helper that is stopped may hold a lock: after that, the answer has what is known without
     site = live.Site(environ, sessions.session_id_of(path), began)
-    in_place = _running(site)
+    in_place = running.of_session(site.home, site.session_id)
     site.in_place = in_place is not None
     given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if given.error:
         raise UsageError(given.error)
     return Answer(given.lines, given.data)
-
-
-def _running(site: live.Site) -> answers.InPlace | None:
-    """Return what changes the conversation of the session, where it runs with a mod."""
-    from hooks.utils.operations import running
-
-    return running.of_session(site.home, site.session_id)
 
 
 def _called(flags: dict) -> str:
@@ -64,14 +74,53 @@ def _called(flags: dict) -> str:
 
 
 def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
+    """Return the transcript that is meant: the one that a flag names, that of the session which runs us, or the project's newest."""
+    from ..operations import sessions
+
     if "session" in flags and "transcript" in flags:
         raise UsageError("give either --session or --transcript")
     if "transcript" in flags:
         return os.path.abspath(flags["transcript"])
     if "session" in flags:
         return sessions.by_id(environ, flags["session"])
-    ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
+    ours = environ.get("CLAUDE_CODE_SESSION_ID")
     try:
         return sessions.by_id(environ, ours) if ours else sessions.newest_of_project(environ, os.getcwd())
     except sessions.NoSession:
         return sessions.newest_of_project(environ, os.getcwd())
+
+
+# --- contents by their names -----------------------------------------------------------------------------------------------------------
+
+
+def _restored(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
+    itself = parsed.arguments and all(map(_names_itself, parsed.arguments))
+    if {"since", "in-place"} & set(parsed.flags) or not itself:
+        return _answer(parsed, environ)
+    return _printed(parsed, environ)
+
+
+def _names_itself(word: str) -> bool:
+    """Return whether a word means the same in every session: a handle, an id, a path; not `T12`."""
+    digits = word[1:] if word[:1] in "Tt" else word
+    return not digits.isdigit()
+
+
+def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Return the contents to print, and book that they were printed. An error in booking goes to standard error."""
+    from hooks.utils.reclaim import access, restoring
+    from hooks.utils.views import putback
+
+    site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
+    try:
+        with access.Opened(site.home) as db:
+            records = [record for word in parsed.arguments for record in restoring.meant(db, word, site.session_id, site.project)]
+            printed = restoring.printed(db, records)
+            trouble = restoring.book_printed(site, db, records, time_of_day(environ))
+    except (access.Refused, restoring.NotFound) as error:
+        raise UsageError(str(error)) from None
+    if trouble:
+        print(f"{RESTORE}: {clean(trouble)}", file=sys.stderr)
+    content = "\n".join(laid_out(putback.printed_lines(printed), screen.width(sys.stdout))) + "\n"
+    is_incomplete = any(content is None for _, content in printed)
+    return Answer([], putback.printed_data(printed), content, int(is_incomplete), "raw" in parsed.flags)

@@ -5,11 +5,9 @@ Exit 1 when there is a problem; warnings leave it 0.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import stat
-import sys
 
 from hooks.utils import text
 from hooks.utils.config import layers
@@ -19,7 +17,8 @@ from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
 
 from ..operations import holdings
-from . import config_checking, doctor_machine, doctor_session, opencode_setup, screen
+from . import config_checking, doctor_machine, doctor_session, opencode_setup
+from .answering import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,24 +28,21 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
 
 _INDENT = " " * 9
-MEMORY = "doctor.json"  # what was told of failures
+SEEN = "doctor.json"  # the failures that were reported last time
 FREE_BYTES = 16 * 1024 * 1024
 
 
-def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Make every check and print what it found."""
+def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Make every check."""
     checks = all_checks(environ)
     problems = sum(check.level == PROBLEM for check in checks)
-    if args.json:
-        print(json.dumps({"ok": not problems, "checks": [check.to_json() for check in checks]}, indent=2))
-        return 1 if problems else 0
     warnings = sum(check.level == WARNING for check in checks)
     summary = f"{text.counted(problems, 'problem')}, {text.counted(warnings, 'warning')}." if problems or warnings else "All is well."
-    screen.show([line for check in checks for line in _shown(check)] + ["", summary], sys.stdout, environ)
-    return 1 if problems else 0
+    lines = [line for check in checks for line in _lines_of(check)]
+    return Answer([*lines, "", summary], {"ok": not problems, "checks": [check.to_json() for check in checks]}, code=int(problems > 0))
 
 
-def all_checks(environ: Mapping[str, str]) -> list:
+def all_checks(environ: Mapping[str, str]) -> list[Check]:
     """Return every finding, in the order in which things can go wrong."""
     from .main import version
 
@@ -79,7 +75,7 @@ def all_checks(environ: Mapping[str, str]) -> list:
     ]
 
 
-def _shown(check: Check) -> list[text.Line]:
+def _lines_of(check: Check) -> list[text.Line]:
     lines = text.pair(check.level, f"{check.name}: {check.text}", len(_INDENT))
     if check.advice and check.level != OK:
         lines += text.indented(text.wrap("→ " + check.advice, indent="  "), _INDENT)
@@ -159,7 +155,7 @@ def hook_errors(popkit_home: str) -> Check:
 def _known_failures(popkit_home: str) -> tuple[str, int]:
     """Return (stamp of the newest failure that was shown, how many have it)."""
     try:
-        value: Any = loads(files.read_text(os.path.join(popkit_home, MEMORY)) or "{}")
+        value: Any = loads(files.read_text(os.path.join(popkit_home, SEEN)) or "{}")
         return str(value["newest_failure"]), int(value["with_that_stamp"])
     except (OSError, ValueError, KeyError, TypeError):
         return "", 0
@@ -167,7 +163,7 @@ def _known_failures(popkit_home: str) -> tuple[str, int]:
 
 def _remember(popkit_home: str, newest: str, number: int) -> None:
     try:
-        files.replace_text(os.path.join(popkit_home, MEMORY), dumps({"newest_failure": newest, "with_that_stamp": number}))
+        files.replace_text(os.path.join(popkit_home, SEEN), dumps({"newest_failure": newest, "with_that_stamp": number}))
     except OSError:
         return  # the folder's own check tells of it
 

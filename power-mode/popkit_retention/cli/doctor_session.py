@@ -73,7 +73,7 @@ def _in_words(health: dict[str, Any]) -> str:
 
 
 def messages(popkit_home: str, now: float) -> list[Check]:
-    """Whether an agent or a proxy has sent messages that a provider would refuse within the last days; [] where none ever was."""
+    """Check whether an agent or a proxy has sent messages in the last days that a provider would refuse; [] where it never has."""
     try:
         lines = [line.split(" ", 3) for line in failures.failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
     except OSError:
@@ -85,9 +85,9 @@ def messages(popkit_home: str, now: float) -> list[Check]:
     facts: dict[str, Any] = {"conversations": len(fresh)}
     if not fresh:
         return [Check("messages", OK, f"no agent has sent any that a provider would refuse for {FAULTY_DAYS} days", **facts)]
-    said = f"{counted(len(fresh), 'conversation')} of agents went out that a provider would refuse, the newest: {clean(fresh[-1][-1])}"
+    summary = f"{counted(len(fresh), 'conversation')} of agents went out that a provider would refuse, the newest: {clean(fresh[-1][-1])}"
     advice = "Mend the list where it is made: an answer's field popkit and the proxy's header x-popkit name each fault."
-    return [Check("messages", WARNING, said, advice, **facts)]
+    return [Check("messages", WARNING, summary, advice, **facts)]
 
 
 def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
@@ -121,7 +121,7 @@ def _health(path: str) -> dict[str, Any] | None:
 
 
 def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> list[Check]:
-    """Check keeping the cache warm; None where it is not configured. `now`: seconds."""
+    """Check keeping the cache warm; [] where it is not configured. `now`: seconds."""
     if layers.load(home.plugin_root(), popkit_home, project).get("keep_warm") != ON:
         return []
     site = Site(environ, newest(popkit_home, project, environ), project)

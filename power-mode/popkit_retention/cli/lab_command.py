@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import nullcontext
 
 from hooks.utils import text
 from hooks.utils.io import files
@@ -28,16 +28,17 @@ from .screen import Bar
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from hooks.utils.flag_parser import Parsed
 
     from ..lab.parquet import Parquet
     from ..parallel.results import Where
 
-_SAID = {"300": "5 minutes", "3600": "1 hour"}
+_TTL_IN_WORDS = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
 _REASONS = 5  # at most, of each policy that failed
-MISTAKES = (Unavailable,)
+MISTAKES = (Unavailable, sessions.NoSession)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -58,13 +59,9 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
             check_writable(path)
     if args.html:
         maker = _page_maker(environ)
-    ttls = list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
     paths, where = _asked(args, environ)
-    bar = Bar(environ)
-    with ExitStack() as opened:
-        opened.callback(bar.end)
-        table = opened.enter_context(_parquet(args.parquet)) if args.parquet else None
-        result = survey.survey(paths, args.policy, ttls, where.jobs, bar.show, args.model, where.scheduler, table)
+    with Bar(environ) as bar, _parquet(args.parquet) as table:
+        result = survey.survey(paths, args.policy, _ttls(args), where.jobs, bar.show, args.model, where.scheduler, table)
     result["card"] = card.card_of(result, version())
     if args.json:
         print(json.dumps(result))
@@ -80,14 +77,20 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     return 0
 
 
+def _ttls(args: Parsed) -> list[int]:
+    return list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
+
+
 def _asked(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
-    """Return which sessions the user means, and where they are to be worked on."""
+    """Return which sessions the user means, and where they are to be worked on. NoSession where the host has none."""
     paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
     many_sessions.equip(paths, args.flags, environ)
-    return paths or _places(args, environ), where
+    return paths or sessions.places_of_host(environ, args.host), where
 
 
-def _parquet(path: str) -> Parquet:
+def _parquet(path: str | None) -> AbstractContextManager[Parquet | None]:
+    if not path:
+        return nullcontext()
     from ..lab.parquet import Parquet
 
     return Parquet(path)
@@ -101,7 +104,7 @@ def lines_of(result: dict) -> list[text.Line]:
     if result["sessions"]:
         lines += text.wrap(_priced(result))
     for ttl_s, policies in result["ttls"].items():
-        lines += ["", f"Prompt cache of {_SAID[ttl_s]}; cost and carried tokens against clearing nothing"]
+        lines += ["", f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing"]
         lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
         for name, one in sorted(policies.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
             mark = "►" if name == "auto" else " "
@@ -127,8 +130,8 @@ def _failed(result: dict) -> list[text.Line]:
     lines: list[text.Line] = []
     for name, reasons in result["failed"].items():
         sessions = text.counted(sum(reasons.values()), "session")
-        said = f"{text.clean(loading.shown(name))} failed in {sessions}. There it counts as if it had cleared nothing:"
-        lines += ["", *text.wrap(said)]
+        message = f"{text.clean(loading.shown(name))} failed in {sessions}. There it counts as if it had cleared nothing:"
+        lines += ["", *text.wrap(message)]
         for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:_REASONS]:
             lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
         if len(reasons) > _REASONS:
@@ -141,8 +144,8 @@ def _card(card_: dict) -> list[text.Line]:
     parts = [f"popkit {card_['popkit']}"]
     parts += [f"{name} {card_[name][: card.SHOWN]}" for name in ("engine", "corpus", "results")]
     parts += [f"{text.clean(name)} {digest[: card.SHOWN]}" for name, digest in card_["policies"].items()]
-    said = "Whoever has the same engine, prices and corpus gets the same results; --json has this in full."
-    return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(said, indent="  ")]
+    note = "With the same engine, prices and corpus, the results are the same; --json has this in full."
+    return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(note, indent="  ")]
 
 
 def _priced(result: dict) -> str:
@@ -169,12 +172,11 @@ def _plural(count: int, one: str, many: str) -> str:
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _asked(args, environ)
     known = many_sessions.sources_of(paths, many_sessions.LeftOut())
-    found = [source for source in known if os.path.basename(os.path.dirname(source.address)) != "subagents"]
+    mains = [source for source in known if os.path.basename(os.path.dirname(source.address)) != "subagents"]
     result = {}
-    for ttl_s in list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]:
-        bar = Bar(environ, "sessions")
-        result[str(ttl_s)] = outcomes.keeping_warm(found, ttl_s, args.model, bar.show, where)
-        bar.end()
+    for ttl_s in _ttls(args):
+        with Bar(environ, "sessions") as bar:
+            result[str(ttl_s)] = outcomes.keeping_warm(mains, ttl_s, args.model, bar.show, where)
     if args.json:
         print(json.dumps(result))
     else:
@@ -187,7 +189,7 @@ def kept_lines(result: dict) -> list[text.Line]:
     lines = text.title("Keeping the prompt cache warm")
     for ttl_s, one in result.items():
         counts = f"{text.counted(one['sessions'], 'session')}, {text.counted(one['requests'], 'request')}"
-        lines += ["", f"Prompt cache of {_SAID[ttl_s]}: {counts}"]
+        lines += ["", f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}: {counts}"]
         if not one["sessions"]:
             lines += text.wrap("No session there has enough requests to tell.", indent="  ")
             continue
@@ -223,14 +225,6 @@ def _write_html(result: dict, path: str, maker: list) -> None:
         files.replace_text(path, made.stdout.decode("utf-8"))
     except OSError as error:
         raise Refused(f"{text.clean(path)}: {error.strerror or error}") from None
-
-
-def _places(args: Parsed, environ: Mapping[str, str]) -> list[str]:
-    """Return the folders and databases in which the host keeps its sessions. Refused where there is none."""
-    try:
-        return sessions.places_of_host(environ, args.host)
-    except sessions.NoSession as error:
-        raise Refused(str(error)) from None
 
 
 def check_writable(path: str) -> None:

@@ -15,7 +15,7 @@ from hooks.utils.state import limits
 from ..bill import digests
 from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
 from ..bill.windows import took
-from ..views import limits as views
+from ..views import spending
 from .answering import Answer
 from .screen import Bar
 
@@ -33,29 +33,23 @@ MISTAKES = (OSError, StoreError)
 
 def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Read what the helper has kept, and of the transcripts what has changed since the last time."""
-    now = time_of_day(environ)
-    kept = limits.readings(home.popkit_home(environ))
-    running = windows(kept, now)
-    begins = [began for window in running for began in [_began(window)] if began is not None]
-    oldest = min((reading.at for reading in kept), default=now)
-    used = _digests(environ, min([oldest, *begins]), now) if kept else []
-    fits = {kind: Fit(kind, movements(kept, kind, used)) for kind in LENGTHS_S}
-    if kept:
+    now, popkit_home = time_of_day(environ), home.popkit_home(environ)
+    readings = limits.readings(popkit_home)
+    running = windows(readings, now)
+    used: list[digests.Digest] = []
+    if readings:
+        begins = [began for began in map(_began, running) if began is not None]
+        with Bar(environ) as bar:
+            used = digests.of_user(environ, min([*begins, *(reading.at for reading in readings)]), now, bar.show)
+    fits = {kind: Fit(kind, movements(readings, kind, used)) for kind in LENGTHS_S}
+    if readings:
         with suppress(OSError):  # the answer has them anyway
-            limits.keep_weights(home.popkit_home(environ), [fit.weights for fit in fits.values() if fit.weights], now)
-    found = {
-        "last_reading_at": max((reading.at for reading in kept), default=None),
+            limits.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
+    answer = {
+        "last_reading_at": max((reading.at for reading in readings), default=None),
         "windows": [_as_data(window, used, fits) for window in running],
     }
-    return Answer(views.lines_of(found, now), found)
-
-
-def _digests(environ: Mapping[str, str], since: float, now: float) -> list[digests.Digest]:
-    bar = Bar(environ)
-    try:
-        return digests.of_user(environ, since, now, bar.show)
-    finally:
-        bar.end()
+    return Answer(spending.windows(answer, now), answer)
 
 
 def _began(window: Window) -> float | None:
@@ -85,12 +79,11 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 
 def _worth(weights: Weights, model: str) -> dict[str, Any]:
-    several = {kind: {(model, kind): 1e6} for kind in KINDS}
-    cold = {name: {(model, "write_" + name): 1e5, (model, "read"): -1e5} for name in ("5m", "1h")}
-    asked = {**several, **{"cold_" + name: tokens for name, tokens in cold.items()}}
+    amounts = {kind: {(model, kind): 1e6} for kind in KINDS}
+    amounts.update({f"cold_{ttl}": {(model, f"write_{ttl}"): 1e5, (model, "read"): -1e5} for ttl in ("5m", "1h")})
     worth: dict[str, Any] = {}
-    for name, tokens in asked.items():
-        found = weights.worth(tokens)
-        claimed = weights.claimed(tokens) is not None and found is not None and found[0] > 0
-        worth[name] = found and {"percent": found[0], "error": found[1], "claimed": claimed}
+    for name, tokens in amounts.items():
+        share = weights.worth(tokens)
+        claimed = weights.claimed(tokens) is not None and share is not None and share[0] > 0
+        worth[name] = share and {"percent": share[0], "error": share[1], "claimed": claimed}
     return worth

@@ -15,12 +15,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Each has its table in `tables`, and a module NAME_command (its `-` as `_`) with run(parsed, environ) -> Answer | exit code, and
-# MISTAKES: errors that are told in a line, beside Refused. One that does more with its words has run_words(words, environ) -> exit code.
-COMMANDS = (
-    "context", "restore", "archive", "memory", "retention", "try", "lab", "bill", "misses", "limits", "try-out", "native", "budget",
-    "config", "doctor", "dashboard", "setup", "statusline", "mcp", "serve", "completion", "uninstall",
-)  # fmt: skip
+# Command -> the module and the function that does it, loaded when it is called: function(parsed, environ) -> Answer | exit code. The module
+# may have MISTAKES: errors that are shown in a line, beside Refused. All commands but those in _PARSE_THEMSELVES have their table parsed.
+COMMANDS = {
+    "context": "context_command.run",
+    "restore": "context_command.restore",
+    "archive": "archive_command.run",
+    "memory": "memory_command.run",
+    "retention": "retention_command.run",
+    "try": "try_command.run",
+    "lab": "lab_command.run",
+    "bill": "bill_command.run",
+    "misses": "bill_command.misses",
+    "limits": "limits_command.run",
+    "try-out": "try_out_command.run",
+    "native": "native_command.run",
+    "budget": "budget_command.run",
+    "config": "config_command.run",
+    "doctor": "doctor_command.run",
+    "dashboard": "servers.dashboard",
+    "setup": "setup_command.run",
+    "statusline": "statusline_command.run",
+    "mcp": "mcp_command.run",
+    "serve": "servers.serve",
+    "completion": "completion_command.run",
+    "uninstall": "uninstall_command.run",
+}
+_PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code
 _COLUMN = 14  # of the left column of the overview
 
 
@@ -69,14 +90,16 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         lines = text.wrap(f'popkit: unknown command "{text.cut(text.clean(name), 40)}". Known: {known}')
         screen.show(lines, sys.stderr, environ)
         return 1
-    module = importlib.import_module(f".{name.replace('-', '_')}_command", __package__)
-    if hasattr(module, "run_words"):
-        code: int = module.run_words(rest, environ)
+    module_name, _, function = COMMANDS[name].partition(".")
+    module = importlib.import_module("." + module_name, __package__)
+    command = getattr(module, function)
+    if name in _PARSE_THEMSELVES:
+        code: int = command(rest, environ)
         return code
     from ..operations.tables import TABLES
     from . import answering
 
-    return answering.run(TABLES[name], module.run, rest, environ, getattr(module, "MISTAKES", ()))
+    return answering.run(TABLES[name], command, rest, environ, getattr(module, "MISTAKES", ()))
 
 
 def _as_decisions(words: list[str]) -> list[str]:

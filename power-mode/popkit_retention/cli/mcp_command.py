@@ -1,4 +1,7 @@
-"""`popkit mcp`: PopKit's tools for agents, over MCP on standard input and output. A client starts it; it ends with the client."""
+"""`popkit mcp`: PopKit's tools for agents, over MCP on standard input and output. A client starts it; it ends with the client.
+
+The plugin popkit-mcp takes a folder for PopKit's where it finds this file.
+"""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ from ..operations.memory_table import COMMAND, LISTED, TABLE
 from ..parallel.sources import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
-from . import many_sessions, memory_files, memory_learning
-from .answering import Answer, Refused, run
+from . import answering, many_sessions, memory_files, memory_learning
+from .answering import Answer, Refused
 from .memory_place import Place
 from .screen import Bar
 
@@ -71,11 +71,11 @@ class Request:
         self.command = called(environ)
 
 
-def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["learn"] and "--quiet" in words:
         return _quietly(words, environ)
-    return run(TABLE, _answer, words, environ, MISTAKES, called(environ))
+    return answering.run(TABLE, _answer, words, environ, MISTAKES, called(environ))
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:

@@ -116,7 +116,7 @@ def learn(found: Sequence[Source], environ: Mapping[str, str], into: Place | Non
     places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
     found = list({os.path.realpath(each.address) if each.store is None else each.address: each for each in found}.values())
     with ExitStack() as opened:
-        opened.callback(bar.end)
+        opened.enter_context(bar)
         ordered: list[tuple[Head, Source]] = []
         for source, head, reason in results(head_of, found, HERE if all(each.store is None for each in found) else where):
             if head is None:

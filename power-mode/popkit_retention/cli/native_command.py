@@ -12,7 +12,7 @@ from hooks.utils.hosts.claude_code import projects
 from hooks.utils.text import clean
 
 from . import screen, settings_file, settings_text
-from .answering import Refused
+from .answering import Answer, Refused
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -28,41 +28,41 @@ if TYPE_CHECKING:
 MISTAKES = (OSError,)
 # Of one's own sessions so many are replayed, the newest: a minute or so.
 _NEWEST = 30
-_FOR_ALL = 20_000  # --at-least where only a trigger is named
+_AT_LEAST = 20_000  # --at-least where only a trigger is named
 ENV, VARIABLE, MANAGEMENT = "env", "CLAUDE_CODE_EXTRA_BODY", "context_management"
 _CLEAR, _THINKING = "clear_tool_uses_20250919", {"type": "clear_thinking_20251015", "keep": "all"}
 
 
-def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Show, set or remove the settings; return 0 when they are as they were asked to be."""
+def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Show, set or remove the settings."""
     path = os.path.join(os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()), ".claude", "settings.local.json")
     try:
         before = settings_file.read(path)
-        held = edit_in(before or "{}")
+        edit = edit_in(before or "{}")
         if args.word == "show":
-            return _show(path, held, environ)
+            return Answer(_lines_of(path, edit))
         if args.word == "off":
-            if before is None or held is None:
-                print(f"It is not in {clean(path)}, so nothing was changed.")
-                return 0
-            return _change(path, before, switched_off(before), "off", args, environ)
-        chosen, spared = _named(args) or _best(args, environ), getattr(args, "except")
-        edit = edit_of(chosen, spared)
-        return _change(path, before, switched_on(before or "{}\n", edit), _again(chosen, spared), args, environ)
+            if before is None or edit is None:
+                return Answer(text.wrap(f"It is not in {clean(path)}, so nothing was changed."))
+            after, again = switched_off(before), "off"
+        else:
+            chosen, spared = _named(args) or _best(args, environ), getattr(args, "except")
+            after, again = switched_on(before or "{}\n", edit_of(chosen, spared)), _again(chosen, spared)
     except NotOurs as error:
         raise Refused(f"{path} is left alone: {error}. Take it out by hand, and try again") from None
     except (ValueError, RecursionError) as error:
         raise Refused(f"{path} is left alone, because it is not valid: {error}") from None
+    json.loads(after.lstrip("\ufeff"))  # what is written can be read again
+    command, effect = f"popkit native {again} --yes", "It holds from the next session of this project on."
+    is_as_asked = settings_file.change(path, before, after, args.yes, args.dry_run, environ, command=command, effect=effect)
+    return Answer([], code=int(not (is_as_asked or args.dry_run)))
 
 
-def _show(path: str, held: dict[str, Any] | None, environ: Mapping[str, str]) -> int:
+def _lines_of(path: str, edit: dict[str, Any] | None) -> list[text.Line]:
     lines = text.title("Clearing by the provider")
-    if held is None:
-        lines += text.wrap("Off in this project. `popkit native on` finds the settings that would have paid on your sessions.")
-    else:
-        lines += [*text.wrap(_in_words(held)), *text.wrap(f"In {clean(path)}. `popkit native off` takes it out.")]
-    screen.show(lines, sys.stdout, environ)
-    return 0
+    if edit is None:
+        return lines + text.wrap("Off in this project. `popkit native on` finds the settings that would have paid on your sessions.")
+    return [*lines, *text.wrap(_in_words(edit)), *text.wrap(f"In {clean(path)}. `popkit native off` takes it out.")]
 
 
 def _in_words(edit: dict[str, Any]) -> str:
@@ -83,7 +83,7 @@ def _named(args: Parsed) -> Settings | None:
         if args.keep is not None or args.at_least is not None:
             raise Refused("name --trigger too")
         return None
-    return Settings(args.trigger, 15 if args.keep is None else args.keep, _FOR_ALL if args.at_least is None else args.at_least)
+    return Settings(args.trigger, 15 if args.keep is None else args.keep, _AT_LEAST if args.at_least is None else args.at_least)
 
 
 def _best(args: Parsed, environ: Mapping[str, str]) -> Settings:
@@ -94,9 +94,8 @@ def _best(args: Parsed, environ: Mapping[str, str]) -> Settings:
     read = _newest_sessions(environ)
     if not read:
         raise Refused("there are no sessions here to learn from. Name the settings yourself: popkit native on --trigger 100000")
-    bar = Bar(environ, "settings")
-    best = outcomes.best_of(outcomes.native_fits(read, TTLS[args.ttl], args.model, progress=bar.show))
-    bar.end()
+    with Bar(environ, "settings") as bar:
+        best = outcomes.best_of(outcomes.native_fits(read, TTLS[args.ttl], args.model, progress=bar.show))
     if best is None:
         raise Refused(
             f"nothing was changed: over your {text.counted(len(read), 'newest session')} no setting would have paid without many results"
@@ -142,23 +141,6 @@ def _again(chosen: Settings, spared: list[str]) -> str:
     trigger, keep, at_least = chosen
     words = [f"on --trigger {trigger} --keep {keep} --at-least {at_least}", *(f"--except {shlex.quote(tool)}" for tool in spared)]
     return " ".join(words)
-
-
-def _change(path: str, before: str | None, after: str, again: str, args: Parsed, environ: Mapping[str, str]) -> int:
-    """Show the change, ask, make it if the file is still what it was. `again`: the words that ask for it."""
-    if after == before:
-        print(f"{clean(path)} asks for just that already.")
-        return 0
-    settings_file.show_change(path, before, after, environ)
-    if args.dry_run:
-        print(f"Nothing was changed. To make this change: popkit native {again} --yes")
-        return 0
-    if not settings_file.is_confirmed(args.yes):
-        return 1
-    json.loads(after.lstrip("\ufeff"))  # what is written can be read again
-    settings_file.write(path, before, after)
-    print(f"Changed {clean(path)}. It holds from the next session of this project on.")
-    return 0
 
 
 # --- the client's settings for the provider's own clearing: text in, text out ---------------------------------------------------------

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from hooks.utils.io import home
@@ -29,15 +30,12 @@ _FOLDER = "/power-mode/opencode"
 _MOVES = ("theme", "keybinds", "tui")
 
 
-class Change:
-    """A change of one file: its path, its text now (None where there is none) and then."""
+class Change(NamedTuple):
+    """A change of one file: its text `before` is None where there is none."""
 
-    __slots__ = ("after", "before", "path")
-
-    def __init__(self, path: str, before: str | None, after: str):
-        self.path = path
-        self.before = before
-        self.after = after
+    path: str
+    before: str | None
+    after: str
 
 
 def folder() -> str:

@@ -23,8 +23,8 @@ from ..governance.policies import DOMAINS, RetentionPolicy, merged
 from ..operations.retention_table import COMMAND, LISTED, TABLE
 from ..usage.database import login_name
 from ..views import retention_activity, retention_phrases, retention_policies
-from . import retention_arguments, screen
-from .answering import Answer, Refused, run
+from . import answering, retention_arguments, screen
+from .answering import Answer, Refused
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -40,13 +40,13 @@ class Request:
 
     __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "word")
 
-    def __init__(self, parsed: flag_parser.Parsed, controller: Controller, environ: Mapping[str, str]) -> None:
+    def __init__(self, parsed: flag_parser.Parsed, controller: Controller, environ: Mapping[str, str], bar: Bar) -> None:
         self.word = parsed.word
         self.arguments: list[Any] = parsed.arguments
         self.flags: dict[str, Any] = parsed.flags
         self.controller = controller
         self.environ = environ
-        self.bar = Bar(environ, "items")
+        self.bar = bar
         self.now = controller.now()
         self.domain: str | None = self.flags.get("domain")
         self.domains = DOMAINS if self.domain is None else (self.domain,)
@@ -61,11 +61,11 @@ class Request:
         self.bar.show(done, whole)
 
 
-def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
         return _quietly(words, environ)
-    return run(TABLE, _answer, words, environ, MISTAKES)
+    return answering.run(TABLE, _answer, words, environ, MISTAKES)
 
 
 def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
@@ -78,12 +78,8 @@ def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
-    with Controller(environ, USER, now=lambda: time_of_day(environ)) as controller:
-        request = Request(parsed, controller, environ)
-        try:
-            return _ANSWERS[parsed.word](request)
-        finally:
-            request.bar.end()
+    with Controller(environ, USER, now=lambda: time_of_day(environ)) as controller, Bar(environ, "items") as bar:
+        return _ANSWERS[parsed.word](Request(parsed, controller, environ, bar))
 
 
 # --- policies --------------------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
 _DRAWN = "█░·─►←…"
 _BAR = 30
-_TOLD_AFTER_S, _REFRESHED_S = 5.0, 1.0
+_TIME_LEFT_AFTER_S, _REFRESHED_S = 5.0, 1.0
 _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
@@ -31,13 +31,20 @@ def width(stream: TextIO) -> int:
 
 
 class Bar:
-    """Progress on stderr, where that is a terminal: of bytes, shown as MB, or of what `unit` names."""
+    """Progress on stderr, where that is a terminal: of bytes, shown as MB, or of what `unit` names. A context manager, which removes it."""
 
     def __init__(self, environ: Mapping[str, str], unit: str = ""):
         self.unit = unit
         self.on = sys.stderr.isatty() and environ.get("TERM") != "dumb"
         self.shown = -1
         self.shown_at = self.began = time.monotonic()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self.shown >= 0:
+            sys.stderr.write("\r\x1b[K")
 
     def show(self, done: int, whole: int) -> None:
         """Show that `done` of `whole` are done."""
@@ -47,18 +54,14 @@ class Bar:
             self.shown, self.shown_at = percent, now
             full = _BAR * percent // 100
             amount = f"{whole:,} {self.unit}" if self.unit else f"{whole / 1e6:,.1f} MB"
-            sys.stderr.write(f"\r[{'#' * full}{'.' * (_BAR - full)}] {percent:>3} % of {amount}{self._left(done, whole, now)}\x1b[K")
+            sys.stderr.write(f"\r[{'#' * full}{'.' * (_BAR - full)}] {percent:>3} % of {amount}{self._time_left(done, whole, now)}\x1b[K")
             sys.stderr.flush()
 
-    def _left(self, done: int, whole: int, now: float) -> str:
-        """Return how long the rest will take if it goes on as it did so far; nothing until that can be told, and near the end."""
+    def _time_left(self, done: int, whole: int, now: float) -> str:
+        """Return how long the rest will take at the speed so far; "" in the first seconds, and near the end."""
         gone = now - self.began
         left = gone * (whole - done) / done if done else 0.0
-        return f", about {countdown(left)} left" if gone > _TOLD_AFTER_S and left >= 1 else ""
-
-    def end(self) -> None:
-        if self.shown >= 0:
-            sys.stderr.write("\r\x1b[K")
+        return f", about {countdown(left)} left" if gone > _TIME_LEFT_AFTER_S and left >= 1 else ""
 
 
 def show(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> None:
@@ -84,10 +87,10 @@ def is_confirmed(question: str) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-def write_content(lines: list[str], stream: TextIO, raw: bool = False) -> None:
-    """Write restored contents: on a terminal with escapes for what would move its cursor, hide or reorder letters; else for control
-    characters alone, since what is piped may be shown later. `raw`: as they are, byte for byte."""
-    text = "\n".join(lines) + "\n"
+def write_content(content: str, stream: TextIO, raw: bool = False) -> None:
+    """Write restored contents, with a line end: on a terminal with escapes for what would move its cursor, hide or reorder letters; else
+    for control characters alone, since what is piped may be shown later. `raw`: as they are, byte for byte."""
+    text = content.removesuffix("\n") + "\n"
     if stream.isatty() and not raw:
         encoding = getattr(stream, "encoding", None) or "ascii"
         text = "\n".join(map(visible, text.split("\n")))

@@ -6,24 +6,17 @@ ValueError for a text that is no JSON object, or that names a member twice.
 from __future__ import annotations
 
 import json
+from collections import namedtuple
 
 _SPACE = " \t\n\r"
 _BOM = "\ufeff"
 
 
-class Member:
-    """Where a member stands: its name, its first character, and its value from `start` to before `end`."""
-
-    __slots__ = ("at", "end", "name", "start")
-
-    def __init__(self, name: str, at: int, start: int, end: int):
-        self.name = name
-        self.at = at
-        self.start = start
-        self.end = end
+# Where a member is: its name begins at `at`, its value is from `start` to before `end`.
+Member = namedtuple("Member", "name at start end")
 
 
-def members(text: str) -> list:
+def members(text: str) -> list[Member]:
     """Return the members of the object that the text is."""
     body = text[1:] if text.startswith(_BOM) else text
     if not isinstance(json.loads(body), dict):
@@ -36,7 +29,7 @@ def members(text: str) -> list:
         start = _after_space(text, _after_space(text, after) + 1)
         _, end = decoder.raw_decode(text, start)
         if any(member.name == name for member in parsed):
-            raise ValueError(f'"{name}" stands in it twice')
+            raise ValueError(f'"{name}" is in it twice')
         parsed.append(Member(name, at, start, end))
         at = _after_space(text, end)
         if text[at] == ",":

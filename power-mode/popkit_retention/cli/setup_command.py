@@ -6,7 +6,6 @@ Exit 0 when it is there afterwards; done again it brings what is there up to dat
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -15,7 +14,7 @@ from hooks.utils.io import files
 
 from ..extras import EXTRAS, folder_of, place_of, works
 from ..extras import run as run_python
-from . import opencode_setup, screen
+from . import opencode_setup
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -39,29 +38,26 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     if args.undo or args.yes or args.scope != "user":
         raise Refused(f"--undo, --yes and --scope are for popkit setup {opencode_setup.NAME}")
     if not name:
-        return _list(args.json, environ)
+        return _list(environ)
     result = _set_up(name, environ, quiet=args.json)
     message = f"{name} is ready: " + ("installed " + ", ".join(result["installed"]) if result["installed"] else "nothing was missing") + "."
     return Answer(text.wrap(message), result)
 
 
-def _list(as_data: bool, environ: Mapping[str, str]) -> int:
-    places = {name: place_of(name, environ) for name in EXTRAS}
-    if as_data:
-        known = {name: {"for": purpose, "packages": packages} for name, (purpose, packages, _) in EXTRAS.items()}
-        print(json.dumps({name: {**about, "python": places[name]} for name, about in known.items()}, indent=2))
-        return 0
+def _list(environ: Mapping[str, str]) -> Answer:
     lines = text.title("What can be set up")
-    for name, (purpose, _, _) in EXTRAS.items():
-        lines += text.pair(f"{name:<12}{'ready' if places[name] else 'not set up'}", purpose, 24)
-    lines += text.pair(
-        f"{opencode_setup.NAME:<12}{'ready' if opencode_setup.found(environ) else 'not set up'}",
-        "PopKit in OpenCode: its plugin in opencode.json and tui.json",
-        24,
-    )
-    lines += ["", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")]
-    screen.show(lines, sys.stdout, environ)
-    return 0
+    data = {}
+    for name, (purpose, packages, _) in EXTRAS.items():
+        python = place_of(name, environ)
+        data[name] = {"for": purpose, "packages": packages, "python": python}
+        lines += _row(name, bool(python), purpose)
+    is_in_opencode = bool(opencode_setup.found(environ))
+    lines += _row(opencode_setup.NAME, is_in_opencode, "PopKit in OpenCode: its plugin in opencode.json and tui.json")
+    return Answer([*lines, "", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")], data)
+
+
+def _row(name: str, is_ready: bool, purpose: str) -> list[text.Line]:
+    return text.pair(f"{name:<12}{'ready' if is_ready else 'not set up'}", purpose, 24)
 
 
 # --- setting up --------------------------------------------------------------------------------------------------------------------------

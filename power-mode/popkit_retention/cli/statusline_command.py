@@ -1,6 +1,6 @@
 """`popkit statusline`: one line for the status line of Claude Code, from the JSON that it writes to stdin.
 
-Never fails: whatever comes in, one short line goes out.
+Never fails: for any input it prints one short line.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import limits, live, peek
 from hooks.utils.views.limits import line as limits_line
 
-from . import statusline_install
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,9 +32,11 @@ _YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Print the line, or change the settings on the user's word."""
-    if args.word == "install":
-        return statusline_install.install(args.scope, args.yes, args.replace, environ)
-    if args.word == "uninstall":
+    if args.word:
+        from . import statusline_install  # the line itself, which is drawn twice a minute, does without
+
+        if args.word == "install":
+            return statusline_install.install(args.scope, args.yes, args.replace, environ)
         return statusline_install.uninstall(args.scope, args.yes, environ)
     if sys.stdin is None or sys.stdin.isatty():
         print("Claude Code runs this command for its status line. To set that up: popkit statusline install")

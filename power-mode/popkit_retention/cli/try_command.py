@@ -16,14 +16,14 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
-from hooks.utils.text import as_json
 from hooks.utils.views import clear, report
 from hooks.utils.views.panel import panel
 from hooks.utils.views.timeline import timeline
 
 from ..lab import outcomes
 from ..operations import sessions
-from . import answering, lab_decisions, screen
+from . import lab_decisions
+from .answering import Answer, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _CALLS = 20  # lines of the timeline
 _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
 
 
-def run(args: Parsed, environ: Mapping[str, str]) -> int:
+def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Show status, timeline and what could be reclaimed of one session."""
     if args.argument:
         path = sessions.named(environ, args.argument)
@@ -51,12 +51,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
         report, got = _counted(path, project, host, environ)
     except OSError as error:
         raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
-    if args.json:
-        print(as_json({**report, "installed": got}))
-        return 0
     ends = _install(home.plugin_root()) if host == recordings.CLAUDE_CODE else _elsewhere(host)
-    screen.show([*_whose(report, path == _SAMPLE), *_shown(report, got), *ends], sys.stdout, environ)
-    return 0
+    return Answer([*_whose(report, path == _SAMPLE), *_shown(report, got), *ends], {**report, "installed": got})
 
 
 def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
@@ -71,7 +67,7 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
             config = layers.load(home.plugin_root(), _home(environ), project)
             rules = Ruleset.from_config(config, recorded_tools())
             return report, outcomes.installed(lab_decisions.read(path), rules, _may_clear(host)).to_json()
-        except answering.Refused:
+        except Refused:
             return report, None
     finally:
         if waits:

@@ -17,7 +17,7 @@ from hooks.utils.state import trials
 
 from ..bill import digests, trial
 from ..views import trials as views
-from . import own_configuration
+from . import settings_file
 from .answering import Answer, Refused
 from .screen import Bar
 
@@ -33,56 +33,49 @@ MISTAKES = (OSError, StoreError)
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Answer one line."""
+    """Do one operation of `popkit try-out`."""
     try:
-        return _answer(args, environ)
+        return {"": _status, "start": _start, "stop": _stop}[args.word](args, environ)
     except trials.Corrupt as error:
         raise Refused(f"{error.filename} is not as it was written. {trials.AGAIN}") from None
 
 
-def _answer(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    if args.word == "start":
-        return _start(args, environ)
-    if args.word == "stop":
-        return _stop(args, environ)
+def _status(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     now, popkit_home = time.time(), home.popkit_home(environ)
     config = layers.load(home.plugin_root(), popkit_home, None)
     known = trials.load(popkit_home)
-    running = [run for name in ARMS for run in [known.current(name)] if run is not None and run.is_open]
-    found: trial.Totals = {}
+    running = [run for run in map(known.current, ARMS) if run is not None and run.is_open]
+    totals: trial.Totals = {}
     models = models_of(config)
     if any(run.rows for run in running):
-        bar = Bar(environ)
-        try:
+        with Bar(environ) as bar:
             used = digests.of_user(environ, min(run.began for run in running), now, bar.show)
-        finally:
-            bar.end()
-        found = trial.totals(used, models, map(session_id_of, projects.every(environ)))
-    for one in running:
-        standing = trial.Standing(one, found, now)
+        totals = trial.totals(used, models, map(session_id_of, projects.every(environ)))
+    for run in running:
+        standing = trial.Standing(run, totals, now)
         if standing.is_complete:
-            one.result = _frozen(popkit_home, one, trial.read(one, standing, found, now, models.dated))
-    shown = [_as_data(run, found, now, config) for run in known.runs if run.result or run is known.current(run.name)]
+            run.result = _frozen(popkit_home, run, trial.read(run, standing, totals, now, models.dated))
+    shown = [_as_data(run, totals, now, config) for run in known.runs if run.result or run is known.current(run.name)]
     shown += [_as_data(trials.Run(name, 1, 0.0), {}, now, config) for name in ARMS if is_tried(config, name) and not known.current(name)]
     return Answer(views.lines_of(shown), {"needs": trial.PER_ARM, "trials": shown})
 
 
 def _frozen(popkit_home: str, read: Run, result: dict[str, Any]) -> dict[str, Any]:
-    """Keep what a trial has shown, and return it; what somebody else has read meanwhile stands."""
+    """Store the result of a trial, and return it; where another process has stored one meanwhile, that one."""
     with trials.Changing(popkit_home) as known:
         kept = next(run for run in known.runs if (run.name, run.number) == (read.name, read.number))
         kept.result = kept.result or result
         return kept.result
 
 
-def _as_data(run: Run, found: trial.Totals, now: float, config: Mapping[str, Any]) -> dict[str, Any]:
+def _as_data(run: Run, totals: trial.Totals, now: float, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a trial as data; of one that is not finished, nothing but counts."""
     data: dict[str, Any] = {"name": run.name, "began": run.began or None}
     if run.result is not None:
         return {**data, "status": "finished", "result": run.result}
     if run.stopped is not None:
         return {**data, "status": "stopped", "stopped": run.stopped}
-    standing = trial.Standing(run, found, now)
+    standing = trial.Standing(run, totals, now)
     status = "running" if is_tried(config, run.name) else "paused"
     return {**data, "status": status, "arms": standing.counts(run.name), "waits": standing.waits}
 
@@ -96,7 +89,7 @@ def _start(args: Parsed, environ: Mapping[str, str]) -> Answer:
     is_on = current is not None and current.is_open
     if before in (TRY, True) and is_on:
         return Answer(text.wrap(f"{name} is on trial already. popkit try-out shows how far it is."))
-    if not own_configuration.change(_changed(name, True if name == MEMORY else TRY), args.yes, args.dry_run, environ):
+    if not settings_file.change_own(_changed(name, True if name == MEMORY else TRY), args.yes, args.dry_run, environ):
         return Answer([], code=0 if args.dry_run else 1)
     with trials.Changing(popkit_home) as known:
         current = known.current(name)
@@ -113,7 +106,7 @@ def _stop(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if not is_tried_here and not is_open:
         raise Refused(f"{name} is not on trial. popkit try-out shows what is")
     back = current.before if current else None
-    if is_tried_here and not own_configuration.change(_changed(name, back), args.yes, args.dry_run, environ):
+    if is_tried_here and not settings_file.change_own(_changed(name, back), args.yes, args.dry_run, environ):
         return Answer([], code=0 if args.dry_run else 1)
     if args.dry_run:
         return Answer(text.wrap("Nothing was changed."))
@@ -126,7 +119,7 @@ def _stop(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _own(name: str, environ: Mapping[str, str]) -> Any:
     """Return what the user's own file says of a setting; of memory, whether it is tried."""
-    value = own_configuration.settings(environ).get(name)
+    value = settings_file.own_settings(environ).get(name)
     if name == MEMORY:
         return value.get(TRY) if isinstance(value, dict) else None
     return value

@@ -34,7 +34,7 @@ class AppState:
     `changes`: the number of changes. `failed`: the number of requests that failed since the start. `light`, `named`: see `sessions`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
-        """Return noHome where no folder of ours can be named."""
+        """Raise NoHome where no folder of ours can be named."""
         self.environ = environ
         self.now: Callable[[], float] = now or (lambda: time_of_day(environ))
         self.home = home.popkit_home(environ)
@@ -53,7 +53,7 @@ class AppState:
 
     @property
     def rules(self) -> Ruleset:
-        """Return those of the user's configuration, no project's, as they were at most a second ago."""
+        """Return the rules of the user's configuration, without any project's, as they were at most a second ago."""
         at, rules = self._rules
         if rules is None or time.monotonic() - at > 1:
             rules = Site(self.environ, "").rules()
@@ -92,7 +92,7 @@ class AppState:
         return row
 
     def failure(self, what: str, error: BaseException) -> None:
-        """Note in the hook log what could not be answered; nobody is shown a trace."""
+        """Log a request that failed; the page is shown no trace."""
         self.failed += 1
         failures.record(self.environ, what, error)
 

@@ -1,4 +1,4 @@
-"""Changes since a page last asked: everything is compared by stats when it asks, and never in between."""
+"""Changes since a page last asked: stats of files are compared when it asks, and never in between."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .app_state import AppState
     from .catalog import Known
 
-# What PopKit was worth is told to have changed no more often: to tell it, what sessions did is settled first, which a session that runs
-# would cause with every line that it writes.
+# The savings are reported as changed no more often than this: computing them settles what sessions did, which a running session would cause
+# with every line that it writes.
 STATS_S = 10.0
 _LIST, _STATS = ("/api/sessions?", ""), ("/api/stats", "")
 _BUDGETS = ("/api/budgets", "")
-# What of our folder each part is told from: files, and folders of them.
+# Address -> the files, and folders of files, in our folder that its answer is made from.
 _PLACES: dict[Name, tuple[str, ...]] = {
     ("/api/memory", ""): ("memory.sqlite", "memory.sqlite-wal", "memory"),
     ("/api/retention", ""): ("archive.sqlite", "archive.sqlite-wal", "data"),
@@ -37,7 +37,7 @@ class ChangeFeed:
         self._app_state = app_state
         self._lock = threading.Lock()
         self._history = History(secrets.token_hex(8))
-        self._worth: tuple[object, float] | None = None  # the sessions that /api/stats was last told to have changed for, and when
+        self._worth: tuple[object, float] | None = None  # the stamps for which /api/stats was last reported as changed, and when
 
     def since(self, token: str) -> Changes:
         """Return what has changed since a token was given."""
@@ -53,7 +53,7 @@ class ChangeFeed:
             )
 
     def _stamps(self, known: Mapping[str, Known]) -> dict[Name, object]:
-        """Of everything that may change, as it stands now."""
+        """Return the present stamps of everything that may change."""
         here = {id: each.stamp for id, each in known.items()}
         # This may wait for a database, and opens one whose files it changes by that.
         everywhere = {**here, **{row.id: row.stamp for row in self._app_state.spending.others(set(known))}}
@@ -79,7 +79,7 @@ def _session(id: str) -> Name:
 
 
 def _address(name: Name) -> str:
-    """Return a name as it stands in addresses, written as a browser's encodeURIComponent does."""
+    """Return a name as an address has it, encoded as a browser's encodeURIComponent does."""
     beginning, id = name
     return beginning + quote(id, safe="!'()*", errors="replace")
 
@@ -103,9 +103,9 @@ def _marks(path: str) -> object:
 
 # What begins so has changed: (a beginning of addresses, the id of a session that ends it or "").
 Name = tuple[str, str]
-# Where more names have changed, everything is told to have.
-MOST_TOLD = 100
-# Names that have gone are remembered up to so many. Whoever asked before they are forgotten is told that everything has changed.
+# Where more names have changed, everything is reported as changed.
+MOST_REPORTED = 100
+# How many names that have gone are remembered. A page whose token is older than a forgotten one is told that everything has changed.
 MOST_GONE = 1_000
 
 
@@ -115,17 +115,17 @@ class History:
     def __init__(self, run: str) -> None:
         self._run = run
         self._look = 0
-        self._oldest = 0  # a token of an earlier look tells nothing any more
+        self._oldest = 0  # tokens of earlier looks are not understood any more
         self._stamps: dict[Name, object] = {}
         self._changed: dict[Name, int] = {}  # which look last saw a name change
 
     @property
     def token(self) -> str:
-        """Stands for how everything is now."""
+        """Return the token of the present state of everything."""
         return f"{self._run}-{self._look}"
 
     def note(self, stamps: Mapping[Name, object], also: Iterable[Name] = ()) -> None:
-        """Take down how everything stands. `also`: names that have changed although their stamps have not."""
+        """Record the stamps of everything. `also`: names that have changed although their stamps have not."""
         changed = {name for name, stamp in stamps.items() if name not in self._stamps or self._stamps[name] != stamp}
         changed |= {*(self._stamps.keys() - stamps.keys()), *also}
         if changed:
@@ -146,4 +146,4 @@ class History:
         if run != self._run or not look.isdecimal() or not self._oldest <= int(look) <= self._look:
             return None
         names = sorted(name for name, changed in self._changed.items() if changed > int(look))
-        return names if len(names) <= MOST_TOLD else None
+        return names if len(names) <= MOST_REPORTED else None

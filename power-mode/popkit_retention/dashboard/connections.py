@@ -1,5 +1,5 @@
-"""Connections that have not yet said what they want: each has a few seconds to send a request, and there are places for only so many of
-them. So nobody without the token can keep its owner out."""
+"""Connections that have not sent a request yet: each has a few seconds for it, and only so many may wait at once. So nobody without the
+token can keep its owner out."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ class Connection(H11Protocol):
     deadline: asyncio.TimerHandle | None = None  # where a request is awaited
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Return its time begins."""
+        """Start its time limit; drop the connection that has waited longest where too many wait."""
         super().connection_made(transport)
         silent = [each for each in self.connections if isinstance(each, Connection) and each.deadline]
         if len(silent) >= SILENT:
             min(silent, key=lambda each: each.deadline.when() if each.deadline else 0.0).drop()
-        self._await()
+        self._start_limit()
 
     def data_received(self, data: bytes) -> None:
-        """Return its time ends with a whole request, and begins anew with the first byte of another."""
+        """End its time limit with a whole request, and start it again with the first byte of another."""
         super().data_received(data)
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._heard()
+            self._end_limit()
         elif self.deadline is None:
-            self._await()
+            self._start_limit()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Return nothing is awaited any more."""
-        self._heard()
+        """End its time limit."""
+        self._end_limit()
         super().connection_lost(exc)
 
     def drop(self) -> None:
-        """End it at once."""
-        self._heard()
+        """Close it at once."""
+        self._end_limit()
         self.transport.abort()
 
-    def _await(self) -> None:
+    def _start_limit(self) -> None:
         self.deadline = self.loop.call_later(REQUEST_S, self.drop)
 
-    def _heard(self) -> None:
+    def _end_limit(self) -> None:
         if self.deadline is not None:
             self.deadline.cancel()
             self.deadline = None

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 KEPT = 8  # contexts
 BRIEFS = 4_000
-# A context is read again for the list no sooner than after so many times as long as it took.
+# A context is read again for the list after this many times the duration of its last reading.
 REST = 4
-# A context of so many bytes is read at once where the list asks for it.
+# A context of up to so many bytes is read at once when the list asks for it.
 SMALL_BYTES = 4 << 20
-# So long the sums of a context hold by the clock, unless its cache goes cold before.
+# How long the sums of a context are valid by the clock, unless its cache goes cold before.
 MINUTE_S = 60.0
 
 
 class Brief(NamedTuple):
-    """What the list tells of a context that was read: whose stamp it had then, `at` which second it stood so, and how long the reading took
+    """What the list shows of a context that was read: its stamp, the second that this is of (`at`), and how long the reading took
     (seconds)."""
 
     stamp: str
@@ -70,7 +70,7 @@ class CachedContext:
         self.report: Report = reports.build(self.outlook)
 
     def advance(self, now: float) -> None:
-        """Return the same context at a later second: what has a lifetime by the clock may have ended, the cache may be cold."""
+        """Move to a later second: results with a lifetime by the clock may have ended, the cache may be cold."""
         made = self.outlook.made
         if made is not None and int(now) > int(self.outlook.at):
             made.conversation.observe(events.Tick(now))
@@ -82,12 +82,12 @@ class ContextCache:
     """The contexts of all sessions, each read on demand."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float], failed: Callable[[str, Exception], object]) -> None:
-        """`failed` is told of a context that cannot be read, once for each stamp."""
+        """`failed` is called with a context that cannot be read, once for each stamp."""
         self._environ = environ
         self._now = now
         self._failed = failed
         self._unreadable: dict[str, str] = {}  # id -> stamp
-        self._late: set[str] = set()  # sessions that were told of before their contexts were read
+        self._late: set[str] = set()  # sessions that the list showed before their contexts were read
         self._reader: threading.Thread | None = None
         self._lock = threading.RLock()
         self._cached: OrderedDict[str, CachedContext] = OrderedDict()
@@ -95,7 +95,7 @@ class ContextCache:
 
     @contextmanager
     def reading(self, known: Known) -> Iterator[CachedContext]:
-        """Return the context of a session as it stands; only within the `with`, in which nobody else reads one."""
+        """Yield the present context of a session, which nobody else reads meanwhile."""
         with self._lock:
             cached, now = self._cached.get(known.id), self._now()
             began = time.monotonic()
@@ -125,9 +125,8 @@ class ContextCache:
             self._briefs.popitem(last=False)
 
     def brief(self, known: Known, may_read: bool = True, is_patient: bool = False) -> Brief | None:
-        """Return what is known of a context without a long reading. Of one that runs how it stands, where it is small (or `is_patient`),
-        else how it was when it was last read. Of another how it stands, where it was read since it last changed; None where that takes
-        long."""
+        """Return the sums of a context without a long reading. Of a running session: the present ones where the context is small (or
+        `is_patient`), else those of the last reading. Of another: the present ones where it was read since it last changed, else None."""
         before = self._briefs.get(known.id)
         holds = before is not None and self.is_read(known)
         if before is not None and holds and not self._is_outdated(before, known.running):
@@ -143,8 +142,8 @@ class ContextCache:
         return before if known.running or (before is not None and not self._is_outdated(before, known.running)) else None
 
     def have_caught_up(self, known: Mapping[str, Known]) -> bool:
-        """Return whether contexts have been read since, of which the list told without. Of those that run one is read at a time, beside all
-        else, beginning now. One thread asks at a time."""
+        """Return whether contexts were read since the list showed their sessions without. Of running sessions one context at a time is read
+        in a thread, starting now. Only one thread may call this at a time."""
         reported = set(self._late)
         late = [known[id] for id in reported if id in known]
         unread = [each for each in late if not self.is_read(each)]
@@ -156,13 +155,13 @@ class ContextCache:
         return len(unread) < len(late)
 
     def _read(self, known: Known, is_patient: bool) -> Brief | None:
-        """Return how a context stands; None where that cannot be read, or somebody else reads one and this one is not `is_patient`."""
+        """Return the present sums of a context; None where it cannot be read, or another is being read and the caller not `is_patient`."""
         if self.is_unreadable(known) or not self._lock.acquire(blocking=is_patient):
             return None
         try:
             with self.reading(known):
                 return self._briefs[known.id]
-        except Exception as error:  # noqa: BLE001  a context that cannot be read keeps no other from being told of
+        except Exception as error:  # noqa: BLE001  a context that cannot be read hides no other
             self._unreadable[known.id] = known.stamp
             self._failed("dashboard-reader", error)
             return None
@@ -170,11 +169,11 @@ class ContextCache:
             self._lock.release()
 
     def is_unreadable(self, known: Known) -> bool:
-        """Return whether reading a context as it stands now has failed."""
+        """Return whether reading the present context has failed."""
         return self._unreadable.get(known.id) == known.stamp
 
     def _is_outdated(self, before: Brief, running: bool) -> bool:
-        """Return whether the clock alone may have changed what was told."""
+        """Return whether the clock alone may have changed the sums."""
         now = self._now()
         cold = before.context.cache_until if before.context else None
         if cold is None and not running:
@@ -215,12 +214,12 @@ def fill_of(report: Report) -> Fill | None:
 
 
 def verdict_of(report: Report) -> Verdict:
-    """Return what to do now, in the panel's words."""
+    """Return the advice of a report, in the panel's words."""
     return Verdict(kind=report["verdict"]["kind"], words=phrases.verdict(report))
 
 
 def began_in(transcript: str) -> str:
-    """Return the folder in which the session of a transcript began; "" where that is not told."""
+    """Return the folder in which the session of a transcript began; "" where it does not say."""
     from .transcripts import head_of
 
     return head_of(transcript).project if transcript else ""
@@ -230,7 +229,7 @@ def _journal(site: Site) -> list[Any]:
     try:
         return live.journal_of(site, site.paths())
     except OSError:
-        return []  # then the transcript alone tells, as in the panel
+        return []  # then only the transcript counts, as in the panel
 
 
 def _size(path: str) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME, BROWSER_FILE = "dashboard.json", "dashboard.html"
 STORAGE = (Storage(LOGS, {"": r"dashboard\.(json|html)"}),)
-_LEADS_ON = '<!doctype html><meta charset="utf-8"><title>PopKit</title><meta http-equiv="refresh" content="0;url={}">\n'
+_REDIRECT = '<!doctype html><meta charset="utf-8"><title>PopKit</title><meta http-equiv="refresh" content="0;url={}">\n'
 
 
 class Instance:
@@ -42,7 +42,7 @@ class Instance:
     def browser_file(self, address: str) -> str:
         """Return the address of a file that leads a browser on to this one, and that nobody else can read."""
         path = os.path.join(self._folder, BROWSER_FILE)
-        files.replace_text(path, _LEADS_ON.format(address))
+        files.replace_text(path, _REDIRECT.format(address))
         return Path(path).as_uri()
 
     def release(self) -> None:
@@ -61,8 +61,8 @@ class Instance:
 
 
 def _is_running(pid: int) -> bool:
-    """Return whether there is a process of ours with this number. Where there is none, whoever has its port now is not to be asked, and
-    nobody is to be sent there."""
+    """Return whether there is a process of ours with this number. Where there is none, another program may have its port: it must get
+    neither our token nor a browser."""
     try:
         os.kill(pid, 0)
     except (OSError, OverflowError):

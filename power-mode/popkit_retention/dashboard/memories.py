@@ -1,10 +1,11 @@
-"""Long-term memory by project: what is remembered, what becomes of it next, MEMORY.md as it would be now. Looking counts as no access, so
-that what a page shows does not stay for being shown."""
+"""Long-term memory by project: its items, what becomes of each next, MEMORY.md as it would be now. Looking at an item does not count as an
+access, or the page itself would keep it."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils import text
@@ -56,7 +57,7 @@ class _Place(NamedTuple):
 
 
 def projects(app_state: AppState) -> MemoryProjects:
-    """Return all that memory was ever on for, and all that something is remembered of."""
+    """Return all projects that memory was ever on for, or that it has items of."""
     places = _places(app_state)
     items: dict[str, int] = {}
     with _opened(app_state, _Place("", "", "")) as memory:
@@ -73,14 +74,14 @@ def projects(app_state: AppState) -> MemoryProjects:
 
 
 def overview(app_state: AppState, key: str, tier: str, words: str, limit: int) -> MemoryOverview:
-    """Return what is remembered of a project, what is worth most first, at most so many of those that are wanted."""
+    """Return the memory of a project, with at most so many of the items that are wanted, the most valuable first."""
     place = _place(app_state, key)
     budget = kept.tokens_of(Site(app_state.environ, "").config)
     with _opened(app_state, place) as memory:
         status: dict = memory.status()
         everything = memory.list((tier,) if tier else (), marked=None, most=None)
         wanted = [item for item in everything if all(word in item.text.lower() for word in words.lower().split())]
-        telling = _Telling(memory)
+        rows = _Rows(memory)
         document = memory.document(budget)
         stored = monitor(memory.store, app_state.now(), key)
         return MemoryOverview(
@@ -92,7 +93,7 @@ def overview(app_state: AppState, key: str, tier: str, words: str, limit: int) -
             levels=[MemoryLevel.model_validate(vars(level)) for level in stored.levels],
             demotion=[_candidate(item) for item in stored.demotion],
             archive=[_candidate(item) for item in stored.archive],
-            items=[telling.item(item) for item in wanted[:limit]],
+            items=[rows.of(item) for item in wanted[:limit]],
             total=len(wanted),
             alerts=[_alert(alert, app_state.now()) for alert in status["alerts"]],
             document=document.text,
@@ -109,8 +110,8 @@ def _alert(alert: dict, now: float) -> str:
     return f"{text.cut(text.clean(alert['text']), _ALERT)} (is deleted {ahead(alert['at'], now)}; pin it to keep it)"
 
 
-class _Telling:
-    """What is told of each item; what that needs of all of them is looked up once."""
+class _Rows:
+    """Makes the row of each item; what that needs of all items is looked up once."""
 
     def __init__(self, memory: Memory) -> None:
         self._now = memory.now()
@@ -118,7 +119,7 @@ class _Telling:
         everything = sorted(memory.store.scan(memory.project, bare=True), key=lambda item: (item.created_at, item.id))
         self._newest = {item.id for item in everything[-transitions.NEWEST :]}
 
-    def item(self, item: Item) -> MemoryItem:
+    def of(self, item: Item) -> MemoryItem:
         moment = transitions.Moment(self._now, self._session, item.id in self._newest)
         return MemoryItem(
             id=item.id,
@@ -144,12 +145,8 @@ class _Telling:
             what = "will be forgotten" if due.marks else f"will move to {due.tier}"
             return f"{what} at the next run: {'; '.join(due.reasons)}"
         coming = transitions.foresee(item, moment, lambda at: valuation.score(item, at))
-        told = (
-            {"tier": coming.decision.tier, "marks": coming.decision.marks, "reasons": coming.decision.reasons, "at": coming.at}
-            if coming
-            else None
-        )
-        return memory_items.following(item, told, self._now)
+        decided = {**asdict(coming.decision), "at": coming.at} if coming else None
+        return memory_items.following(item, decided, self._now)
 
 
 # --- deeds -----------------------------------------------------------------------------------------------------------------------------
@@ -166,11 +163,11 @@ def _deeds(item: Item) -> list[Deed]:
     for word, label, neighbour in (("promote", "Move up", _above(item.tier)), ("demote", "Move down", _below(item.tier))):
         if neighbour and not (item.waits and neighbour == ARCHIVE):
             found.append(Deed(id=f"{word} {item.id}", label=label, sum=f"from {item.tier} to {neighbour}"))
-    said = "it is deleted for good in 24 h; until then you can bring it back"
-    return [*found, Deed(id=f"forget {item.id}", label="Forget", sum=said, danger=True)]
+    consequence = "it is deleted for good in 24 h; until then you can bring it back"
+    return [*found, Deed(id=f"forget {item.id}", label="Forget", sum=consequence, danger=True)]
 
 
-_ORDER = ("COLD", "WARM", "HOT", "ARCHIVE")  # as `promote` goes
+_ORDER = ("COLD", "WARM", "HOT", "ARCHIVE")  # each `promote` is one step to the right
 
 
 def _above(tier: str) -> str:
@@ -210,12 +207,12 @@ def _places(app_state: AppState) -> dict[str, _Place]:
     found: dict[str, _Place] = {}
     for name in names(folder):
         try:
-            told = loads(read_text(os.path.join(folder, name, kept.SETTINGS), _SETTINGS_BYTES) or "")
+            settings = loads(read_text(os.path.join(folder, name, kept.SETTINGS), _SETTINGS_BYTES) or "")
         except (OSError, ValueError):
             continue  # none, or corrupt: `popkit memory on` writes it again
-        if isinstance(told, dict):
-            told = {key: value for key, value in told.items() if isinstance(value, str)}
-            found[name] = _Place(name, told.get("name") or name, told.get("root", ""))
+        if isinstance(settings, dict):
+            texts = {key: value for key, value in settings.items() if isinstance(value, str)}
+            found[name] = _Place(name, texts.get("name") or name, texts.get("root", ""))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What an answer of the API cannot be, and what the asker is told: a status and a sentence. Pure."""
+"""Errors that the API answers with: a status and a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ class NotOffered(Problem):
 
 
 class Unusable(Problem):
-    """What it would be told from cannot be used now."""
+    """A store that the answer is made from cannot be used now."""
 
     status = 503

@@ -37,7 +37,7 @@ from .shapes import (
     Stats,
 )
 
-_SAID = {
+_DESCRIPTIONS = {
     400: "A parameter or the body is not as it should be.",
     401: "The access token is missing or from an earlier start.",
     403: "Another host or page has asked, or a change came without the second token.",
@@ -47,9 +47,9 @@ _SAID = {
     413: "The body is too large.",
     415: "The body is not JSON.",
     500: "It failed; the hook log has why.",
-    503: "What it would be told from cannot be used now.",
+    503: "A store that the answer is made from cannot be used now.",
 }
-# Stands in a path for a slash that was written %2F: it is part of an id, not an end of it. No id of ours can hold this character.
+# Replaces in a path a slash that was written %2F, which is part of an id and does not end it. No id of ours can hold this character.
 WITHIN = "\0"
 Id = Annotated[
     str,
@@ -62,7 +62,7 @@ CHANGING = (400, 401, 403, 404, 405, 409, 413, 415, 500)
 
 def failures(*statuses: int) -> dict[Any, dict[str, Any]]:
     """Return the failures of a route, as OpenAPI has them."""
-    return {status: {"model": Failure, "description": _SAID[status]} for status in statuses}
+    return {status: {"model": Failure, "description": _DESCRIPTIONS[status]} for status in statuses}
 
 
 def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:

@@ -37,7 +37,7 @@ class SavingsReport:
         self._settled: object = None  # how all sessions stood when nothing of them was left to settle
 
     def stats(self, most_days: int) -> Stats:
-        """Of all sessions, those that were swept since too; of each of the last days since PopKit is here, today the last."""
+        """Return the savings of all sessions, including those that were swept, and of each of the last days since PopKit is here."""
         behind = self._settle()
         by_project = self._by_project()
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)

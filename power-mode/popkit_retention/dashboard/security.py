@@ -43,7 +43,7 @@ _HEADERS = (
     (b"x-frame-options", b"DENY"),
 )
 _OURS = ("same-origin", "none")  # of Sec-Fetch-Site: our own page, or the user in person
-_TOLD = '<!doctype html><html lang="en"><meta charset="utf-8"><title>PopKit</title><h1>PopKit dashboard</h1><p>{}.</p></html>\n'
+_REFUSAL_PAGE = '<!doctype html><html lang="en"><meta charset="utf-8"><title>PopKit</title><h1>PopKit dashboard</h1><p>{}.</p></html>\n'
 _LEADS_ON = b'<!doctype html><title>PopKit</title><meta http-equiv="refresh" content="0;url=/">\n'
 UNFORESEEN = "this could not be answered. `popkit doctor` tells of failures, and where the log is"
 _HOW = "Open the address that `popkit dashboard` has printed, which holds this start's token"
@@ -69,12 +69,12 @@ class Access:
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def hosts(self) -> set[str]:
-        """Return what may stand in Host."""
+        """Return the values that Host may have."""
         return {f"{name}:{self.port}" for name in NAMES} | (set(NAMES) if self.port == 80 else set())
 
 
 class _Gone(Exception):
-    """Whoever asked has gone before the request was complete."""
+    """The client has gone before its request was complete."""
 
 
 class Refused(Exception):
@@ -86,8 +86,8 @@ class Refused(Exception):
 
 
 class Guard:
-    """Lets through to `app` what may ask, and sees to the headers of every answer. What fails unforeseen is told to `failed`, and not to
-    the asker."""
+    """Lets allowed requests through to `app`, and adds the headers of every answer. `failed` is called with unforeseen errors, which no
+    client sees."""
 
     def __init__(self, app: App, access: Access, failed: Callable[[str, Exception], object]) -> None:
         self._app = app
@@ -114,32 +114,32 @@ class Guard:
             if len(body) > BODY_BYTES:
                 raise _too_large()
         except Refused as refused:
-            await _refuse(dressed, refused, is_read=not scope["path"].startswith("/api/") and "text/html" in headers.one("accept"))
+            await _refuse(dressed, refused, is_page=not scope["path"].startswith("/api/") and "text/html" in headers.one("accept"))
             return
         await self._answer(scope, _again(body, receive), dressed)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
 
-        async def told(message: MutableMapping[str, Any]) -> None:
+        async def noted(message: MutableMapping[str, Any]) -> None:
             nonlocal begun
             begun = True
             await send(message)
 
         try:
-            await self._app(scope, receive, told)
+            await self._app(scope, receive, noted)
         except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
             self._failed("dashboard", error)
             if not begun:
                 await _refuse(send, Refused(500, UNFORESEEN))
 
     def _check_host(self, headers: _Headers) -> None:
-        """Return whether we were meant."""
+        """Refuse a request for another host."""
         if headers.one("host") not in self._access.hosts():
             raise Refused(403, "this server answers to 127.0.0.1 and localhost only, with its port. " + _HOW)
 
     def _check_pages(self, headers: _Headers) -> None:
-        """Return whether a page of ours has asked, or none."""
+        """Refuse a request from a page that is not ours."""
         ours = {f"http://{host}" for host in self._access.hosts()}
         if any(origin not in ours for origin in headers.every("origin")):
             raise Refused(403, "another page has asked: only the dashboard's own pages may")
@@ -147,9 +147,9 @@ class Guard:
             raise Refused(403, "another page has asked: only the dashboard's own pages may. " + _HOW)
 
     async def _visited(self, scope: Scope, headers: _Headers, send: Send) -> bool:
-        """Return whether it was a first visit: in the place of the token in the address comes a cookie. Whoever has the token may have been
-        led here by anything, the file that opens a browser for one. Then a page of ours leads on, since a browser that follows another page
-        gives no such cookie back."""
+        """Answer a first visit, whose address has the token: set a cookie and lead on to the address without it. Return whether it was one.
+        Where another page led here, such as the file that opens a browser, a page of ours leads on: a browser that follows another page
+        does not send a strict cookie back."""
         if scope["path"] != "/" or scope["method"] != "GET":
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
@@ -173,7 +173,7 @@ class Guard:
             raise Refused(401, "The access token is missing or from an earlier start. " + _HOW)
 
     def _check_change(self, scope: Scope, headers: _Headers) -> None:
-        """Return whether what changes something was asked for by who has read the second token, as JSON."""
+        """Refuse a change without the second token, or without JSON."""
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return
         if scope["method"] == "POST":
@@ -194,7 +194,7 @@ class _Headers:
         return self._found.get(name, [])
 
     def one(self, name: str) -> str:
-        """Return the value of a header that stands there once; "" for none, or several."""
+        """Return the value of a header that occurs once; "" for none, or several."""
         found = self.every(name)
         return found[0] if len(found) == 1 else ""
 
@@ -232,14 +232,14 @@ async def _body(receive: Receive) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """`receive` of a body that was read whole."""
-    told = False
+    """Return a `receive` that gives a body which was read whole."""
+    is_given = False
 
     async def again() -> MutableMapping[str, Any]:
-        nonlocal told
-        if told:
+        nonlocal is_given
+        if is_given:
             return await receive()
-        told = True
+        is_given = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
@@ -250,8 +250,8 @@ def _too_large() -> Refused:
 
 
 def _dressed(scope: Scope, send: Send) -> Send:
-    """`send` with the headers that every answer has. What the API says is kept nowhere; the page's files are asked for again each time, so
-    that after an update no old one stands beside a new one."""
+    """Return a `send` that adds the headers of every answer. Answers of the API are not cached; the page's files are validated each time,
+    so that an update never mixes old files with new ones."""
     kept = b"no-store" if scope["path"].startswith("/api/") else b"no-cache"
 
     async def dressed(message: MutableMapping[str, Any]) -> None:
@@ -265,10 +265,10 @@ def _dressed(scope: Scope, send: Send) -> Send:
     return dressed
 
 
-async def _refuse(send: Send, refused: Refused, is_read: bool = False) -> None:
-    """Say why, and keeps no connection for it. `is_read`: to a person, who has asked for a page."""
-    body = (_TOLD.format(html.escape(str(refused))) if is_read else json.dumps({"error": str(refused)})).encode()
-    kind = b"text/html; charset=utf-8" if is_read else b"application/json"
+async def _refuse(send: Send, refused: Refused, is_page: bool = False) -> None:
+    """Send the reason, and close the connection. `is_page`: as a page, for a person."""
+    body = (_REFUSAL_PAGE.format(html.escape(str(refused))) if is_page else json.dumps({"error": str(refused)})).encode()
+    kind = b"text/html; charset=utf-8" if is_page else b"application/json"
     head = [
         (b"content-type", kind),
         (b"content-length", str(len(body)).encode()),

@@ -1,5 +1,5 @@
-"""A context over time: what each request carried, by tier and by layer. Listens to the fold that everything else is told from, so the last
-point is what the panel says; reads nothing itself.
+"""A context over time: what each request carried, by tier and by layer. Listens to the fold that everything else is made of, so the last
+point is what the panel shows; reads nothing itself.
 
 Requests are sampled: of a long session every second one, every fourth and so on, so that the work and the points stay bounded.
 """
@@ -40,7 +40,7 @@ class _Sample(NamedTuple):
 
 
 class Sampler:
-    """Told after each entry of a transcript (`state.rebuild`), keeps at most `MOST` samples."""
+    """Takes a sample after an entry of a transcript (`state.rebuild` calls it), and keeps at most `MOST`."""
 
     def __init__(self, journal: list[Any]) -> None:
         self.cleared_at = journals.clear_times(journal)
@@ -53,7 +53,7 @@ class Sampler:
 
     def __call__(self, entry: dict[str, Any], conversation: Conversation) -> None:
         if entries.is_prompt(entry):
-            self.prompt = _said(entry)
+            self.prompt = _prompt_tokens(entry)
         for usage, _ in conversation.requests[self._seen :]:
             if not usage.tokens:
                 self.compactions.append(usage.at)
@@ -73,17 +73,17 @@ class Sampler:
             self._samples = [each for each in self._samples if each.request % self._stride == 0]
 
     def _is_out(self, result: Result, at: float) -> bool:
-        """Return whether a placeholder stood in its place then; one that is cleared at an unknown time always was."""
+        """Return whether a result was cleared by then; one that was cleared at an unknown time counts as cleared always."""
         return bool(result.cleared) and self.cleared_at.get(result.id, 0.0) <= at
 
     def layers(self, conversation: Conversation, report: Report) -> Layers:
-        """Of the context as it stands now, as a report tells it."""
+        """Return the layers of the present context, as a report has it."""
         carried = [row["tokens"] for row in report["results"] if row["state"] != "cleared" and row["kind"] == kinds.READ]
         prompt = round(self.prompt * conversation.state.calibration)
         return self._layers(report["context"]["tokens"] if report["context"] else 0, conversation.base, prompt, sum(carried), report["at"])
 
     def _layers(self, whole: int, base: int, prompt: int, shown: int, at: float) -> Layers:
-        """`base` holds what memory gave, too. Estimates that come to more than the whole are cut, the last layer first."""
+        """Return the layers of `whole` tokens; `base` includes those of memory. Larger estimates are cut, the last layer first."""
         memory = next((tokens for when, tokens in reversed(self.given) if when <= at), 0)
         first = min(whole, max(0, base - memory) + prompt)
         second = min(whole - first, memory)
@@ -91,7 +91,7 @@ class Sampler:
         return Layers(tier1=first, tier2=second, tier3=third, tier4=whole - first - second - third)
 
     def series(self, conversation: Conversation, report: Report) -> Series:
-        """Return the samples, and behind them how the context stands now; nothing before the first request."""
+        """Return the samples and, last, the present context; nothing before the first request."""
         factor, base = conversation.state.calibration, conversation.base
         kept = self._samples
         while len(kept) >= MOST:
@@ -132,8 +132,8 @@ def _tokens(results: Iterable[Result]) -> int:
     return sum(result.tokens for result in results)
 
 
-def _said(entry: dict[str, Any]) -> int:
-    """Tokens (an estimate) of the user's words in a prompt."""
+def _prompt_tokens(entry: dict[str, Any]) -> int:
+    """Return the tokens (an estimate) of the user's words in a prompt."""
     content = entry["message"]["content"]
     if isinstance(content, str):
         return estimate_tokens(content)

@@ -29,7 +29,7 @@ BACKLOG = 128  # connections that are taken at once
 
 
 def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
-    """Serves; the exit code."""
+    """Serve; return the exit code."""
     asked = json.loads(words[0])
     from popkit_retention.dashboard.instance import Instance
 
@@ -52,8 +52,8 @@ class CannotListen(Exception):
 
 
 def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], str]:
-    """Return (sockets on loopback, what is to be said of the port). None: the usual port, and a free one where that is taken; 0: a free
-    one. CannotListen where what was asked for cannot be had."""
+    """Return (sockets on loopback, a note on the port). None: the usual port, or a free one where that is taken; 0: a free one.
+    CannotListen where what was asked for cannot be had."""
     note = ""
     usual = PORT if port is None else port
     try:
@@ -105,7 +105,7 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], instance: Instance
     from popkit_retention.dashboard.app import application
     from popkit_retention.dashboard.app_state import AppState
     from popkit_retention.dashboard.security import Access
-    from popkit_retention.dashboard.spending import keep_ingesting
+    from popkit_retention.dashboard.usage_refresh import keep_ingesting
 
     access = Access(sockets[0].getsockname()[1])
     app_state = AppState(environ)
@@ -145,7 +145,7 @@ def _show(asked: dict[str, Any], instance: Instance, address: str) -> None:
 
 
 def _safely(words: list[str]) -> int:
-    """As `main`; what fails is told in a line, and stands in the hook log."""
+    """Run `main`; print an error in one line, and log it."""
     from hooks.utils.io import failures
 
     try:

@@ -65,7 +65,7 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
 
 
 def of_result(known: Known, cached: CachedContext, row: ResultRow) -> list[Deed]:
-    """Return what can be done about one row of a session's report. Its content is not a deed here: the page asks for it."""
+    """Return what can be done about one row of a session's report. Its content is no operation: the page requests it."""
     if known.recorded:
         return []
     restores = bool(known.transcript) and not cached.report["doubt"]

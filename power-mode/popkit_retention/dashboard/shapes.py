@@ -40,10 +40,9 @@ class _Asked(BaseModel):
 class _Shape(_Asked):
     @model_validator(mode="before")
     @classmethod
-    def _encodable(cls, told: Any) -> Any:
-        """Return what is told comes from transcripts and names of files, which can hold halves of characters. No JSON can: a question mark
-        stands in the place of each, or nothing of the answer could be sent."""
-        return _encodable(told)
+    def _encodable(cls, given: Any) -> Any:
+        """Replace halves of characters, which transcripts and names of files can hold, by question marks: no JSON can be sent with them."""
+        return _encodable(given)
 
 
 def _encodable(value: Any) -> Any:
@@ -467,7 +466,7 @@ class Budgets(_Shape):
 
 
 class BillRow(_Shape):
-    """A row of a bill in words; `used`: when it was last, "" where that cannot be told; `parts`: the rows that it opens to."""
+    """A row of a bill in words; `used`: when it was last, "" where that is unknown; `parts`: the rows that it opens to."""
 
     words: str
     used: str

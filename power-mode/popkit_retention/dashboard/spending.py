@@ -1,5 +1,5 @@
-"""Usage and limits, from the store of usage, which a team may share, and its refresh while the dashboard runs. Without a store nothing is
-used yet; one that does not answer is left alone for a while, so that the rest of the page stays quick."""
+"""Usage and limits, and how contexts were assembled, from the store of usage, which a team may share. Without a store nothing is used yet;
+one that does not answer is not asked again for a while, so that the rest of the page stays quick."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hooks.utils.policy.masking import mask
 from hooks.utils.state.days import day_of, days_before
 
 from ..context import usage_log
-from ..usage import budgets, report
+from ..context.build_types import STRATEGIES, PruningStrategy
+from ..context.history_cuts import DEPTHS
+from ..usage import budgets
 from ..usage.database import configuration, open_store, server_in, user_in
-from ..usage.ingestion import catch_up
-from ..usage.records import SessionUsed, Snapshot, Sum, month_of
+from ..usage.records import RANGES, SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.store import DatabaseUnavailable
 from .catalog import RUNS_S
 from .problems import NotThere, Unusable
-from .shapes import Budgets, BudgetShown, Layers, Point, Series, SessionRow, Strategy, UsageDay
-from .strategies import strategy_of
-from .team_sessions import TeamSessions
+from .shapes import Budgets, BudgetShown, LayerRule, Layers, Point, Series, SessionRow, Strategy, UsageDay
+from .usage_refresh import TeamSessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ DAYS = 30
 SESSIONS = 200  # of others, the newest
 LIMITED = 20  # sessions whose limits are shown
 FRESH_S = 2.0
-PATIENCE_S = 0.3  # so long who asks for sessions waits for a server
-REST_S = 30.0  # for so long a database that did not answer is left alone
+PATIENCE_S = 0.3  # how long a request for sessions waits for a server
+REST_S = 30.0  # how long a database that did not answer is not asked again
 _HOW = "popkit budget set month_tokens=20000000"
 _SHOWN = 300
 
@@ -50,21 +50,21 @@ class Spending:
         self._app_state = app_state
         self._lock = threading.Lock()
         self._store: UsageStore | None = None
-        self._meant: object = None  # which database the configuration meant when it was last looked at
+        self._configured: object = None  # the database that the configuration named last time
         self._silent_until = 0.0
         self._others = TeamSessions(self._sessions, lambda error: app_state.failure("dashboard-others", error))
 
     # --- the database ------------------------------------------------------------------------------------------------------------------
 
     def place(self) -> tuple[str, bool]:
-        """Return (what a person calls the database, whether others may write to it too), without asking it."""
+        """Return (the name of the database for people, whether others may write to it too), without connecting to it."""
         server = self._server()
         if isinstance(server, str):
             return server, False
         return (server.words, True) if server else (WORDS, False)
 
     def _server(self) -> Server | str | None:
-        """Return the server that the configuration means; None for SQLite in our folder, words for an address that means nothing."""
+        """Return the configured server; None for SQLite in our folder, a message for an address that is invalid."""
         try:
             return server_in(self._app_state.environ)
         except DatabaseUnavailable as error:
@@ -88,10 +88,10 @@ class Spending:
         return f"{self.place()[0]} is not responding. Trying again within {REST_S:.0f} seconds"
 
     def _follow_configuration(self) -> None:
-        """Let go of everything that is known of another database than the one that the configuration means by now."""
-        meant = self._server()
-        if meant != self._meant:
-            self._meant, self._silent_until = meant, 0.0
+        """Drop the store and the sessions of a database that is no longer the configured one."""
+        server = self._server()
+        if server != self._configured:
+            self._configured, self._silent_until = server, 0.0
             self.close()
             self._others.forget()
 
@@ -107,7 +107,7 @@ class Spending:
         return self._store
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         store, self._store = self._store, None
         if store is not None:
             store.close()
@@ -129,7 +129,7 @@ class Spending:
             users = store.users() if store is not None else []
         return Budgets(
             configured={name: limit for name, limit in limits._asdict().items() if limit is not None},
-            limits=[BudgetShown.model_validate(report.shown(each)) for each in states],
+            limits=[BudgetShown.model_validate(budgets.to_json(each)) for each in states],
             user=user,
             usage=[_day(day, used.get(day, Sum())) for day in self._app_state.days(DAYS, used)],
             users=users,
@@ -137,26 +137,25 @@ class Spending:
         )
 
     def others(self, here: set[str]) -> list[SessionRow]:
-        """Rows of sessions that are known from the database alone, the newest first; those that it gave last where it does not answer."""
+        """Return rows of sessions that only the database knows, the newest first; where it does not answer, those of its last answer."""
         self._follow_configuration()
         shared = self.place()[1]
         return [self._row(each, shared) for each in self._newest() if each.session_id not in here]
 
     def check_others(self) -> None:
-        """Unusable where nobody can say now whether the database knows of a session that `others` has not."""
+        """Raise Unusable where the database may know sessions that `others` does not have yet."""
         problem = self._others.problem
         if problem is not None:
             raise Unusable(problem or self._silent())
 
     def stamp(self) -> str:
-        """Change when something was booked in a database that others write to; "" where files tell."""
+        """Return a stamp that changes with each booking in a database that others write to; "" for one of our own, whose files show it."""
         if not self.place()[1]:
             return ""
         return repr([(each.session_id, each.at, each.used.requests) for each in self._newest()])
 
     def _newest(self) -> list[SessionUsed]:
-        """Return asked for when the store may tell of something new: now and again where it is a server, else with its file, which never
-        hangs."""
+        """Return the newest sessions, queried again when there may be more: every FRESH_S for a server, else when the file has changed."""
         if self.place()[1]:
             return self._others.known(time.monotonic() // FRESH_S, PATIENCE_S)
         return self._others.known(_stamp(os.path.join(self._app_state.home, FILE)), None)
@@ -206,7 +205,7 @@ class Spending:
         return None
 
     def status(self, id: str) -> ContextStatus:
-        """Return how the context of a session stood when it was last assembled; NotThere for none."""
+        """Return the newest snapshot of a session's assembled context; NotThere for none."""
         try:
             with self._opened_store() as store:
                 if store is None:
@@ -246,40 +245,45 @@ def _tokens(share: object) -> int:
     return tokens if isinstance(tokens, int) else 0
 
 
-# --- the refresh while the dashboard runs -------------------------------------------------------------------------------------------------
+# --- the strategy of assembled contexts --------------------------------------------------------------------------------------------------
+
+_FILES = {"full": "whole", "summary": "their outlines", "none": "none"}
 
 
-INGEST_EVERY_S = 15.0
-INGEST_RETRY_S = 300.0  # after a failure
-SWEEP_EVERY_S = 3_600.0
+def strategy_of(snapshot: Snapshot) -> Strategy | None:
+    """Return the strategy of a snapshot; None for a range that is not known."""
+    names = [each.budget_range for each in STRATEGIES]
+    if snapshot.pruning_strategy.get("budgetRange") not in names:
+        return None
+    number = names.index(snapshot.pruning_strategy["budgetRange"])
+    now, after = STRATEGIES[number], STRATEGIES[min(number + 1, len(STRATEGIES) - 1)]
+    is_last = after is now
+    pairs = zip(_rules(now), _rules(after))
+    return Strategy(
+        range=now.budget_range,
+        used_percent=round(snapshot.budget_percent, 1),
+        sent=snapshot.pruning_strategy.get("tier4Messages") or 0,
+        next_range="" if is_last else after.budget_range,
+        next_at_percent=None if is_last else 100 - RANGES[number][0],
+        rules=[LayerRule(layer=layer, now=rule, next="" if is_last or rule == then else then) for (layer, rule), (_, then) in pairs],
+    )
 
 
-def keep_ingesting(app_state: AppState, over: threading.Event) -> None:
-    """Book what sessions have used since, now and again, until it is `over`."""
-    pause, swept = 0.0, float("-inf")
-    while not over.wait(pause):
-        pause = INGEST_EVERY_S if ingest(app_state) else INGEST_RETRY_S
-        if time.monotonic() - swept >= SWEEP_EVERY_S:
-            swept = time.monotonic()
-            sweep(app_state)
+def _rules(strategy: PruningStrategy) -> list[tuple[str, str]]:
+    """Return (layer, what it gets) of each layer, in words."""
+    memories = "all that matter" if strategy.tier2_items == "all" else f"at most {strategy.tier2_items}"
+    return [
+        ("tier1", "always whole"),
+        ("tier2", memories),
+        ("tier3", _FILES[strategy.tier3_mode]),
+        ("tier4", _history(strategy.tier4_messages)),
+    ]
 
 
-def ingest(app_state: AppState) -> bool:
-    """Book what sessions have used since; return whether all of it was, and a configured server told."""
-    try:
-        catch_up(app_state.environ)
-    except DatabaseUnavailable:
-        return False  # the page says so where it asks
-    except Exception as error:  # noqa: BLE001  the page goes on without it
-        app_state.failure("dashboard-booking", error)
-        return False
-    return True
-
-
-def sweep(app_state: AppState) -> None:
-    """Remove snapshots and usage that are old, where there is a store."""
-    try:
-        with suppress(FileNotFoundError), open_store(app_state.environ, create=False) as store:
-            store.sweep(app_state.now(), configuration(app_state.environ)["snapshot_days"])
-    except Exception as error:  # noqa: BLE001  the page goes on without it
-        app_state.failure("dashboard-sweeping", error)
+def _history(exchanges: int) -> str:
+    share = next((depth.said for depth in DEPTHS if depth.exchanges == exchanges), 0.0)
+    if exchanges == 0:
+        return "what was asked, and names"
+    if share >= 1.0:
+        return "all but dead results"
+    return f"{exchanges} newest exchanges, {share:.0%} in all"

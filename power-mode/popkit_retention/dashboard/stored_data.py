@@ -44,7 +44,7 @@ class Retention:
         self._verified: tuple[object, list[str]] = (None, [])
 
     def overview(self) -> RetentionOverview:
-        """Return how everything stands. What cannot be used is a problem among others."""
+        """Return the policies, holds, zones and sizes. A store that cannot be used is one of the `problems`."""
         with self._opened() as controller:
             status: dict[str, Any] = controller.status()
             holds: dict[str, Any] = controller.holds()
@@ -100,8 +100,8 @@ class Retention:
         )
 
     def deeds_of(self, session: str) -> list[Deed]:
-        """Return what can be done to keep a session's data, whatever the policies say; nothing where its holds cannot be read, since all
-        else of the session can be told without them."""
+        """Return what can be done to keep a session's data, whatever the policies say; nothing where its holds cannot be read: the rest of
+        the session can be shown without them."""
         try:
             return self._offered(session)
         except Unusable:
@@ -124,7 +124,7 @@ class Retention:
     # --- deeds -------------------------------------------------------------------------------------------------------------------------
 
     def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> DeedDone:
-        """Do what is offered, or holds a session; NotOffered for anything else."""
+        """Do what is offered, or hold a session; NotOffered for anything else."""
         word, _, rest = id.partition(" ")
         with self._changing() as controller:
             try:
@@ -140,7 +140,7 @@ class Retention:
         raise NotOffered("that is not offered. GET /api/retention tells what is")
 
     def do_of_session(self, id: str, session: str, why: str) -> DeedDone:
-        """Hold what is stored of a session in every domain that has no hold of it yet, or ends all its holds. NotOffered where there is
+        """Hold what is stored of a session in every domain that has no hold of it yet, or end all its holds. NotOffered where there is
         nothing to do; Unusable where its holds cannot be read."""
         with self._changing() as controller:
             mine = _holds_of(controller, session)
@@ -201,16 +201,16 @@ def _lacking(holds: list[dict[str, Any]]) -> list[str]:
     return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
 
 
-def _policy(told: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShown:
-    policy, counts, domain = told["policy"], told["counts"], told["domain"]
+def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShown:
+    policy, counts, domain = part["policy"], part["counts"], part["domain"]
     own, asked = (sum(each["domain"] == domain for each in status[name]) for name in ("own", "requests"))
     words = ["nothing is stored yet"]
     if counts["total"]:
         words = [
             f"stored: {phrases.counted(counts['total'], domain)}",
-            f"may be deleted: {phrases.eligible(counts['eligible'], told['left_out'])}",
+            f"may be deleted: {phrases.eligible(counts['eligible'], part['left_out'])}",
         ]
-        words += [f"protected: {each.strip()}" for each in phrases.counts(told["reasons"], policy["older_than_days"])]
+        words += [f"protected: {each.strip()}" for each in phrases.counts(part["reasons"], policy["older_than_days"])]
     words += [f"{text.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
     words += [f"{text.counted(asked, 'request')} of agents waiting for your yes: popkit retention show"] if asked else []
     return RetentionPolicyShown(
@@ -220,25 +220,25 @@ def _policy(told: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
         said={key: phrases.value(policy[key]) for key in KEYS},
         sentences=phrases.sentences(policy, domain),
         words=words,
-        eligible=counts["eligible"] + told["left_out"],
-        marked=told["marked"],
-        held=told["holds"],
+        eligible=counts["eligible"] + part["left_out"],
+        marked=part["marked"],
+        held=part["holds"],
     )
 
 
-def _undo(told: dict[str, Any]) -> Deed:
-    marked = phrases.counted(told["marked"], told["domain"])
-    return Deed(id=f"{UNDO} {told['domain']}", label=_UNMARK[told["domain"]], sum=f"{marked} marked for deletion will be kept")
+def _undo(part: dict[str, Any]) -> Deed:
+    marked = phrases.counted(part["marked"], part["domain"])
+    return Deed(id=f"{UNDO} {part['domain']}", label=_UNMARK[part["domain"]], sum=f"{marked} marked for deletion will be kept")
 
 
-def _entry(told: dict[str, Any]) -> LogEntry:
-    words = text.clean(retention_activity.deed(told))
+def _entry(entry: dict[str, Any]) -> LogEntry:
+    words = text.clean(retention_activity.deed(entry))
     return LogEntry(
-        number=told["number"],
-        at=phrases.at(told["at"]),
-        who=phrases.by(told["by"]),
-        action=told["action"],
-        domain=told["domain"],
+        number=entry["number"],
+        at=phrases.at(entry["at"]),
+        who=phrases.by(entry["by"]),
+        action=entry["action"],
+        domain=entry["domain"],
         words=words,
     )
 

@@ -29,7 +29,7 @@ _OF_A_CONVERSATION = ("user", "assistant", "system", "attachment")
 
 class Head(NamedTuple):
     """The folder in which a session began, its user's first words, as they were written, and the name that the user gave it; "" for what is
-    not told."""
+    unknown."""
 
     project: str = ""
     words: str = ""
@@ -69,7 +69,7 @@ def head_of(path: str) -> Head:
 
 
 def _head_of_stored(address: str) -> Head:
-    """Read until a person has said something."""
+    """Return the Head of a session in another host's storage; it is read again until it has a prompt."""
     _, _, head = _known.get(address, (0, -1, Head()))
     if not head.words:
         try:
@@ -155,7 +155,7 @@ class End(NamedTuple):
 
 
 def end_of(path: str) -> End | None:
-    """Return the End of a transcript; None where it tells no time."""
+    """Return the End of a transcript; None where it has no time."""
     try:
         with files.open_regular(path) as file:
             size, tail = file.seek(0, 2), _FIRST_BYTES
@@ -171,7 +171,7 @@ def end_of(path: str) -> End | None:
 
 
 def _newest_first(lines: list[bytes]) -> Iterator[dict[str, Any]]:
-    """Return the newest first."""
+    """Yield the entries of these lines, the newest first."""
     for line in reversed(lines):
         entry = entries.entry_of(line)
         if entry is not None:

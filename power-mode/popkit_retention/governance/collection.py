@@ -59,7 +59,7 @@ class Collection:
 class Collector:
     """Who collects what. `changing` holds the lock, with what others left undone done, and gives the log · `current` gives the parameters
     as they are now, `without` the projects that another policy rules now: what somebody changes meanwhile is obeyed · `now` in seconds ·
-    `progress(what, done, of)` is told after each `batch`, and may raise to stop between two."""
+    `progress(what, done, of)` is called after each `batch`, and may raise to stop between two."""
 
     changing: Changing
     domain: Domain
@@ -162,7 +162,7 @@ def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
     ids = (entry.todo or {})["ids"]
     marks = domain.marked()
     remaining = {each.id for each in domain.resources(now, ids=ids) if each.created_at is None or each.created_at < entry.at}
-    # Deletions of one domain follow each other under the lock: if this one was told, nothing was told after it.
+    # Deletions of one domain follow each other under the lock: if this one is logged, its entry is the newest.
     is_logged = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
     went = [id for id in ids if id not in marks and id not in remaining]
     domain.delete(went, now)  # copies of theirs, if the kill came before those went too
@@ -176,7 +176,7 @@ def _not_allowed(job: Collector, policy: RetentionPolicy, verdicts: list[Verdict
 
 
 def _judged(job: Collector, params: RetentionPolicy, ids: Sequence[str] | None = None) -> tuple[list[Verdict], list[Verdict]]:
-    """Return what the policy lets go of (whatever the limit), and what it keeps."""
+    """Return what the policy releases (regardless of its limit), and what it keeps."""
     resources = list(job.domain.resources(job.now, job.project, ids, job.without()))
     applied = apply_rules(replace(params, limit=max(LARGEST_LIMIT, len(resources))), resources, job.now)
     return applied.eligible, applied.protected
@@ -207,7 +207,7 @@ def _in_batches(
 
 
 def _allowed_still(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
-    """Return which of these the policy and the holds of this moment let go of, oldest first; the others are counted by their reason."""
+    """Return which of these the policy and holds release at this moment, oldest first; the others are counted in `kept` by their reason."""
     allowed, protected = _judged(job, job.current(), ids)
     kept.update(each.reasons[0] for each in protected)
     return allowed

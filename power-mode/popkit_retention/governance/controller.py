@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.archive.content import stamp
 
 from . import answers, consent, logged_holds, revisions
+from .collection import Collector, carry_out, plan, undo
 from .domains import TOOL, USER
 from .errors import BadRequest, GovernanceError, NotThere
 from .policies import DOMAINS, check_domain
@@ -130,9 +131,9 @@ class Controller(Workspace):
     def apply(
         self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> Json:
-        """Return what the policy, with these options, says of resources: of those that a caller describes, else of what is stored, which
-        the log tells of unless it is a `dry_run`. What the policies say that projects have of their own stands in `own`. Nothing is
-        deleted, nothing marked."""
+        """Return what the policy, with these options, says of resources: of those that a caller describes, else of what is stored; the
+        latter is logged, unless it is a `dry_run`. `own` has the same for projects with a policy of their own. Deletes and marks
+        nothing."""
         now = self.now()
         if resources is not None:
             if not isinstance(resources, (list, tuple)):
@@ -151,12 +152,10 @@ class Controller(Workspace):
         return {**first, **({"own": own} if own else {})}
 
     def status(self, domain: str | None = None) -> Json:
-        """Return the status of the domains: see `status.of`."""
-        from . import status
-
+        """Return the status of the domains: see `answers.status`."""
         parts = [(self.domain(name), part) for name in names(domain) for part in self.parts(name)]
         pending = [each for each in consent.pending(self.read()) if domain in (None, each.domain)]
-        found = status.of(self.state(), parts, self.folder, self.now())
+        found = answers.status(self.state(), parts, self.folder, self.now())
         return {**found, "requests": [answers.request(each) for each in pending]}
 
     def by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
@@ -174,8 +173,6 @@ class Controller(Workspace):
 
     def explain(self, id: str, domain: str | None = None) -> Json:
         """Return the explanation of one id: the rules that apply, since when, what comes next and when."""
-        from . import status
-
         try:
             holder, whole = logged_holds.meant([self.domain(name) for name in names(domain)], id, self.project)
         except NotThere:
@@ -185,7 +182,7 @@ class Controller(Workspace):
             raise NotThere(message) from None
         described = holder.describe([whole]).get(whole)
         policy = self.state().policy(holder.name, described.project if described else None)
-        return status.explain(holder, whole, policy, self.now()).to_json()
+        return answers.explain(holder, whole, policy, self.now()).to_json()
 
     def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> Json:
         """Return the newest entries of the log, newest first; of a domain, an action, an id."""
@@ -244,11 +241,10 @@ class Controller(Workspace):
         self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
         progress: Progress = _silent, automatic: bool = False,
     ) -> Json:  # fmt: skip
-        """Collects: marks what the policy, with these options, lets go of, and deletes what was marked a day ago and is so still. What a
-        placeholder stands for in a transcript stays, unless `placeholders` insists. A `dry_run` only says what would be done. Projects with
-        a policy of their own are collected one by one; `automatic`: only what a policy with `auto_gc` rules."""
+        """Mark what the policy, with these options, releases, and delete what was marked a day ago and still is. Content that a placeholder
+        in a transcript leads to is kept, unless `placeholders` insists. A `dry_run` only says what would be done. Projects with a policy of
+        their own are collected one by one; `automatic`: only what a policy with `auto_gc` rules."""
         from . import archives
-        from .collection import Collector, carry_out, plan
 
         if not dry_run:
             with self.changing() as log:
@@ -275,11 +271,9 @@ class Controller(Workspace):
 
     def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> Json:
         """Take marks back: of these ids, else all. NotThere where nothing is marked."""
-        from . import collection
-
         unmarked: list[Json] = []
         for name, wanted in self.by_domain(ids, domain).items():
-            done = collection.undo(self.changing, self.domain(name), wanted, self.now(), self.by, self.project)
+            done = undo(self.changing, self.domain(name), wanted, self.now(), self.by, self.project)
             unmarked += [{"domain": name, "id": id} for id in done]
             self.publish_marks(self.domain(name))
         if not unmarked:
@@ -291,7 +285,7 @@ class Controller(Workspace):
     # --- archives ------------------------------------------------------------------------------------------------------------------
 
     def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
-        """Copy resources into a new archive: these, else what the policy lets go of. Nothing is deleted."""
+        """Copy resources into a new archive: these, else what the policy releases. Nothing is deleted."""
         from . import archives, manifests
 
         check_domain(domain)

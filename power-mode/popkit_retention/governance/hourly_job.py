@@ -1,6 +1,6 @@
 """The hourly job: collects each domain whose policy has `auto_gc`, at most once an hour.
 
-Nobody is asked, and nothing goes whose placeholder stands in a transcript. What the archive has queued for its index is worked off, too.
+Nobody is asked, and nothing is deleted that a placeholder in a transcript leads to. It also indexes what the archive has queued for that.
 
 Hooks start it when a session ends (`hooks.utils.state.collecting`), in the child that learns where there is one.
 """
@@ -38,7 +38,7 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
     if not collecting.wanted(ours) or not collecting.is_due(ours, now()):
         return {"domains": [], "unindexed": None}
     state = policy_file.read(Folder(ours).policies)
-    files.replace_text(collecting.note_path(ours), collecting.note(now()))  # at once: whoever comes meanwhile leaves it to us
+    files.replace_text(collecting.note_path(ours), collecting.note(now()))  # at once: a process that starts meanwhile leaves it to us
     outcomes: list[object] = []
     unindexed: int | None = None
     failed: GovernanceError | None = None

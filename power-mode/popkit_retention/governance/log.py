@@ -1,5 +1,5 @@
 """The log of retention: append-only, each entry chained to the one before, with the unfinished operations of killed processes beside it.
-Whoever can write the file can write a whole new chain; a change, cut or reordering of this one is detected."""
+A change, cut or reordering of the chain is detected; who can write the file can still write a whole new chain."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _wrong(db: Connection, row: tuple[Any, ...], prev_hash: str) -> str:
     if row[_PREV_HASH] != prev_hash:
         other = _number_of(db, row[_PREV_HASH])
         if other:
-            return f"it stands in the wrong place: it was written after what stands as entry {other}, so entries were reordered"
+            return f"it is in the wrong place: it was written after what is now entry {other}, so entries were reordered"
         return f"it is not bound to entry {number - 1}: one of the two was replaced"
     if link_hash(row[:_HASH]) != row[_HASH]:
         return "it does not match its hash: one of its columns was changed"

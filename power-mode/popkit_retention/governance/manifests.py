@@ -85,7 +85,7 @@ class Manifest:
 
 
 def data_of(manifest: Manifest) -> tuple[bytes, str]:
-    """Return the manifest as it stands in its file, and its hash. BadRequest where it would be too large to be read again."""
+    """Return the bytes of the manifest's file, and its hash. BadRequest where it would be too large to be read again."""
     value = {**vars(manifest), "items": [vars(item) for item in manifest.items]}
     del value["sha256"]
     body = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -253,7 +253,7 @@ class GcParams(RetentionPolicy):
 
 def validated_gc_args(raw_args: Mapping[str, object]) -> dict[str, object]:
     """Return what a call gave, as a policy holds it. BadRequest for an unknown name, a wrong type and for what is out of bounds: a policy
-    would be clamped, but a call that deletes something else than it was told to would surprise."""
+    would be clamped, but a call must not delete something else than it names."""
     try:
         policy, adjusted = merged(DEFAULT_POLICY, raw_args)
     except BadPolicy as error:

@@ -105,7 +105,7 @@ def finish_restore(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
         sound = ((item, data) for item, data in _read(folder, manifest, wanted) if data is not None)
         for batch in _batches(sound, BATCH):
             domain.put_back(batch, entry.at)
-    except GovernanceError as error:  # whoever restores it again goes on where this ended
+    except GovernanceError as error:  # restoring it again goes on where this ended
         abandon(log, entry, str(error), now)
     else:
         log.done(entry.number)
@@ -154,7 +154,7 @@ def _content(file: BinaryIO, item: Item) -> bytes | None:
 
 
 def _batches(sound: Iterable[tuple[Item, bytes | None]], most: int) -> Iterator[list[Content]]:
-    """Contents in batches that a process can hold."""
+    """Yield contents in batches that a process can hold."""
     batch: list[Content] = []
     size = 0
     for item, data in sound:

@@ -1,5 +1,5 @@
 """The specification's functions, for programs that use governance as a library. Each opens the door that the command line and agents use
-too (`controller.py`), does one thing and lets go; who has more to do opens it once. `environ` says where our folder is."""
+too (`controller.py`), and closes it after one operation; a program with several opens it itself. `environ` says where our folder is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def configure_retention_policy(
     domain: str, config: Mapping[str, object], environ: Mapping[str, str] = os.environ, now: Callable[[], float] = time.time
 ) -> Json:
     """Merge `config` into the policy of a domain: {"success", "domain", "policy", "updated_at", "revision", "adjusted"}. What is out of
-    bounds is clamped and stands in `adjusted`; BadPolicy for what no policy can hold."""
+    bounds is clamped and listed in `adjusted`; BadPolicy for what no policy can hold."""
     with Controller(environ, now=now) as controller:
         return controller.configure(domain, config)
 
@@ -42,7 +42,7 @@ def apply_retention_rules(
     environ: Mapping[str, str] = os.environ,
     now: Callable[[], float] = time.time,
 ) -> Json:
-    """Sort resources, as `rules.resource_of` reads them (None: all that is stored), into those that the policy of a domain lets go of and
+    """Sort resources, as `rules.resource_of` reads them (None: all that is stored), into those that the policy of a domain releases and
     those that it keeps: {"success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts", "truncated", "left_out"}.
     `options` are keys of a policy that hold for this call. Nothing is deleted. BadPolicy for an unknown domain, BadRequest for options that
     are out of bounds."""

@@ -29,7 +29,7 @@ CONFIGURE = "configure"  # the operation of the log
 
 def current(log: Log, path: str) -> State:
     """Return what is in force. Damaged where the file is, or where it is missing or older than what the log says was written: without its
-    keep lists too much would be let go."""
+    keep lists too much would be deleted."""
     # Asked before the file is read: what is written meanwhile can only be newer.
     written = next((each for each in log.entries(most=2, action=CONFIGURED) if each.todo is None), None)
     state = policy_file.read(path)
@@ -43,7 +43,7 @@ def configure(
     log: Log, path: str, domain: str, config: Mapping[str, object], expect: int | None, by: str, now: float
 ) -> tuple[State, list[Adjusted]]:
     """Merge `config` into the policy of a domain (INV-RET-1, 4, 8); the other domain's stays as it is (INV-RET-2). Return the new state,
-    and what of it was adjusted. Conflict where `expect` is not the revision that stands there."""
+    and what of it was adjusted. Conflict where `expect` is not the present revision."""
     state = current(log, path)
     if expect is not None and expect != state.revision:
         raise Conflict(f"the policies have revision {state.revision} by now, not {expect}. Look at them again, then set what you want")
@@ -132,7 +132,7 @@ def changes(before: RetentionPolicy, after: RetentionPolicy) -> dict[str, list[o
 
 
 def finish(folder: Folder, log: Log, entry: Entry) -> None:
-    """Write the state that a killed process has logged, unless it stands there already."""
+    """Write the state that a killed process has logged, unless the file has it already."""
     wanted = policy_file.state_of((entry.todo or {})["state"])
     try:
         written = policy_file.read(folder.policies).revision >= wanted.revision

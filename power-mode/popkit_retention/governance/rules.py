@@ -21,7 +21,7 @@ PROTECTED_SESSION, PROTECTED_CONTEXT = "protected_session", "protected_context"
 INVALID_SOURCE_TYPE, EXCLUDED_SOURCE_TYPE = "invalid_source_type", "source_type_not_in_policy"
 INVALID_TIMESTAMP, WITHIN_PERIOD = "invalid_timestamp", "within_retention_period"
 INVALID_RESOURCE = "invalid_resource"
-# What stands above every policy; nobody but the domain knows of it.
+# Reasons that precede every policy, and that the domain or a collection finds.
 ON_HOLD, PINNED, PLACEHOLDER = "on_hold", "pinned", "placeholder_in_transcript"
 
 
@@ -63,7 +63,7 @@ class Applied:
 
 
 def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: float) -> Applied:
-    """Sort resources into those that a policy lets go of and those that it keeps. `now` in seconds."""
+    """Sort resources into those that a policy releases and those that it keeps. `now` in seconds."""
     cutoff = now - policy.older_than_days * DAY_S
     keep_sessions, keep_contexts = frozenset(policy.keep_session_ids), frozenset(policy.keep_context_ids)
     selected = frozenset(policy.source_types)

@@ -124,7 +124,7 @@ class Workspace:
             yield log
 
     def opened(self) -> Log:
-        """Return the log as it stands."""
+        """Return the log, with what others left undone."""
         if self._log is None:
             self._log = Log(self.folder.log_path)
         return self._log
@@ -142,7 +142,7 @@ class Workspace:
                 raise TooNew(
                     f"a later PopKit has begun something that this one cannot finish (entry {entry.number} of the log). Update PopKit"
                 )
-            with suppress(DomainUnavailable):  # whoever asks for that domain gets the error
+            with suppress(DomainUnavailable):  # an operation on that domain raises it
                 finish(self.folder, self.domain(entry.domain), log, entry, self.now())
 
     @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .rpc import shown
+from .protocol import shown
 
 if TYPE_CHECKING:
     from hooks.utils.argument_types import Type

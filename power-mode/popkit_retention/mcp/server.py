@@ -1,20 +1,22 @@
-"""Answer the messages of one connection. It knows of no file and no stream: lines come in, `send` takes what goes out."""
+"""The server of one connection: lines come in, `send` takes the answers; it knows no file and no stream. Tools run one after another beside
+the thread that reads: while one runs, pings are answered and cancellations heard."""
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from . import dialects, rpc
-from .call_queue import Call, Calls
-from .rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
+from . import protocol
+from .protocol import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from .call_queue import Answer
-    from .dialects import Dialect
+    from .protocol import Dialect, Id
 
+    Answer = dict[str, Any]
     Reply = Callable[[Answer | None], None]
 
     class Toolbox(Protocol):
@@ -27,8 +29,87 @@ if TYPE_CHECKING:
         def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> dict[str, Any]: ...
 
 
+class Cancelled(Exception):
+    """The client no longer wants the answer."""
+
+
+class Call:
+    """One call of a tool, waiting or running. `work` makes the answer; `done` is called with it, or with None where there will be none."""
+
+    __slots__ = ("_done", "_work", "cancelled", "id", "is_over")
+
+    def __init__(self, id: Id | None, work: Callable[[Call], Answer], done: Callable[[Answer | None], None]) -> None:
+        self.id = id
+        self.cancelled = False
+        self.is_over = False
+        self._work = work
+        self._done = done
+
+    def check(self) -> None:
+        """End the work here where nobody wants the answer any more."""
+        if self.cancelled:
+            raise Cancelled
+
+    def run(self) -> None:
+        """Do the work, and hand its answer over."""
+        answer: Answer | None
+        try:
+            self.check()
+            answer = self._work(self)
+        except Cancelled:
+            answer = None
+        self.is_over = True  # the client may use the id again once it has the answer
+        self._done(None if self.cancelled else answer)
+
+
+class Calls:
+    """The calls that wait and the one that runs. The thread begins with the first call."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._calls: deque[Call] = deque()  # the first one runs
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def add(self, call: Call) -> None:
+        with self._changed:
+            self._calls.append(call)
+            self._changed.notify_all()
+
+    def has(self, id: Id | None) -> bool:
+        """Return whether a call of this id waits or runs. 1 and "1" are two ids."""
+        with self._changed:
+            return any(_same(call.id, id) and not call.is_over for call in self._calls)
+
+    def cancel(self, id: object = None, everything: bool = False) -> None:
+        """Cancel the call of this id, or everything: nobody wants its answer any more."""
+        with self._changed:
+            for call in self._calls:
+                if everything or _same(call.id, id):
+                    call.cancelled = True
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until all are done, at most `seconds`; return whether they are."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._calls, seconds)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._calls)
+                call = self._calls[0]
+            call.run()
+            with self._changed:
+                self._calls.popleft()
+                self._changed.notify_all()
+
+
+def _same(one: object, other: object) -> bool:
+    return isinstance(one, str) == isinstance(other, str) and not isinstance(other, bool) and one == other
+
+
 class Progress:
-    """What a running tool says of itself: how much of how much is done. Raises Cancelled where the client wants no answer any more."""
+    """Tells the client how much of a running tool's work is done. Raises Cancelled where the client no longer wants the answer."""
 
     __slots__ = ("_at", "_call", "_send", "_token")
 
@@ -51,12 +132,10 @@ class Batch:
     """The answers to the messages of one line, which go out together once all are there."""
 
     def __init__(self, send: Callable[[object], None], awaited: int) -> None:
-        from threading import Lock
-
         self._send = send
         self._awaited = awaited
         self._answers: list[Answer] = []
-        self._lock = Lock()
+        self._lock = threading.Lock()
 
     def __call__(self, answer: Answer | None) -> None:
         with self._lock:
@@ -79,11 +158,11 @@ class Server:
         self._calls: Calls | None = None  # what needs no tool starts no thread
 
     def take(self, line: bytes | Fault) -> None:
-        """Answer what stands in one line."""
+        """Answer the messages of one line."""
         try:
             if isinstance(line, Fault):
                 raise line
-            value = rpc.read(line)
+            value = protocol.read(line)
             if isinstance(value, list):
                 self._batch(value)
             else:
@@ -117,7 +196,7 @@ class Server:
                 self._message(each, together, in_batch=True)
 
     def _one(self, value: object, reply: Reply) -> None:
-        message = rpc.message_of(value)
+        message = protocol.message_of(value)
         if message is not None:
             self._message(message, reply)
 
@@ -128,24 +207,24 @@ class Server:
             return
         try:
             if message.method == "initialize":
-                reply(rpc.result(message.id, self._initialize(message, in_batch)))
+                reply(protocol.result(message.id, self._initialize(message, in_batch)))
             else:
                 self._request(message, self._dialect_of(message), reply)
         except Fault as fault:
             reply(fault.answer())
 
     def _dialect_of(self, message: Message) -> Dialect:
-        dialect = dialects.spoken(message.params, message.id) or self._dialect
+        dialect = protocol.spoken(message.params, message.id) or self._dialect
         if dialect is not None:
             return dialect
         if message.method == "ping":
-            return dialects.dialect(dialects.HANDSHAKES[0])
+            return protocol.dialect(protocol.HANDSHAKES[0])
         raise Fault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
 
     def _initialize(self, message: Message, in_batch: bool) -> dict[str, Any]:
         if self._dialect is not None or in_batch:
             raise Fault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
-        dialect = dialects.negotiated(message.params, message.id)
+        dialect = protocol.negotiated(message.params, message.id)
         self._dialect = dialect
         about = self._about if dialect.structured else {key: self._about[key] for key in ("name", "version")}
         return {
@@ -164,12 +243,12 @@ class Server:
         elif message.method == "tools/list":
             answer, lasts = {"tools": self._tools(message, dialect)}, True
         elif message.method == "server/discover" and dialect.stateless:
-            answer = {"supportedVersions": list(dialects.STATELESS), "capabilities": {"tools": {}}}
+            answer = {"supportedVersions": list(protocol.STATELESS), "capabilities": {"tools": {}}}
             answer, lasts = {**answer, "instructions": self._toolbox.instructions}, True
         else:
             known = "initialize, ping, server/discover, tools/list, tools/call"
             raise Fault(METHOD_NOT_FOUND, f"unknown method {shown(message.method)}. Known: {known}", message.id)
-        reply(rpc.result(message.id, dialect.dressed(answer, self._about, lasts)))
+        reply(protocol.result(message.id, dialect.dressed(answer, self._about, lasts)))
 
     def _tools(self, message: Message, dialect: Dialect) -> list[dict[str, Any]]:
         if message.params.get("cursor") is not None:
@@ -191,13 +270,13 @@ class Server:
         def work(call: Call) -> Answer:
             progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)
             result = self._toolbox.call(name, arguments or {}, dialect, progress)
-            return rpc.result(message.id, dialect.dressed(result, self._about))
+            return protocol.result(message.id, dialect.dressed(result, self._about))
 
         self._calls.add(Call(message.id, work, reply))
 
 
 def _read(value: object) -> Message | Fault | None:
     try:
-        return rpc.message_of(value)
+        return protocol.message_of(value)
     except Fault as fault:
         return fault

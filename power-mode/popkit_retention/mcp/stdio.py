@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import select
 import signal
+import threading
 from typing import TYPE_CHECKING
 
-from . import rpc
+from . import protocol
 from .server import Server
 from .tool_table import Tools
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 _READ_BYTES = 1 << 16
-# For so long answers that are under way are waited for when no more questions come, as long as somebody reads them; and once more until a
-# tool has heard that it is over.
+# How long running tools are waited for once no more requests can come: while the client still reads, and while it does not.
 _GRACE_S, _HURRY_S = 10.0, 0.5
 
 
@@ -43,7 +43,7 @@ def serve(environ: Mapping[str, str], version: str) -> None:
 
 
 def _read(server: Server) -> None:
-    lines = rpc.Lines()
+    lines = protocol.Lines()
     while data := _bytes():
         for line in lines.feed(data):
             server.take(line)
@@ -75,12 +75,10 @@ def _is_read(out: int) -> bool:
 
 
 def _sender(out: int) -> Callable[[object], None]:
-    import threading
-
     lock = threading.Lock()
 
     def send(message: object) -> None:
-        data = memoryview(rpc.encoded(message))
+        data = memoryview(protocol.encoded(message))
         with lock:
             try:
                 while data:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hooks.utils.io.repository import Repository
+    from hooks.utils.state.memory import Project
 
 ALL = "all"
 
@@ -47,17 +47,23 @@ class ToolCall:
         return int(self.arguments.get(name, default))
 
     @property
-    def repository(self) -> Repository:
-        """Return the repository of the project."""
-        from hooks.utils.io import home
-        from hooks.utils.state import memory
+    def home(self) -> str:
+        """Return our folder; NoHome."""
+        from hooks.utils.io.home import popkit_home
 
-        return memory.project_of(home.popkit_home(self.environ), self.folder).repository
+        return popkit_home(self.environ)
+
+    @property
+    def memory(self) -> Project:
+        """Return the project, as hooks keep its memory."""
+        from hooks.utils.state.memory import project_of
+
+        return project_of(self.home, self.folder)
 
     @property
     def project(self) -> str | None:
         """Return the key of the one project that may be seen; None for all."""
-        return None if self.wide else self.repository.key
+        return None if self.wide else self.memory.repository.key
 
     @property
     def all_projects(self) -> bool:
@@ -66,7 +72,7 @@ class ToolCall:
         from hooks.utils.io import home
 
         try:
-            settings = remembered.effective(home.plugin_root(), home.popkit_home(self.environ), "")
+            settings = remembered.effective(home.plugin_root(), self.home, "")
         except home.NoHome:
             return False
         return settings["mcp"]["all_projects"] is True

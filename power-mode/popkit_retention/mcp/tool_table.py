@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,13 +10,13 @@ from hooks.utils.flag_parser import DESTROYS, READS
 
 from ..operations import memory_table, retention_table
 from . import schemas, tool_schemas
-from .call_queue import Cancelled
+from .server import Cancelled
 from .tool_call import ALL, ToolCall, ToolError, message_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .dialects import Dialect
+    from .protocol import Dialect
     from .schemas import Schema
     from .server import Progress
 
@@ -27,13 +26,12 @@ _PROJECT = schemas.words("here", ALL, about="all: every project, not only this o
 
 
 class Tool(NamedTuple):
-    """One tool. `module` has a function of its name. `effect`: that of the operation that it does · `again`: the same
-    call twice does no more than once · `wide`: it can be asked about all projects, where the user allows that."""
+    """One tool, which is a function of its name in tools.py. `effect`: that of the operation that it does · `again`: the same call twice
+    does no more than once · `wide`: it can be asked about all projects, where the user allows that."""
 
     name: str
     title: str
     about: str
-    module: str
     takes: Schema
     gives: Schema
     effect: str = READS
@@ -61,64 +59,64 @@ TABLE = {
         Tool(
             "context_search", "Search what left the context",
             "Finds tool results that were cleared from the context, of this and earlier sessions of the project, by words in them.",
-            "tool_context", tool_schemas.SEARCH, tool_schemas.SEARCHED, wide=True,
+            tool_schemas.SEARCH, tool_schemas.SEARCHED, wide=True,
         ),
         Tool(
             "context_restore", "Read what left the context",
             "Gives the content of a cleared tool result by its handle, in pages.",
-            "tool_context", tool_schemas.RESTORE, tool_schemas.RESTORED, wide=True,
+            tool_schemas.RESTORE, tool_schemas.RESTORED, wide=True,
         ),
         Tool(
             "context_status", "Context status",
             "How full the context is, what in it is dead, and what a clear would take.",
-            "tool_context", tool_schemas.NOTHING, tool_schemas.CONTEXT,
+            tool_schemas.NOTHING, tool_schemas.CONTEXT,
         ),
         Tool(
             "memory_search", "Search memory",
             "Finds what past sessions of the project have taught: files, commands, errors with fixes, notes.",
-            "tool_memory", tool_schemas.RECALL, tool_schemas.RECALLED, wide=True,
+            tool_schemas.RECALL, tool_schemas.RECALLED, wide=True,
         ),
         Tool(
             "memory_add", "Add to memory",
             "Keeps a note for future sessions of the project, once the user accepts it. Secrets are masked. Memory must be on.",
-            "tool_memory", tool_schemas.NOTE, tool_schemas.NOTED, memory_table.ADD.effect, again=False,
+            tool_schemas.NOTE, tool_schemas.NOTED, memory_table.ADD.effect, again=False,
         ),
         Tool(
             "memory_forget", "Forget",
             "Marks memories of the project for deletion after 24 hours; the user can undo it until then.",
-            "tool_memory", tool_schemas.FORGET, tool_schemas.FORGOTTEN, memory_table.FORGET.effect,
+            tool_schemas.FORGET, tool_schemas.FORGOTTEN, memory_table.FORGET.effect,
         ),
         Tool(
             "memory_status", "Memory status",
             "What is remembered of the project, and whether memory is on.",
-            "tool_memory", tool_schemas.NOTHING, tool_schemas.MEMORY,
+            tool_schemas.NOTHING, tool_schemas.MEMORY,
         ),
         Tool(
             "retention_get", "Get retention policy",
             "The retention policy of stored data: memory (long-term memory) or rag (the archive of cleared results).",
-            "tool_retention", tool_schemas.DOMAIN_ONLY, tool_schemas.POLICY,
+            tool_schemas.DOMAIN_ONLY, tool_schemas.POLICY,
         ),
         Tool(
             "retention_configure", "Set retention policy",
             "Changes a retention policy: only the keys given. What keeps more holds at once; all else waits for the user's yes. "
             "Values out of bounds are clamped: see adjusted.",
-            "tool_retention", tool_schemas.CONFIGURE, tool_schemas.CONFIGURED, retention_table.SET.effect,
+            tool_schemas.CONFIGURE, tool_schemas.CONFIGURED, retention_table.SET.effect,
         ),
         Tool(
             "retention_apply", "Apply retention policy",
             "Says which resources a policy lets go (eligible) or keeps (protected), and why. Deletes nothing. Without resources: what is "
             "stored of the project.",
-            "tool_retention", tool_schemas.APPLY, tool_schemas.APPLIED, wide=True,
+            tool_schemas.APPLY, tool_schemas.APPLIED, wide=True,
         ),
         Tool(
             "retention_archive", "Archive resources",
             "Copies stored resources into an archive with checksums. Without resources: what is eligible. Deletes nothing.",
-            "tool_retention", tool_schemas.ARCHIVE, tool_schemas.ARCHIVED, retention_table.ARCHIVE.effect, again=False, wide=True,
+            tool_schemas.ARCHIVE, tool_schemas.ARCHIVED, retention_table.ARCHIVE.effect, again=False, wide=True,
         ),
         Tool(
             "retention_policies", "Get both policies",
             "Deprecated: use retention_get. Both retention policies.",
-            "tool_retention", tool_schemas.NOTHING, tool_schemas.POLICIES,
+            tool_schemas.NOTHING, tool_schemas.POLICIES,
         ),
     )
 }  # fmt: skip
@@ -166,8 +164,10 @@ class Tools:
                 'arguments.project: the user has not allowed other projects. Leave it out; {"mcp": {"all_projects": true}} in the user\'s '
                 "own retention-config.json would allow it"
             )
-        module = importlib.import_module("." + tool.module, __package__)
-        return getattr(module, tool.name)(call)
+        from . import tools
+
+        answer: dict[str, Any] = getattr(tools, tool.name)(call)
+        return answer
 
     def _message(self, name: str, error: Exception) -> str:
         message = message_of(error)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.io import home
 
-from .records import Sum, month_of
+from .records import Sum, month_of, range_of, remaining_of
 from .store import DatabaseUnavailable
 
 if TYPE_CHECKING:
@@ -118,6 +118,22 @@ def used_percent(states: list[Standing]) -> float | None:
 def worst_of(states: list[Standing]) -> Standing | None:
     """Return the limit that is used up most; None where there is none."""
     return max(states, key=lambda state: state.used_percent, default=None)
+
+
+def to_json(standing: Standing) -> dict[str, Any]:
+    """Return one limit with what is used, what remains, and the strategy that it alone would imply."""
+    remaining = max(0, standing.limit - standing.used)
+    return {**standing._asdict(), "remaining": remaining, **percent_to_json(standing.used_percent)}
+
+
+def percent_to_json(used: float | None) -> dict[str, Any]:
+    """Return a used percentage (None: no limit), what remains, and the range that this is in."""
+    remaining = remaining_of(used)
+    return {
+        "used_percent": None if used is None else round(used, 2),
+        "remaining_percent": round(remaining, 2),
+        "range": range_of(remaining),
+    }
 
 
 class Budgets:

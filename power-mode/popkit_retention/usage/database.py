@@ -1,4 +1,4 @@
-"""The database that the user's configuration names, SQLite in our folder or a PostgreSQL, and doctor's check of it."""
+"""The database that the user's configuration names (SQLite in our folder, or a PostgreSQL), the report of usage, and doctor's check."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.config import layers, remembered
 from hooks.utils.io import children, home
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io.system import now as time_of_day
 from hooks.utils.text import clean, counted
 
 from .. import extras
-from . import replication
+from . import budgets, replication
 from .address import WHOLE, BadAddress, server_of
-from .budgets import limits_of
+from .records import month_of
 from .sqlite import FILE, WORDS, SqliteStore, has_old_file
 from .store import DatabaseUnavailable
 
@@ -73,7 +74,7 @@ def server_in(environ: Mapping[str, str]) -> Server | None:
 
 def is_asked_for(context: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
     """Return whether the user has set anything that needs usage: a limit or a database. `context`: the settings of that name."""
-    return limits_of(context).any or bool(context.get("database") or environ.get(WHOLE))
+    return budgets.limits_of(context).any or bool(context.get("database") or environ.get(WHOLE))
 
 
 def user_in(environ: Mapping[str, str]) -> str:
@@ -92,6 +93,30 @@ def login_name(environ: Mapping[str, str]) -> str:
         return str(os.getuid())
 
 
+def report(environ: Mapping[str, str], session: str = "", user: str = "", now: float | None = None) -> dict[str, Any]:
+    """Return limits and usage of a session ("": the user's newest) and a user ("": the configured one); `now`: seconds since 1970.
+    DatabaseUnavailable; NoHome."""
+    config = configuration(environ)
+    now = time_of_day(environ) if now is None else now
+    user = user or config["user"] or login_name(environ)
+    with open_store(environ) as store:
+        session = session or next((each.session_id for each in store.by_session(user=user, most=1)), "")
+        standings = budgets.standings(store, budgets.limits_of(config), session, user, now)
+        return {
+            "database": store.words,
+            "user": user,
+            "session": session,
+            "month": month_of(now)[:7],
+            "limits": [budgets.to_json(standing) for standing in standings],
+            "on_exceeded": config["on_exceeded"],
+            **budgets.percent_to_json(budgets.used_percent(standings)),
+            "usage": {
+                "session": store.of_session(session)._asdict() if session else None,
+                "month": store.of_user(user, month_of(now))._asdict(),
+            },
+        }
+
+
 # --- doctor ------------------------------------------------------------------------------------------------------------------------------
 
 
@@ -99,7 +124,7 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     """Return doctor's check of limits, database and traces: whether what is configured can be used. Changes nothing, and opens no database
     that is not configured."""
     context = layers.load(home.plugin_root(), popkit_home, None).get("context") or {}
-    limits = sum(limit is not None for limit in limits_of(context))
+    limits = sum(limit is not None for limit in budgets.limits_of(context))
     facts: dict[str, Any] = {"limits": limits, "waiting": 0}
     if not is_asked_for(context, environ) and not context.get("traces"):
         return Check(_NAME, OK, "no limits and no traces. To set a limit: popkit budget set month_usd=50", **facts)

@@ -10,33 +10,37 @@ from __future__ import annotations
 import os
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from hooks.utils.config import remembered
 from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.io import home
+from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
+from hooks.utils.policy.bookings import Warmed
 from hooks.utils.policy.models import models_of
-from hooks.utils.state import peek, session
+from hooks.utils.state import journal, peek, session
 from hooks.utils.state.store import ContextFiles
 
 from . import replication
 from .database import open_local, server_in, user_in
-from .records import DAY_S, KEPT_DAYS, Used
-from .request_lines import used_of, warmed_of
+from .records import DAY_S, KEPT_DAYS, MOD, TRANSCRIPT, Tokens, Used, usd_of, warmed_id
 from .sqlite import FILE
 from .store import LATEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from hooks.utils.policy.models import Models
+
     from .sqlite import SqliteStore
 
     Progress = Callable[[int, int], object]
-    from collections.abc import Callable
 
 _ROWS, _FILES = 2_000, 200  # requests and files of one transaction at most
+_MOST_TOKENS = 10**9  # of a request
 _MARKS = "SELECT path, size, changed_ns, read, seal FROM files"
 _MARK = (
     "INSERT INTO files (path, size, changed_ns, read, seal) VALUES",
@@ -185,6 +189,67 @@ def _rest(source: _Source, mark: Mark | None) -> int:
     """Return about how many bytes of a file are to be read."""
     read = mark.read if mark is not None else 0
     return source.mark[0] - read if source.mark[0] >= read else source.mark[0]
+
+
+# --- the lines of a transcript and of a journal: pure -----------------------------------------------------------------------------------
+#
+# The host writes an answer block by block, each with the usage so far; the last block of a message counts. The output tokens in a
+# transcript may be fewer than were billed.
+
+
+def used_of(line: bytes, session_id: str, user: str, project: str, models: Models) -> Used | None:
+    """Return the usage of the request whose answer is in a line of a transcript; None for any other line."""
+    if b'"usage"' not in line or b'"assistant"' not in line:
+        return None
+    try:
+        answer = _answer(loads(line.decode("utf-8", "replace")))
+    except ValueError:
+        return None  # the host is writing it
+    if answer is None:
+        return None
+    id, model, at, tokens = answer
+    return Used(TRANSCRIPT, id, session_id, user, model, at, tokens, usd_of(models.model(model), tokens), project)
+
+
+def warmed_of(line: bytes, session_id: str, user: str, model: str, project: str) -> Used | None:
+    """Return the usage of the request that kept the prompt cache warm of which a line of a journal is; None for any other line."""
+    if b'"warmed"' not in line:
+        return None
+    try:
+        entry = loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return None  # a kill has cut it short
+    booking = journal.booking_of(entry)
+    if not isinstance(entry, dict) or not isinstance(booking, Warmed):
+        return None
+    usd = entry.get("usd")
+    price = float(usd) if isinstance(usd, (int, float)) and 0 <= usd < float("inf") else None
+    # Only the price tells for how long the cache keeps the tokens.
+    tokens = Tokens(max(0, booking.tokens - booking.read - booking.created), booking.read, booking.created, 0, booking.output)
+    id = warmed_id(session_id, booking.at)
+    return Used(MOD, id, session_id, user, model, booking.at, tokens, price, project)
+
+
+def _answer(entry: Any) -> tuple[str, str, float, Tokens] | None:
+    message = entry.get("message") if isinstance(entry, dict) and entry.get("type") == "assistant" else None
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(usage, dict):
+        return None
+    id, model, at = message.get("id"), message.get("model"), seconds_of(entry.get("timestamp"))
+    if not isinstance(id, str) or not id or not isinstance(model, str) or model == "<synthetic>" or not at:
+        return None
+    cache_write = _count(usage, "cache_creation_input_tokens")
+    created = usage.get("cache_creation")
+    hour = min(cache_write, _count(created, "ephemeral_1h_input_tokens")) if isinstance(created, dict) else 0
+    tokens = Tokens(
+        _count(usage, "input_tokens"), _count(usage, "cache_read_input_tokens"), cache_write - hour, hour, _count(usage, "output_tokens")
+    )
+    return id, model, at, tokens
+
+
+def _count(usage: dict[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if type(value) is int and 0 < value < _MOST_TOKENS else 0
 
 
 # --- incremental reads --------------------------------------------------------------------------------------------------------------------

@@ -28,8 +28,8 @@ def minute(stamp: str) -> str:
     return text.clean(stamp[:16].replace("T", " "))
 
 
-def found(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Line]:
-    """Return what a search has found in this project, or `everywhere`; `more`: how many are shown where there are more, else 0."""
+def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Line]:
+    """Return the records that a search found in this project, or `everywhere`; `more`: how many are shown where there are more, else 0."""
     if not rows:
         where, wider = ("", "") if everywhere else (" in this project", " --everywhere searches all projects.")
         return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")

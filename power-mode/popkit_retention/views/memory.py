@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def status(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """How a project's memory stands. `command`: how the reader calls us."""
+    """Return the status of a project's memory. `command`: how the reader calls us."""
     lines = text.title(f"Memory of {found['name']}")
     if not found["on"]:
         lines += ["Memory is off: sessions teach nothing, and get no MEMORY.md.", "To switch it on:", f"  {command} on", ""]
@@ -50,7 +50,7 @@ def status(found: Mapping[str, Any], now: float, command: str) -> list[text.Line
 
 
 def _theirs(theirs: Mapping[str, Any]) -> list[text.Line]:
-    """Claude Code's own memory of the project, beside ours."""
+    """Return Claude Code's own memory of the project, beside ours."""
     if not theirs["document_tokens"] and not theirs["topics"]:
         return []
     said = f"{text.long_tokens(theirs['document_tokens'])} of every request"
@@ -70,7 +70,7 @@ def _table(found: Mapping[str, Any]) -> list[text.Line]:
 
 
 def store(found: Monitoring) -> list[text.Line]:
-    """How a store stands, of all projects or of one."""
+    """Return the status of a store, of all projects or of one."""
     lines = text.title("The store of memory")
     if not found.tiers:
         return [*lines, "It holds nothing."]
@@ -102,7 +102,7 @@ def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[t
 
 
 def learnt(found: Mapping[str, Any], command: str) -> list[text.Line]:
-    """What came of learning. `command`: how the reader calls us."""
+    """Return what came of learning. `command`: how the reader calls us."""
     of = f" of {text.listed(found['projects'], 3)}" if found["projects"] else ""
     lines = text.wrap(f"Learnt from {text.counted(found['sessions'], 'session')}{of}.")
     lines += pair("New", text.counted(found["added"], "item"))
@@ -119,7 +119,7 @@ def learnt(found: Mapping[str, Any], command: str) -> list[text.Line]:
 
 
 def ran(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """What a run of the job has done."""
+    """Return what a run of the job has done."""
     lines = pair("Looked at", text.counted(found["items"], "item"))
     lines += pair("Moved", _counts(found["moved"]))
     lines += pair("Compressed", _counts({f"to {level}": count for level, count in found["compressed"].items()}))
@@ -140,7 +140,7 @@ def _failures(run: Mapping[str, Any]) -> list[text.Line]:
 
 
 def alerts(found: list[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
-    """Items of value that are about to be deleted."""
+    """Return items of value that are about to be deleted."""
     if not found:
         return []
     lines = ["", *text.wrap(f"{text.counted(len(found), 'item')} of value will be deleted soon. To keep one: {command} pin ID")]
@@ -156,7 +156,7 @@ _NAMED = 5  # items of one reason
 
 
 def left_out(found: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
-    """What stands in MEMORY.md and what does not, by reason. `items`: those left out, by worth."""
+    """Return what is in MEMORY.md and what is not, by reason. `items`: those left out, by worth."""
     told = f"{text.counted(len(found.items), 'item')}, {text.tokens(found.tokens)} of {budget:,} tokens"
     lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", told)]
     lines += pair("Left out", text.counted(len(found.left_out), "item"))
@@ -174,7 +174,7 @@ def left_out(found: Document, items: Sequence[Item], budget: int, now: float) ->
 
 
 def loss(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
-    """What each level would lose of what is remembered now."""
+    """Return what each level would lose of what is remembered now."""
     lines = text.title("What compression loses")
     if not found:
         return [*lines, "Nothing that is remembered is long enough to be compressed."]
@@ -194,7 +194,7 @@ def loss(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
 
 
 def joined(found: Mapping[str, Any], command: str) -> list[text.Line]:
-    """What `join` answers. `command`: how the reader calls us."""
+    """Return what `join` answers. `command`: how the reader calls us."""
     owner = text.clean(found["owner"])
     if found["joined"]:
         return text.wrap(f"This folder now shares the memory of {owner}. To keep them apart again: {command} join --no")

@@ -55,7 +55,7 @@ _MARKED = {
 
 
 def by_tier(items: Sequence[Item], now: float) -> list[text.Line]:
-    """Items below the names of their tiers, each in a line with its score."""
+    """Return items below the names of their tiers, each in a line with its score."""
     lines: list[text.Line] = []
     ids = _id_columns(items)
     for tier in TIERS:
@@ -66,7 +66,7 @@ def by_tier(items: Sequence[Item], now: float) -> list[text.Line]:
 
 
 def in_order(items: Sequence[Item], now: float) -> list[text.Line]:
-    """Items in the order given, each in a line with its tier."""
+    """Return items in the order given, each in a line with its tier."""
     ids = _id_columns(items)
     tiers = max((len(item.tier) for item in items), default=0)
     return [_row(item, ids, f"{item.tier:<{tiers}}", now) for item in items]
@@ -84,12 +84,12 @@ def _row(item: Item, ids: int, column: str, now: float) -> text.Line:
 
 
 def label(item: Item) -> str:
-    """An item's text on one line."""
+    """Return an item's text on one line."""
     return text.clean(item.text).strip() or "(its text was compressed away)"
 
 
 def standing(item: Item, now: float, names: bool = True) -> str:
-    """What is out of the ordinary about an item, in a few words; "" where nothing is. `names`: it says who marked it, if not the reader."""
+    """Return in a few words what is unusual about an item, "" for nothing. `names`: it says who marked it, if not the reader."""
     if item.marked_at is not None:
         left = item.marked_at + GRACE_S - now
         return _BY.get(item.marked_by, "") * names + (f"gone in {text.span(left)}" if left > 0 else "gone with the next run")
@@ -101,7 +101,7 @@ def _standings(item: Item) -> Sequence[tuple[str, bool]]:
 
 
 def size(item: Item) -> str:
-    """How much of an item is kept, and where."""
+    """Return how much of an item is kept, and where."""
     if item.level == EMBEDDING:
         return "an embedding only; restore brings back the text" if item.original else "an embedding only; the text is gone"
     if item.level != FULL:
@@ -136,7 +136,7 @@ _DONE = {
 
 
 def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[text.Line]:
-    """What a word has done, and to which items. `command`: how the reader calls us."""
+    """Return what a word has done, and to which items. `command`: how the reader calls us."""
     did, of_one, of_several = _DONE[word]
     lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(items[:_NAMED], now)]
     lines += [f"  … {len(items) - _NAMED:,} more"] if len(items) > _NAMED else []
@@ -145,7 +145,7 @@ def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[
 
 
 def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
-    """How to say yes to those of these items that wait for it. `command`: how the reader calls us."""
+    """Return how to say yes to those of these items that wait for it. `command`: how the reader calls us."""
     ids = [text.clean(item.id) for item in items if item.waits and item.marked_at is None]
     if not ids:
         return []
@@ -159,7 +159,7 @@ def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
 
 
 def show(item: Item, project: str, now: float, command: str) -> list[text.Line]:
-    """What is known about an item, before its text. `command`: how the reader calls us."""
+    """Return what is known about an item, before its text. `command`: how the reader calls us."""
     lines = text.title(text.clean(item.id))
     lines += _what(item)
     lines += pair("Project", project if item.project else "none")
@@ -172,7 +172,7 @@ def show(item: Item, project: str, now: float, command: str) -> list[text.Line]:
 
 
 def why(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """Why an item stands where it stands. `command`: how the reader calls us."""
+    """Return the reasons for an item's tier, and what comes next. `command`: how the reader calls us."""
     item = Item(**found["item"])
     lines = text.title(f"{item.id}  {label(item)}")
     lines += _what(item)
@@ -195,7 +195,7 @@ def why(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
 
 
 def _learnt_at(found: Mapping[str, Any]) -> list[text.Line]:
-    """The commit and the files that an item was learnt from, and what has become of them."""
+    """Return the commit and the files that an item was learnt from, and what has become of them."""
     said = [f"commit {found['commit'][:_HASH]}"] if found["commit"] else []
     for each in found["files"]:
         state = _STATES[each["state"]].format(text.clean(each["path"]))
@@ -243,7 +243,7 @@ def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[text
 
 
 def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
-    """What comes next of an item that is not marked, and where its tier is the right one now."""
+    """Return what comes next of an item that is not marked, and where its tier is the right one now."""
     if coming is None:
         until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "it is asked for or you move it"
         return f"nothing changes until {until}"

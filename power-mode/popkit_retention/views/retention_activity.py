@@ -24,12 +24,12 @@ _IDS = 3  # ids named in one entry of the log
 
 
 def is_idle(found: Mapping[str, Any]) -> bool:
-    """Whether a collection has nothing to do."""
+    """Return whether a collection has nothing to do."""
     return not any(each["marks"] or each["deletes"] or each["unmarked"] for each in found["domains"])
 
 
 def collected(found: Mapping[str, Any], now: float, most: int | None, command: str) -> list[text.Line]:
-    """What a collection would do, or has done. `command`: how the reader calls us."""
+    """Return what a collection would do, or has done. `command`: how the reader calls us."""
     lines: list[text.Line] = []
     for each in found["domains"]:
         lines += ["", *text.wrap(f"{_named(each)}: {phrases.NAMED[each['domain']]}"), *_of_domain(each, found["dry_run"], now, most)]
@@ -39,12 +39,12 @@ def collected(found: Mapping[str, Any], now: float, most: int | None, command: s
 
 
 def _named(found: Mapping[str, Any]) -> str:
-    """What was collected: a domain, or what of it one project's own policy rules."""
+    """Return what was collected: a domain, or what of it one project's own policy rules."""
     return f"{found['domain']} of {text.clean(found['project'])}" if "project" in found else str(found["domain"])
 
 
 def done(found: Mapping[str, Any], command: str) -> list[text.Line]:
-    """What a collection has done that was shown before."""
+    """Return what a collection has done that was shown before."""
     lines: list[text.Line] = []
     for each in found["domains"]:
         deeds = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
@@ -54,7 +54,7 @@ def done(found: Mapping[str, Any], command: str) -> list[text.Line]:
 
 
 def _marked(found: Mapping[str, Any], command: str) -> list[text.Line]:
-    """What becomes of marks that were just made."""
+    """Return what becomes of marks that were just made."""
     if found["dry_run"] or not any(each["marks"] for each in found["domains"]):
         return []
     said = "What was marked now stays for 24 h. After that the next collection deletes it: your next gc, or the hourly one where auto_gc is"
@@ -82,7 +82,7 @@ def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | 
 
 
 def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
-    """Which sessions have placeholders for what goes."""
+    """Return which sessions have placeholders for what goes."""
     going = {each["id"] for each in (*found["deletes"], *found["marks"])}
     by_session: dict[str, list[str]] = {}
     for id, paths in found["placeholders"].items():
@@ -99,7 +99,7 @@ def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
 
 
 def unmarked(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
-    """What `undo` has done."""
+    """Return what `undo` has done."""
     lines = text.wrap(f"Took back {text.counted(len(found), 'mark')}:")
     return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in found]
 
@@ -108,7 +108,7 @@ def unmarked(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
 
 
 def held(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
-    """Holds that were just added."""
+    """Return holds that were just added."""
     lines = [line for each in found for line in _hold(each, now)]
     return [
         *lines,
@@ -118,7 +118,7 @@ def held(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[t
 
 
 def holds(found: Sequence[Mapping[str, Any]], now: float, everything: bool, command: str) -> list[text.Line]:
-    """Holds, oldest first."""
+    """Return holds, oldest first."""
     if not found:
         none = "There are no holds." if everything else "No hold is in force."
         return text.wrap(f"{none} {command} hold add ID --why TEXT adds one.")
@@ -126,7 +126,7 @@ def holds(found: Sequence[Mapping[str, Any]], now: float, everything: bool, comm
 
 
 def released(found: Mapping[str, Any], now: float) -> list[text.Line]:
-    """A hold that was just released."""
+    """Return a hold that was just released."""
     return [*text.wrap(f"Released. From now on the policy of {found['domain']} decides about:"), *_hold(found, now)]
 
 
@@ -145,7 +145,7 @@ def _hold(found: Mapping[str, Any], now: float) -> list[text.Line]:
 
 
 def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
-    """Archives that were just written."""
+    """Return archives that were just written."""
     lines: list[text.Line] = []
     for each in found:
         what = f"{phrases.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
@@ -156,14 +156,14 @@ def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[text.Line
 
 
 def archives(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
-    """The archives that there are."""
+    """Return the archives that there are."""
     if not found:
         return text.wrap(f"There are no archives. {command} archive writes one of what may be deleted.")
     return [line for each in found for line in _archive(each, now)]
 
 
 def to_remove(ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], now: float) -> list[text.Line]:
-    """The archives that are about to be deleted."""
+    """Return the archives that are about to be deleted."""
     return [line for id in ids for line in (_archive(known[id], now) if id in known else [text.clean(id)])]
 
 
@@ -177,7 +177,7 @@ def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:
 
 
 def restored(found: Mapping[str, Any]) -> list[text.Line]:
-    """What came back from an archive."""
+    """Return what came back from an archive."""
     back, there, damaged = len(found["restored"]), len(found["already"]), len(found.get("damaged", ()))
     lines = text.wrap(f"Brought back {phrases.counted(back, found['domain'])}." if back else "Nothing was brought back.")
     lines += text.wrap(f"Stored already, and left as it was: {there:,}.") if there else []
@@ -188,7 +188,7 @@ def restored(found: Mapping[str, Any]) -> list[text.Line]:
 
 
 def verified(found: Mapping[str, Any]) -> list[text.Line]:
-    """Whether everything is as it was written."""
+    """Return whether everything is as it was written."""
     entries = "1 entry" if found["log_entries"] == 1 else f"{found['log_entries']:,} entries"
     checked = f"policies, {entries} of the log, {text.counted(found['archives'], 'archive')}"
     if found["ok"]:
@@ -198,7 +198,7 @@ def verified(found: Mapping[str, Any]) -> list[text.Line]:
 
 
 def logged(found: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
-    """Entries of the log."""
+    """Return entries of the log."""
     if not found:
         return ["The log has no such entry."]
     columns = max(len(str(each["number"])) for each in found)
@@ -211,7 +211,7 @@ def logged(found: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
 
 
 def deed(entry: Mapping[str, Any]) -> str:
-    """What an entry of the log tells of."""
+    """Return what an entry of the log tells of."""
     details, domain = entry["details"], entry["domain"] or "memory and rag"
     action = entry["action"]
     if action == "configured":

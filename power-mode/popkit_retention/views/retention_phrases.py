@@ -1,6 +1,6 @@
 """Reason codes, values, times and things of governance in words. Plain values in, words out. Pure.
 
-Ids, labels, notes and names are hostile text: whoever shows one passes it through `text.clean`, which `text.wrap` and `pair` call.
+Ids, labels, notes and names are hostile text: each goes through `text.clean`, which `text.wrap` and `pair` call, before it is shown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAMED = {MEMORY: "what past sessions have taught", RAG: "results that left contexts"}
 THINGS = {MEMORY: "memory", RAG: "result"}
-# Said of one thing and of many alike: "younger than 30 days", "3 on hold".
+# For one thing and for many: "younger than 30 days", "3 on hold".
 _REASONS = {
     rules.PROTECTED_SESSION: "of a session in keep_session_ids",
     rules.PROTECTED_CONTEXT: "of a context in keep_context_ids",
@@ -42,42 +42,42 @@ _AGE_COLUMNS = 9
 
 
 def counted(number: int, domain: str) -> str:
-    """So many things of a domain."""
+    """Return a number of things of a domain, in words."""
     return f"{number:,} memories" if domain == MEMORY and number != 1 else text.counted(number, THINGS[domain])
 
 
 def days(number: float) -> str:
-    """Days, as a policy has them."""
+    """Return a policy's number of days, in words."""
     return "1 day" if number == 1 else f"{number:,.6g} days" if number != int(number) else f"{number:,} days"
 
 
 def reason(code: str, older_than_days: float) -> str:
-    """A reason code in words."""
+    """Return a reason code in words."""
     if code in _AGES:
         return f"{_AGES[code]} {days(older_than_days)}"
     return _REASONS.get(code) or text.clean(code.replace("_", " "))
 
 
 def reasons(codes: Sequence[str], older_than_days: float) -> str:
-    """Reason codes in words, the one that decides first."""
+    """Return reason codes in words, the one that decides first."""
     return ", ".join(reason(code, older_than_days) for code in codes)
 
 
 def counts(found: Mapping[str, int], older_than_days: float) -> list[str]:
-    """How many things for which reason, most of them first, each in a line."""
+    """Return how many things for which reason, most of them first, each in a line."""
     ordered = sorted(found.items(), key=lambda each: (-each[1], each[0]))
     columns = max((len(f"{count:,}") for count in found.values()), default=0)
     return [f"{count:>{columns},} {reason(code, older_than_days)}" for code, count in ordered]
 
 
 def eligible(taken: int, left_out: int) -> str:
-    """How many things may be deleted, and how many of them one collection takes."""
+    """Return how many things may be deleted, and how many of them one collection takes."""
     said = f"{taken + left_out:,}" if taken else "none"
     return f"{said}, of which one collection takes {taken:,} (limit)" if left_out else said
 
 
 def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
-    """What a policy means, as a person would say it."""
+    """Return what a policy means, as a person would say it."""
     what, sources = NAMED[domain], list(policy["source_types"])
     said = [
         "Once an hour, PopKit deletes what this policy lets go."
@@ -98,7 +98,7 @@ def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
 
 
 def value(given: object) -> str:
-    """A policy's value as `set` takes it."""
+    """Return a policy's value as `set` takes it."""
     if isinstance(given, bool):
         return str(given).lower()
     if isinstance(given, (list, tuple)):
@@ -107,22 +107,22 @@ def value(given: object) -> str:
 
 
 def by(who: str) -> str:
-    """Who did something."""
+    """Return who did something."""
     return _WHO.get(who) or text.clean(who)
 
 
 def at(given: object) -> float:
-    """The seconds of a time as answers have it; 0 where there is none."""
+    """Return the seconds of a time as answers have it; 0 where there is none."""
     return rules.created_at_of({"created_at": given}) or 0.0
 
 
 def day(given: object) -> str:
-    """The day of a time, in UTC, in which days are understood too."""
+    """Return the day of a time, in UTC, in which days are understood too."""
     return time.strftime("%Y-%m-%d", time.gmtime(at(given)))
 
 
 def age(given: object, now: float) -> str:
-    """How old something is; a dash where nobody can tell."""
+    """Return how old something is; a dash where nobody can tell."""
     return text.span(now - at(given)) if given is not None else "–"
 
 
@@ -138,18 +138,18 @@ def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> l
 
 
 def what_goes(command: str) -> list[text.Line]:
-    """How to see what a collection would take of what is eligible: no policy knows of placeholders."""
+    """Return how to see what a collection would take of what is eligible: no policy knows of placeholders."""
     said = "To see what of it a collection would take (it keeps what placeholders in transcripts stand for):"
     return [*text.wrap(said), f"  {command} gc --dry-run"]
 
 
 def more(left: int) -> list[text.Line]:
-    """That a list is longer."""
+    """Return a line that says that a list is longer; none where it is not."""
     return [f"  … {left:,} more; --all lists them"] if left > 0 else []
 
 
 def by_reasons(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
-    """Things by their reasons, as they come."""
+    """Return things by their reasons, as they come."""
     found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         found.setdefault(tuple(row["reasons"]), []).append(row)

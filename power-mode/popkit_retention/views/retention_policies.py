@@ -6,10 +6,10 @@ from __future__ import annotations
 from hooks.utils import text
 from hooks.utils.text import size
 
-from ..governance import status
+from ..governance import answers
+from ..governance.answers import SOON_DAYS
 from ..governance.policies import KEYS
 from ..governance.rules import ELIGIBLE, PINNED, PLACEHOLDER
-from ..governance.status import SOON_DAYS
 from . import retention_phrases as phrases
 from .columns import ago, ahead, pair, pairs
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 _KEY_COLUMNS = 18
 # States of a thing, and what can come next (at its time, with the next collection), as `explain` tells them.
 _STATES = {
-    status.HELD: "on hold{since}: nothing deletes it",
-    status.KEPT: "protected",
-    status.READY: "eligible{since}: it may be deleted",
-    status.MARKED: "marked{ago}",
+    answers.HELD: "on hold{since}: nothing deletes it",
+    answers.KEPT: "protected",
+    answers.READY: "eligible{since}: it may be deleted",
+    answers.MARKED: "marked{ago}",
 }
 _COMING = {
-    status.TO_BE_ELIGIBLE: ("it may be deleted {when}, unless it is used before", "it may be deleted"),
-    status.TO_BE_MARKED: ("it can be marked {when}", "the next collection marks it; 24 h later it can be deleted"),
-    status.TO_BE_DELETED: ("it can be deleted {when}", "the next collection deletes it"),
-    status.TO_BE_UNMARKED: ("its mark can be taken back {when}", "the next collection takes the mark back"),
-    status.HOLD_ENDS: ("the hold ends {when}", "the hold is over"),
+    answers.TO_BE_ELIGIBLE: ("it may be deleted {when}, unless it is used before", "it may be deleted"),
+    answers.TO_BE_MARKED: ("it can be marked {when}", "the next collection marks it; 24 h later it can be deleted"),
+    answers.TO_BE_DELETED: ("it can be deleted {when}", "the next collection deletes it"),
+    answers.TO_BE_UNMARKED: ("its mark can be taken back {when}", "the next collection takes the mark back"),
+    answers.HOLD_ENDS: ("the hold ends {when}", "the hold is over"),
 }
 
 
 def shown(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """Both policies, what is stored, what of it may be deleted, is marked, is held. `command`: how the reader calls us."""
+    """Return both policies, what is stored, what of it may be deleted, is marked, is held. `command`: how the reader calls us."""
     lines = text.title("Retention: what stored data may be deleted")
     for each in found.get("requests", ()):
         lines += [*_request(each, now, command), ""]
@@ -77,7 +77,7 @@ def _domain(found: Mapping[str, Any], now: float, command: str, but: str) -> lis
 
 
 def _request(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """What an agent asks for."""
+    """Return what an agent asks for."""
     project, id = text.clean(found["project"]), text.clean(found["request"])
     head = f"An agent in {project} asked for this {found['domain']} policy {ago(phrases.at(found['at']), now)}. It would keep"
     lines = text.wrap(f"{head} less, so it waits for your yes, and would hold in that project alone:")
@@ -86,7 +86,7 @@ def _request(found: Mapping[str, Any], now: float, command: str) -> list[text.Li
 
 
 def accepted(found: Mapping[str, Any], command: str) -> list[text.Line]:
-    """What an agent's request has changed, now that the user accepted it."""
+    """Return what an agent's request has changed, now that the user accepted it."""
     project = text.clean(found["project"])
     lines = text.wrap(f"Accepted {found['request']}. This now holds for {project} alone, as revision {found['revision']:,}:")
     lines += _changed({f"{found['domain']}.{key}": tuple(both) for key, both in found["changed"].items()}) or ["  the same as before"]
@@ -94,7 +94,7 @@ def accepted(found: Mapping[str, Any], command: str) -> list[text.Line]:
 
 
 def _own(found: Mapping[str, Any], command: str) -> list[text.Line]:
-    """A policy that a project has of its own."""
+    """Return a policy that a project has of its own."""
     project, counts = text.clean(found["project"]), found["counts"]
     lines = text.wrap(f"{found['domain']} of {project}, by a policy of its own:")
     for key in KEYS:
@@ -121,7 +121,7 @@ def _marked(found: Mapping[str, Any], now: float, command: str) -> str:
 
 
 def adjusted(found: Sequence[Mapping[str, Any]], domain: str) -> list[text.Line]:
-    """What a policy does not keep as it was given."""
+    """Return what a policy does not keep as it was given."""
     lines: list[text.Line] = []
     for each in found:
         became = f"{phrases.value(each['given'])} becomes {phrases.value(each['kept'])}"
@@ -130,7 +130,7 @@ def adjusted(found: Sequence[Mapping[str, Any]], domain: str) -> list[text.Line]
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[object, object]]:
-    """`domain.key` -> (what it was, what it is) of all that changed: from the policies before, and the policies of domains after."""
+    """Return `domain.key` -> (what it was, what it is) of all that changed: from the policies before, and the policies of domains after."""
     return {
         f"{domain}.{key}": (before[domain][key], policy[key])
         for domain, policy in after.items()
@@ -140,7 +140,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]
 
 
 def configured(before: Mapping[str, Any], found: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
-    """What `set` has done. `before`: the policies before it; `command`: how the reader calls us."""
+    """Return what `set` has done. `before`: the policies before it; `command`: how the reader calls us."""
     lines = [line for each in found for line in adjusted(each["adjusted"], each["domain"])]
     changed = changes(before, {each["domain"]: each["policy"] for each in found})
     if not changed:
@@ -152,12 +152,12 @@ def configured(before: Mapping[str, Any], found: Sequence[Mapping[str, Any]], co
 
 
 def rolled_back(revision: int, before: Mapping[str, Any] | None, found: Mapping[str, Any], command: str) -> list[text.Line]:
-    """What `rollback` has done. `before`: None where nobody could read what the policies were."""
+    """Return what `rollback` has done. `before`: None where nobody could read what the policies were."""
     if not found["domains"]:
         return text.wrap(f"Nothing changed: the policies are those of revision {revision:,} already.")
     lines = text.wrap(f"The policies of revision {revision:,} are back, as revision {found['revision']:,}.")
     if before is None:
-        return [*lines, *text.wrap("The file of policies was damaged, and has been written anew.")]
+        return [*lines, *text.wrap("The file of policies was damaged, and has been written again.")]
     changed = changes(before, {domain: found[domain] for domain in found["domains"]})
     return [*lines, *_changed(changed), "To undo this:", f"  {command} rollback {before['revision']}"]
 
@@ -170,7 +170,7 @@ def _changed(found: Mapping[str, tuple[object, ...]], was_said: str = "was") -> 
 
 
 def history(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
-    """How the policies came to be what they are."""
+    """Return how the policies came to be what they are."""
     if not found:
         return text.wrap(f"The policies are the defaults and were never changed. {command} set KEY=VALUE changes one.")
     lines: list[text.Line] = []
@@ -188,7 +188,7 @@ def history(found: Sequence[Mapping[str, Any]], now: float, command: str) -> lis
 
 
 def applied(found: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[text.Line]:
-    """What a policy lets go of and what it protects, by reason. `described`: what is known of the things that are shown, by id."""
+    """Return what a policy releases and what it protects, by reason. `described`: what is known of the things that are shown, by id."""
     domain, counts = found["domain"], found["counts"]
     days = found["policy_applied"]["older_than_days"]
     of = f" of {text.clean(found['project'])}" if "project" in found else ""
@@ -206,7 +206,7 @@ def applied(found: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]]
 
 
 def shown_ids(found: Mapping[str, Any], most: int | None) -> list[str]:
-    """The ids of what `applied` shows."""
+    """Return the ids of what `applied` shows."""
     rows = [*found["eligible"][:most]]
     for of_reason in phrases.by_reasons(found["protected"]).values():
         rows += of_reason[: _of_reason(most)]
@@ -228,7 +228,7 @@ _OF_A_REASON = 3  # protected things shown of each reason
 
 
 def explained(found: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """What is thought of one thing: which rules hold for it, since when, and what comes next."""
+    """Return the explanation of one thing: which rules hold for it, since when, and what comes next."""
     lines = text.title(f"{text.clean(found['id'])}  {text.clean(found['label'])}".rstrip())
     lines += pair("Domain", f"{found['domain']}, {phrases.NAMED[found['domain']]}")
     lines += pair("Project", found["project"]) if found["project"] else []
@@ -254,7 +254,7 @@ def _state(found: Mapping[str, Any], now: float) -> str:
 
 
 def hold_said(hold: Mapping[str, Any], now: float) -> str:
-    """Who wanted a hold, why, and until when, unless it was released before."""
+    """Return who wanted a hold, why, and until when, unless it was released before."""
     said = f"{text.clean(hold['who'])}: {text.clean(hold['why'])}"
     if hold["until"] is None or hold.get("released_at") is not None:
         return said
@@ -273,7 +273,7 @@ def _next(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]
 
 
 def _nothing(found: Mapping[str, Any], command: str) -> str:
-    """What would have to happen before anything else does."""
+    """Return what would have to happen before anything else does."""
     if found["holds"]:
         return f"nothing, until the hold is released: {command} hold release {text.clean(found['holds'][0]['id'])}"
     if PINNED in found["reasons"]:

@@ -130,7 +130,7 @@ def _set(name: str, value: str) -> str:
 
 
 def _stopped(trial: dict[str, Any]) -> list[text.Line]:
-    said = f"{trial['name']}: ended unread {_day(trial['stopped'])}. To begin anew: popkit try-out start {trial['name']}"
+    said = f"{trial['name']}: ended unread {_day(trial['stopped'])}. To begin again: popkit try-out start {trial['name']}"
     return text.wrap(said, indent="  ")
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from hooks.utils.policy.models import models_of
 from popkit_retention.usage.database import open_store
+from popkit_retention.usage.ingestion import used_of
 from popkit_retention.usage.records import DAY_S, Sum, Tokens
-from popkit_retention.usage.request_lines import used_of
 from tests.patience import until
 from tests.usage.records import used
 

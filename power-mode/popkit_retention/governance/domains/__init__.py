@@ -32,8 +32,8 @@ class Content:
 
 @dataclass(frozen=True)
 class Described:
-    """What a person is told of one resource: what it is (secrets masked), of which project (its key) and session, its bytes, and where it
-    stands in its own life, in a sentence."""
+    """One resource in words for a person: what it is (secrets masked), of which project (its key) and session, its bytes, and `stands`, a
+    sentence on its stage of life."""
 
     id: str
     label: str
@@ -64,7 +64,7 @@ class Domain(Protocol):
         ...
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        """Return id -> the transcripts in which a placeholder for it stands. Slow: it reads transcripts."""
+        """Return id -> the transcripts that have a placeholder for it. Slow: it reads transcripts."""
         ...
 
     def holds(self) -> list[Hold]:
@@ -95,7 +95,7 @@ class Domain(Protocol):
         ...
 
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:
-        """Resources as an archive keeps them, in this order; what has no content any more is passed over."""
+        """Yield resources as an archive keeps them, in this order, without those that have no content any more."""
         ...
 
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:

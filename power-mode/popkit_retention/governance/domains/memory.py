@@ -39,7 +39,7 @@ _FOUND = 5  # ids that a word can mean
 
 class MemoryDomain:
     """See `Domain`. `now` is asked for the time (seconds); `store`: another one than the user has configured. The caller sees to it that
-    only one process governs at a time; whoever else uses the memory may do so meanwhile."""
+    only one process governs at a time; others may use the memory meanwhile."""
 
     name = MEMORY
 
@@ -85,7 +85,7 @@ class MemoryDomain:
             return found
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:  # noqa: ARG002  as of the protocol
-        """Return None: no transcript stands for what memory holds."""
+        """Return {}: no placeholder leads to an item of the memory."""
         return {}
 
     # --- holds ---------------------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class MemoryDomain:
         return self._write(decide)
 
     def _write(self, decide: Callable[[Store, Holds], tuple[Batch, list[str]]]) -> list[str]:
-        """Do what a decision comes to, in one batch, under the holds that it knew of; return the ids that it is about."""
+        """Write the batch that a decision makes, under the holds that it knew of; return the ids that it is about."""
         while True:
             with self._using() as store:
                 held = holds.read(store, self._now())

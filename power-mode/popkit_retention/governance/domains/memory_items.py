@@ -42,7 +42,7 @@ class Taught:
         self._projects: dict[str, dict[str, tuple[list[str], float]]] = {}
 
     def of(self, item: Item) -> tuple[tuple[str, ...], float | None]:
-        """Return the sessions that an item is from, and when (seconds) it was last written or asked for, None where that cannot be told. A
+        """Return the sessions that an item is from, and when (seconds) it was last written or asked for, None where that is unknown. A
         session that goes on after it has taught books no access, so the end of the last one that wrote it counts."""
         project = self._projects.get(item.project)
         if project is None:
@@ -78,7 +78,7 @@ def label(item: Item) -> str:
 
 
 def stands(item: Item, now: float) -> str:
-    """Return where an item stands in its own life."""
+    """Return at which stage of its own life an item is."""
     words = f"{item.tier} for {text.span(max(0.0, now - item.tier_since))}"
     words += "" if item.level == FULL else f", compressed to its {item.level}"
     words += ", pinned" if item.held else ", a key decision" if item.for_good else ""

@@ -1,18 +1,23 @@
-"""Sessions that only a database knows, those of a team. The database is queried in a thread of its own: where it hangs, its last rows are
-used meanwhile, and nobody waits for it."""
+"""Work on the store of usage that threads do while the dashboard runs: what sessions have used is booked, and the sessions of a team, which
+only a database knows, are queried. Where the database hangs, its last rows are used meanwhile, and nobody waits for it."""
 
 from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..usage.database import configuration, open_store
+from ..usage.ingestion import catch_up
+from ..usage.store import DatabaseUnavailable
 from .problems import Unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..usage.records import SessionUsed
+    from .app_state import AppState
 
 AGAIN_S = 5.0  # delay before a failed query is repeated
 
@@ -38,7 +43,7 @@ class TeamSessions:
         self._retry_at = float("-inf")
 
     def known(self, mark: object, patience_s: float | None) -> list[SessionUsed]:
-        """Return the newest sessions that are known. They are asked for anew where `mark` is another than at the last answer; who asks
+        """Return the newest sessions that are known. They are queried again where `mark` differs from that of the last answer; the caller
         waits for the answer for so long (None: until it comes), unless the last one took longer."""
         with self._lock:
             if self._answered is None and mark != self._mark and self._clock() >= self._retry_at:
@@ -53,11 +58,11 @@ class TeamSessions:
 
     @property
     def problem(self) -> str | None:
-        """Return what kept the database from answering the newest question, "" where it has not answered yet; None where it has."""
+        """Return why the newest query has no answer, "" where it is still running; None where it was answered."""
         return "" if self._is_slow and self._problem is None else self._problem
 
     def forget(self) -> None:
-        """Return another database is meant from now on."""
+        """Forget everything: from now on another database is configured."""
         with self._lock:
             self._mark, self._sessions, self._problem, self._answered, self._is_slow = None, [], None, None, False
             self._retry_at = float("-inf")
@@ -68,7 +73,7 @@ class TeamSessions:
             sessions = self._ask()
         except Unusable as error:
             problem = str(error)
-        except Exception as error:  # noqa: BLE001  whoever waits has to hear that there is no answer
+        except Exception as error:  # noqa: BLE001  a caller that waits needs to learn that there is no answer
             self._failed(error)
             problem = type(error).__name__
         with self._lock:
@@ -78,3 +83,42 @@ class TeamSessions:
                 if problem is not None:
                     self._mark, self._retry_at = None, self._clock() + AGAIN_S
         answered.set()
+
+
+# --- booking -----------------------------------------------------------------------------------------------------------------------------
+
+
+INGEST_EVERY_S = 15.0
+INGEST_RETRY_S = 300.0  # after a failure
+SWEEP_EVERY_S = 3_600.0
+
+
+def keep_ingesting(app_state: AppState, over: threading.Event) -> None:
+    """Book what sessions have used since, now and again, until it is `over`."""
+    pause, swept = 0.0, float("-inf")
+    while not over.wait(pause):
+        pause = INGEST_EVERY_S if ingest(app_state) else INGEST_RETRY_S
+        if time.monotonic() - swept >= SWEEP_EVERY_S:
+            swept = time.monotonic()
+            sweep(app_state)
+
+
+def ingest(app_state: AppState) -> bool:
+    """Book what sessions have used since; return whether all of it was booked, on a configured server too."""
+    try:
+        catch_up(app_state.environ)
+    except DatabaseUnavailable:
+        return False  # the page says so where it asks
+    except Exception as error:  # noqa: BLE001  the page goes on without it
+        app_state.failure("dashboard-booking", error)
+        return False
+    return True
+
+
+def sweep(app_state: AppState) -> None:
+    """Remove snapshots and usage that are old, where there is a store."""
+    try:
+        with suppress(FileNotFoundError), open_store(app_state.environ, create=False) as store:
+            store.sweep(app_state.now(), configuration(app_state.environ)["snapshot_days"])
+    except Exception as error:  # noqa: BLE001  the page goes on without it
+        app_state.failure("dashboard-sweeping", error)

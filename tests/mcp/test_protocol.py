@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.mcp import rpc
-from popkit_retention.mcp.rpc import Fault, Lines
+from popkit_retention.mcp import protocol
+from popkit_retention.mcp.protocol import Fault, Lines
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -26,7 +26,7 @@ NO_JSON = {
     b"[Infinity]": "Infinity is not a number",
     b"[-Infinity]": "-Infinity is not a number",
     b"[1e999]": "too large",
-    b'{"id": 1, "id": 2}': 'the key "id" stands twice',
+    b'{"id": 1, "id": 2}': 'the key "id" is twice',
     b"[" * 200_000: "nested too deeply",
     b"[" + b"9" * 10_000 + b"]": "not JSON",
     b'"\x01"': "not JSON",
@@ -36,8 +36,8 @@ NO_JSON = {
 @pytest.mark.parametrize(("line", "said"), NO_JSON.items(), ids=lambda value: str(value)[:24])
 def test_what_is_no_json_is_a_parse_error_that_says_why(line: bytes, said: str) -> None:
     with pytest.raises(Fault) as raised:
-        rpc.read(line)
-    assert (raised.value.code, raised.value.id) == (rpc.PARSE_ERROR, None)
+        protocol.read(line)
+    assert (raised.value.code, raised.value.id) == (protocol.PARSE_ERROR, None)
     assert said in str(raised.value)
     assert len(str(raised.value)) < 200
 
@@ -59,29 +59,29 @@ NO_MESSAGE = [
 @pytest.mark.parametrize(("value", "said", "id"), NO_MESSAGE)
 def test_what_is_no_message_is_an_invalid_request_under_the_id_that_it_has(value: object, said: str, id: object) -> None:
     with pytest.raises(Fault, match=said) as raised:
-        rpc.message_of(value)
-    assert raised.value.answer()["error"]["code"] == rpc.INVALID_REQUEST
+        protocol.message_of(value)
+    assert raised.value.answer()["error"]["code"] == protocol.INVALID_REQUEST
     assert raised.value.answer()["id"] == id
 
 
 def test_params_of_a_request_are_an_object() -> None:
     with pytest.raises(Fault, match="params must be an object, not a list") as raised:
-        rpc.message_of({"jsonrpc": "2.0", "id": 3, "method": "ping", "params": [1]})
-    assert (raised.value.code, raised.value.id) == (rpc.INVALID_PARAMS, 3)
-    assert rpc.message_of({"jsonrpc": "2.0", "method": "notifications/x", "params": [1]}) is None
+        protocol.message_of({"jsonrpc": "2.0", "id": 3, "method": "ping", "params": [1]})
+    assert (raised.value.code, raised.value.id) == (protocol.INVALID_PARAMS, 3)
+    assert protocol.message_of({"jsonrpc": "2.0", "method": "notifications/x", "params": [1]}) is None
 
 
 @pytest.mark.parametrize("answer", [{"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "id": None, "error": {"code": 1}}])
 def test_an_answer_that_nobody_asked_for_is_no_message(answer: dict) -> None:
-    assert rpc.message_of(answer) is None
+    assert protocol.message_of(answer) is None
 
 
 @given(JSON)
 def test_what_is_sent_is_one_line_that_reads_as_the_same(value: object) -> None:
-    line = rpc.encoded(value)
+    line = protocol.encoded(value)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
-    assert rpc.read(line) == value
+    assert protocol.read(line) == value
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=20), max_size=8), st.data())
@@ -104,7 +104,7 @@ def test_a_line_that_is_too_long_is_said_once_and_passed_over(size: int) -> None
         found += lines.feed(stream[at : at + size])
     first, fault, last = found
     assert (first, last, lines.rest()) == (b"ab", b"cd", b"rest")
-    assert fault.code == rpc.INVALID_REQUEST
+    assert fault.code == protocol.INVALID_REQUEST
     assert "longer than 20 bytes and was skipped" in str(fault)
 
 

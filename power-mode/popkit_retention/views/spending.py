@@ -1,0 +1,251 @@
+"""What people read of spending: how full the windows of their plan are and what used them (`popkit limits`), what lost caches cost
+(`popkit misses`), their own limits (`popkit budget`). Data in, lines out. Pure but for the time zone."""
+
+from __future__ import annotations
+
+import os
+
+from hooks.utils import text
+from hooks.utils.views import bill, limits
+from hooks.utils.views.lost_cache import said_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..bill.windows import Part, Took
+
+# --- windows of a plan ---------------------------------------------------------------------------------------------------------------
+
+USED = {"read": "read from the cache", "written": "written to the cache", "output": "output", "plain": "input, not cached"}
+_MOST_PARTS = 8
+_ID = 8  # characters of a session's id
+NONE = (
+    "No reading of a limit is kept. Claude Code 2.1.287 or later reports them with a subscription, and PopKit keeps them while a session"
+    " runs there."
+)
+_UNKNOWN = (
+    "These are tokens of this machine's sessions. The provider does not say how it counts each kind of token toward a window, so no"
+    " share is a share of the limit."
+)
+SOURCES = {
+    "conversation": "the conversation, as it is sent with each request",
+    "standing": "what stands before the first word",
+    "pauses": "written to the cache again after a pause",
+    "lost": "written to the cache again for another reason",
+    "output": "output and thinking",
+    "subagents": "subagents, all of theirs",
+}
+_FITTED = {
+    "plain": "a million tokens of input, not cached", "read": "a million tokens read from the cache",
+    "write_5m": "a million tokens written to the cache for 5 minutes", "write_1h": "a million tokens written to the cache for an hour",
+    "output": "a million tokens of output",
+    "cold_5m": "a cache of 100k tokens, kept for 5 minutes, that went cold",
+    "cold_1h": "a cache of 100k tokens, kept for an hour, that went cold",
+}  # fmt: skip
+
+
+def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
+    """Return the windows, then for each of known length what used it."""
+    lines = text.title("Limits of your plan")
+    if not answer["windows"]:
+        was = answer["last_reading_at"]
+        ended = "" if was is None else f" The last one, of {limits.clock(was, now)}, is of a window that has been reset since."
+        return [*lines, *(text.wrap(NONE) if was is None else text.wrap("No window runs now." + ended))]
+    for window in answer["windows"]:
+        lines += text.pair(limits.NAMES[window["kind"]], _window(window, now))
+    took = [window for window in answer["windows"] if window["took"] is not None]
+    for window in took:
+        since = limits.clock(window["began"], now)
+        lines += ["", *text.wrap(f"{limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
+        lines += [*_rows(window["took"]), *_fit(window["fit"])]
+    return [*lines, "", *text.wrap(_UNKNOWN)] if took else lines
+
+
+def _window(window: dict[str, Any], now: float) -> str:
+    pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
+    parts = [limits.percent(window["percent"]) + " used"]
+    parts.append("too few readings for a pace" if pace is None else f"{pace:.1f} % an hour")
+    if full is not None and window["percent"] < 100:
+        parts.append(f"full {limits.when(full, now)}")
+    parts.append(f"resets {limits.when(resets, now)}" if resets else "nobody says when it resets")
+    if now - window["at"] >= 60:
+        parts.append(f"read {text.span(now - window['at'])} ago")
+    return ", ".join(parts)
+
+
+def _whole(took: Took) -> str:
+    return "no request on this machine" if not took["tokens"] else f"{_short(took['tokens'])} tokens"
+
+
+def _rows(took: Took) -> list[text.Line]:
+    whole = took["tokens"]
+    if not whole:
+        return []
+    by_kind = sorted(((took["used"][kind], words) for kind, words in USED.items()), key=lambda row: -row[0])  # type: ignore[literal-required]
+    lines = [_row(tokens, tokens / whole, words) for tokens, words in by_kind if tokens]
+    lines.append("")
+    for name, words in SOURCES.items():
+        tokens = took["sources"][name]
+        lines += [_row(tokens, tokens / whole, words)] if tokens else []
+        lines += _kinds(took) if name == "conversation" else []
+    lines.append("")
+    shown = took["parts"][:_MOST_PARTS]
+    lines += [_row(part["tokens"], part["share"], _named(part)) for part in shown]
+    rest = took["parts"][_MOST_PARTS:]
+    if rest:
+        tokens = sum(part["tokens"] for part in rest)
+        lines.append(_row(tokens, tokens / whole, f"in {len(rest):,} more"))
+    return lines
+
+
+def _kinds(took: Took) -> list[text.Line]:
+    """Return what the conversation was made of."""
+    shown, rest = took["kinds"][: bill.MOST_KINDS], took["kinds"][bill.MOST_KINDS :]
+    lines = [_row(row["tokens"], row["tokens"] / took["tokens"], bill.kind_words(row), "  ") for row in shown if row["tokens"]]
+    if rest:
+        tokens = sum(row["tokens"] for row in rest)
+        lines.append(_row(tokens, tokens / took["tokens"], f"{len(rest):,} more: popkit limits --json", "  "))
+    return lines
+
+
+def _fit(fit: dict[str, Any]) -> list[text.Line]:
+    """Return what tokens are worth in a window, as far as one's own history shows it."""
+    lacks = limits.lacking(fit)
+    if lacks:
+        return ["", *text.wrap(lacks)]
+    lines: list[text.Line] = []
+    for model, worth in fit["worth"].items():
+        claimed = [(words, worth[name]) for name, words in _FITTED.items() if worth[name] and worth[name]["claimed"]]
+        lines += [text.fitted(text.clean(model) + ":")] if claimed else []
+        lines += [line for words, found in claimed for line in _worth(words, found)]
+    return ["", *text.wrap(f"Worth in the {limits.NAMES[fit['window']]} window, fitted to {limits.blocks(fit)} of yours:"), *lines]
+
+
+def _worth(words: str, found: dict[str, float]) -> list[text.Line]:
+    return text.wrap(f"~{limits.with_error(found['percent'], found['error'])}: {words}", indent="    ")
+
+
+def _named(part: Part) -> str:
+    folder = os.path.basename(part["cwd"].rstrip("/")) or "no folder"
+    used = part["used"]
+    return (
+        f"{text.clean(folder)} {text.clean(part['session'][:_ID])}{', subagents' if part['subagents'] else ''}"
+        f" (output {_short(used['output'])}, written {_short(used['written'])})"
+    )
+
+
+def _row(tokens: int, share: float, words: str, indent: str = "") -> text.Line:
+    shown = f"{share:.0%}" if share >= 0.005 else "<1%"
+    return _beside(f"{_short(tokens):>8}{shown:>6}  ", words, indent)
+
+
+def _short(tokens: int) -> str:
+    return text.tokens(tokens).lstrip("~")
+
+
+def _beside(head: str, words: str, indent: str = "") -> text.Line:
+    """Return a row whose words go on below themselves, beside the columns of its head."""
+
+    def lines(columns: int) -> list[str]:
+        first, *rest = text.wrapped(indent + words, max(10, columns - len(head)), indent)
+        return [head + first, *(" " * len(head) + line for line in rest)]
+
+    return lines
+
+
+# --- lost caches ---------------------------------------------------------------------------------------------------------------------
+
+
+def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
+    """Return the table of causes, the dearest first. `period`: what it covers, in words; `dated`: the month of the prices."""
+    lines = text.title("Cache misses")
+    lost = sums["lost"]
+    whole = f"{text.counted(sums['sessions'], 'conversation')}, {text.counted(sums['requests'], 'request')}"
+    lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
+    if not lost["times"]:
+        return [*lines, "", *text.wrap("No request wrote what the one before had left in the cache.")]
+    share = f", {lost['usd'] / sums['usd']:.0%} of that" if sums["usd"] else ""
+    again = f"{text.long_tokens(lost['tokens'])} were written again in {text.counted(lost['times'], 'request')}"
+    lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
+    lines += ["", _cause("times", "tokens", "dollars", "why")]
+    for row in sums["causes"]:
+        words, advice = said_of(row["cause"], sums["hosts"])
+        details = "; ".join(text.clean(detail) + (f" ({times})" if times > 1 else "") for detail, times in row["details"])
+        usd = "unknown" if row["unpriced"] == row["times"] else f"{row['usd']:,.2f}"
+        tokens = text.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")
+        lines.append(_cause(f"{row['times']:,}", tokens, usd, f"{words}: {details}" if details else words))
+        if advice:
+            lines.append(_cause("", "", "", advice))
+    at = f" of {dated}" if dated else ""
+    note = f"Dollars are what writing cost beyond reading, at the prices of the API{at}. A subscription counts it toward its limits."
+    return [*lines, "", *text.wrap(note)]
+
+
+def _cause(times: str, tokens: str, usd: str, words: str) -> text.Line:
+    return _beside(f"{times:>6}{tokens:>8}{usd:>10}  ", words)
+
+
+def _money(sums: dict[str, Any], noun: str) -> str:
+    if sums["unpriced"] and not sums["usd"]:
+        return "of models whose price is not known"
+    more = f", and {text.counted(sums['unpriced'], noun)} of models without a known price" if sums["unpriced"] else ""
+    return f"${sums['usd']:,.2f}{more}"
+
+
+# --- limits of your own --------------------------------------------------------------------------------------------------------------
+
+_NO_LIMITS = "No limit is set, so nothing is left out for a budget's sake. To set one: popkit budget set month_usd=50"
+
+_EXCEEDED = {
+    "warn": "Once one is used up, agents and proxies say so and go on. To stop them there: popkit budget set on_exceeded=refuse",
+    "refuse": "Once one is used up, agents and proxies send nothing more. To let them go on: popkit budget set on_exceeded=warn",
+}
+
+
+def budgets(report: dict[str, Any]) -> list[text.Line]:
+    """Return the limits, what is used of each, and what that lets in. `report`: see `report` in usage/database.py."""
+    lines = text.title("Budgets")
+    lines += text.wrap(f"{text.clean(report['user'])}, {report['month']}; {text.clean(report['database'])}")
+    for limit in report["limits"]:
+        lines += ["", *_limit(limit)]
+    if report["limits"]:
+        lines += ["", *text.wrap(_chosen(report)), "", *text.wrap(_EXCEEDED[report["on_exceeded"]])]
+    else:
+        lines += ["", *text.wrap(_NO_LIMITS)]
+    for scope, used in report["usage"].items():
+        if used is not None:
+            when = f"in this session {text.cut(text.clean(report['session']), 40)}" if scope == "session" else "this month"
+            lines += ["", f"Used {when}", *_used(used)]
+    return lines
+
+
+def _limit(limit: dict[str, Any]) -> list[str]:
+    filled = min(20, round(limit["used_percent"] / 5))
+    bar = "█" * filled + "░" * (20 - filled)
+    used, most, left = (_amount(limit[name], limit["unit"]) for name in ("used", "limit", "remaining"))
+    of = f"{used} of {most}" + (" tokens" if limit["unit"] == "tokens" else "")
+    over = "exceeded" if limit["used"] > limit["limit"] else f"{left} left"
+    return [f"{limit['scope']:<9}{bar}  {limit['used_percent']:.1f} % used", f"{'':<9}{of}, {over}"]
+
+
+def _chosen(report: dict[str, Any]) -> str:
+    return (
+        f"The limit that is used up most counts: {report['remaining_percent']:.1f} % remain, so contexts are built for a budget of "
+        f"{report['range']}."
+    )
+
+
+def _used(used: dict[str, Any]) -> list[text.Line]:
+    read = f"{text.counted(used['requests'], 'request')}: {used['input_tokens']:,} tokens in, {used['cache_read_tokens']:,} read from the "
+    read += f"cache, {used['cache_write_tokens']:,} written to it, {used['output_tokens']:,} out"
+    price = f"; ${used['usd']:,.2f}" if used["usd"] or not used["unpriced"] else ""
+    lines = text.wrap("  " + read + price, indent="  ")
+    if used["unpriced"]:
+        note = f"  The price of {text.counted(used['unpriced'], 'request')} is not known: name the model in models.by_id."
+        lines += text.wrap(note, indent="  ")
+    return lines
+
+
+def _amount(amount: float, unit: str) -> str:
+    return f"${amount:,.2f}" if unit == "usd" else f"{amount:,.0f}"
