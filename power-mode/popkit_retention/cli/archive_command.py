@@ -15,7 +15,7 @@ from hooks.utils.archive import chain, holds, index, searching
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import archived, peek, transcript_handles
+from hooks.utils.state import archived, peek
 from hooks.utils.text import size
 
 from ..views import archive as views
@@ -163,7 +163,7 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     older_than = args.older_than.ago(now)
     popkit_home = home.popkit_home(environ)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
-    held = transcript_handles.records(db, environ, set(archive.prunable(db, older_than, now)))
+    held = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if held and doing and not args.yes:
         _agree(db, held, older_than, args, environ)
@@ -171,7 +171,8 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
     originals = _prune_originals(popkit_home, older_than, args.dry_run)
     if args.json:
         _print({
-            **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": transcript_handles.ids(held), "originals": originals,
+            **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": archived.handles_by_transcript(held),
+            "originals": originals,
             "dry_run": args.dry_run,
         })  # fmt: skip
         return 0

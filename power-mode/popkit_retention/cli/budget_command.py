@@ -12,7 +12,7 @@ import sys
 from importlib.util import find_spec
 
 from hooks.utils import text
-from hooks.utils.config import usable
+from hooks.utils.config import validation
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import home
 
@@ -99,7 +99,7 @@ def limits_of(words: list[str]) -> dict[str, Any]:
             raise Refused(f"{word!r:.60} is no limit. Write KEY=VALUE, with one of {', '.join(LIMITS)}")
         problems: list[str] = []
         note = lambda _at, _value, allowed, _known, listed=problems: listed.append(allowed)  # noqa: E731
-        limits[name] = usable.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)
+        limits[name] = validation.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)
         if problems:
             raise Refused(f"{name} takes {problems[0].replace('null', 'none')}")
     return limits

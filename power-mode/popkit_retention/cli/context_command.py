@@ -9,6 +9,7 @@ from hooks.utils.flag_parser import UsageError
 from hooks.utils.io import files
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import context as answers
+from hooks.utils.operations.request import in_place_of
 from hooks.utils.state import live
 
 from ..operations import sessions
@@ -38,19 +39,12 @@ def run(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
         raise UsageError(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # for all that a helper which stands still may hold: then it is told as far as it is known
     site = live.Site(environ, sessions.session_id_of(path), began)
-    in_place = _running(site)
+    in_place = in_place_of(site.home, site.session_id)
     site.in_place = in_place is not None
     given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if given.error:
         raise UsageError(given.error)
     return Answer(given.lines, given.data)
-
-
-def _running(site: live.Site) -> answers.InPlace | None:
-    """Return what changes the conversation of the session, where it runs with a mod."""
-    from hooks.utils.operations import running
-
-    return running.of_session(site.home, site.session_id)
 
 
 def _called(flags: dict) -> str:

@@ -46,7 +46,7 @@ def _names_itself(word: str) -> bool:
 
 def _print(parsed: Parsed, environ: Mapping[str, str]) -> int:
     from hooks.utils.reclaim import access, restoring
-    from hooks.utils.views import putback
+    from hooks.utils.views import receipt
 
     site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
     try:
@@ -57,9 +57,9 @@ def _print(parsed: Parsed, environ: Mapping[str, str]) -> int:
     except (access.Refused, restoring.NotFound) as error:
         raise UsageError(str(error)) from None
     if "json" in parsed.flags:
-        print(as_json(putback.printed_data(printed)))
+        print(as_json(receipt.printed_data(printed)))
     else:
-        screen.write_content(laid_out(putback.printed_lines(printed), screen.width(sys.stdout)), sys.stdout, raw="raw" in parsed.flags)
+        screen.write_content(laid_out(receipt.printed_lines(printed), screen.width(sys.stdout)), sys.stdout, raw="raw" in parsed.flags)
     if trouble:
         print(f"{COMMAND}: {clean(trouble)}", file=sys.stderr)
     return 1 if any(content is None for _, content in printed) else 0

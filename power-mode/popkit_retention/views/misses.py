@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.views.lost_cache import said_of
+from hooks.utils.views.cache import said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
