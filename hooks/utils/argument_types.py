@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_DIGITS = 18  # int() takes long for more, and nobody means it
+_DIGITS = 18  # int() is slow for more
 
 
 class Type:

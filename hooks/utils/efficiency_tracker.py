@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 
 from .io import files, home
-from .io.codec import loads
 from .policy import figures
 from .policy.context import Counts, counts_of
 from .policy.ledger import AMOUNTS
@@ -17,7 +16,7 @@ from .state import days, peek, session, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from typing import Any
 
     from .policy.shapes import LedgerFigures, Period
@@ -55,22 +54,21 @@ class EfficiencyMetrics:
         return figures.of_ledger(self.ledger)
 
     def to_json(self) -> dict[str, Any]:
-        told = asdict(self)
-        del told["ledger"], told["days"]
-        return {**told, "figures": self.figures}
+        metrics = asdict(self)
+        del metrics["ledger"], metrics["days"]
+        return {**metrics, "figures": self.figures}
 
 
 def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMetrics:
-    """The metrics of one context, from its counters."""
+    """Return the metrics of one context, from its counters."""
     counts = counts if isinstance(counts, Counts) else counts_of(counts)
-    expired, false = _numbers(counts.expired), _numbers(counts.false_expirations)
-    given = _numbers(counts.results)
+    results, expired, false = (_numbers(table) for table in (counts.results, counts.expired, counts.false_expirations))
     ledger = _by_cause(_amounts(counts.ledger))
     return EfficiencyMetrics(
         items_expired=sum(expired.values()),
         supersession_events=counts.superseded,
-        tier_distribution=given,
-        results=sum(given.values()),
+        tier_distribution=results,
+        results=sum(results.values()),
         results_tokens=_numbers(counts.results_tokens, calibration),
         expired_by_tier=expired,
         expired_tokens_by_tier=_numbers(counts.expired_tokens, calibration),
@@ -86,7 +84,7 @@ def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMet
 
 
 def _numbers(table: dict, factor: float = 1.0) -> dict:
-    return {key: round(value * factor) for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
+    return {key: round(value * factor) for key, value in _amounts(table).items()}
 
 
 def _amounts(table: dict) -> dict:
@@ -94,7 +92,8 @@ def _amounts(table: dict) -> dict:
 
 
 def _by_cause(ledger: dict) -> dict:
-    """A ledger that was stored before causes and money were told apart: all of it comes from clears, of models whose price was not kept."""
+    """Return a ledger that was stored before causes and money were told apart: all of it comes from clears, of models whose price was not
+    kept."""
     if not ledger or "saved_cleared" in ledger:
         return ledger
     saved, charged = ledger.get("saved", 0), ledger.get("charged", 0)
@@ -111,7 +110,7 @@ def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, Period]:
 
 
 def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
-    """All of them together."""
+    """Return all of them together."""
     total = EfficiencyMetrics()
     for metrics in several:
         for part in fields(EfficiencyMetrics):
@@ -129,58 +128,48 @@ def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMe
     nothing."""
     found: dict[str, EfficiencyMetrics] = {}
     for paths in peek.contexts_of(popkit_home, session_id):
-        try:
-            state = loads(files.read_text(paths.state) or "")
-        except (OSError, ValueError):
-            continue
-        if _is_state(state):
-            agent, metrics = _metrics_in((paths.agent_id, state))
-            found[agent] = metrics
+        state = files.read_object(paths.state)
+        if state:
+            agent = state.get("agent_id")
+            found[agent if isinstance(agent, str) else paths.agent_id] = _metrics_in(state)
     return found
 
 
 def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
-    """The metrics of a session, its subagents included."""
-    return _of_session(context_metrics(popkit_home, session_id))
+    """Return the metrics of a session, its subagents included."""
+    return _of_session(context_metrics(popkit_home, session_id).values())
 
 
 def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
-    """The metrics of every session whose project this is."""
-    return _over(popkit_home, project)
-
-
-def all_metrics(popkit_home: str) -> EfficiencyMetrics:
-    """The metrics of every session, those that were swept since included."""
-    return _over(popkit_home)
-
-
-def _over(popkit_home: str, project: str | None = None) -> EfficiencyMetrics:
-    here = [name for name in peek.sessions(popkit_home) if project is None or session.read(popkit_home, name).get("project") == project]
-    gone = [metrics for of, metrics in swept_metrics(popkit_home) if project is None or (project and of == home.safe_name(project))]
+    """Return the metrics of every session of a project, those that were swept since included."""
+    here = [name for name in peek.sessions(popkit_home) if session.read(popkit_home, name).get("project") == project]
+    gone = [metrics for name, metrics in swept_metrics(popkit_home) if project and name == home.safe_name(project)]
     return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *gone])
 
 
+def all_metrics(popkit_home: str) -> EfficiencyMetrics:
+    """Return the metrics of every session, those that were swept since included."""
+    here = (session_metrics(popkit_home, name) for name in peek.sessions(popkit_home))
+    return sum_metrics([*here, *(metrics for _, metrics in swept_metrics(popkit_home))])
+
+
 def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
-    """(safe name of its project, its metrics) of each session that was swept since."""
-    return [
-        (entry.get("project") or "", _of_session(dict(map(_metrics_in, enumerate(filter(_is_state, entry["contexts"]))))))
-        for entry in sweeping.past(popkit_home).values()
-    ]
+    """Return (safe name of its project, its metrics) of each session that was swept since."""
+    found = []
+    for entry in sweeping.past(popkit_home).values():
+        contexts = [_metrics_in(state) for state in entry["contexts"] if isinstance(state, dict)]
+        found.append((entry.get("project") or "", _of_session(contexts)))
+    return found
 
 
-def _of_session(contexts: dict) -> EfficiencyMetrics:
-    total = sum_metrics(contexts.values())
+def _of_session(contexts: Collection[EfficiencyMetrics]) -> EfficiencyMetrics:
+    total = sum_metrics(contexts)
     total.sessions = 1 if contexts else 0
     return total
 
 
-def _is_state(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def _metrics_in(named: tuple) -> tuple:
-    """(agent id, metrics) of a stored state; without an id it goes by the name given."""
-    name, state = named
-    agent, factor = state.get("agent_id"), state.get("calibration")
+def _metrics_in(state: dict[str, Any]) -> EfficiencyMetrics:
+    """Return the metrics of a stored state."""
+    factor = state.get("calibration")
     factor = factor if isinstance(factor, (int, float)) and 0 < factor < 10 else 1.0
-    return agent if isinstance(agent, str) else name, metrics_of(state.get("counts") or {}, factor)
+    return metrics_of(state.get("counts") or {}, factor)

@@ -143,7 +143,7 @@ class Parsed:
 
     @property
     def argument(self) -> Any:
-        """The first argument, None where there is none."""
+        """Return the first argument, None where there is none."""
         return self.arguments[0] if self.arguments else None
 
 
@@ -219,7 +219,7 @@ def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
 
 
 def _places(words: list[str], table: Table) -> Iterator[int]:
-    """Yield where words stand that are neither flags nor what follows these."""
+    """Yield the places of words that are neither flags nor their values."""
     valued = {flag.name for operation in table.operations for flag in (*operation.flags, *table.common) if flag.type}
     follows = False
     for at, word in enumerate(words):

@@ -3,7 +3,7 @@ module, cost a hook a third of a bare start.
 
 The pack lies where Python keeps the byte code of these modules anyway. A module is taken from it only while its
 source has the time and size that it was packed with; a pack that is missing, foreign or unreadable is passed over, and the first hook
-that had to load a module past it makes it anew. The next one notes for each module that it asks for which others came with it: from then
+that had to load a module past it makes it again. The next one notes for each module that it asks for which others came with it: from then
 on these are read with it in one piece, in which they share their strings, and run before it in the order in which they were done, so that
 its own imports find them there.
 """
@@ -65,7 +65,7 @@ class Pack:
         return
 
     def exec_module(self, module: "ModuleType") -> None:
-        """Runs a module, and before it what it brings with it. That is noted of modules which no other module of the pack asks for."""
+        """Run a module, and before it what it brings with it. That is noted of modules which no other module of the pack asks for."""
         name = module.__name__
         before, names, first = len(self.done), self.entries[name][3], not self.nested
         self.nested = True
@@ -81,7 +81,7 @@ class Pack:
                 self.brought[name] = tuple(self.done[before:])
 
     def bring(self, name: str, code: "CodeType") -> None:
-        """Runs a module without the ceremony of an import; one that is not right is left to the import that asks for it."""
+        """Run a module without the ceremony of an import; one that is not right is left to the import that asks for it."""
         entry = self.entries.get(name)
         parent, _, tail = name.rpartition(".")
         if entry is None or parent not in sys.modules or _stamp(entry[0]) != entry[1]:
@@ -106,7 +106,7 @@ class Pack:
 
 
 def use() -> None:
-    """Puts the pack in front of the other finders; an empty one where none can be read."""
+    """Put the pack in front of the other finders; an empty one where none can be read."""
     gc.disable()  # a hook is over before its garbage could matter
     entries: dict[str, Any] = {}
     fd, start = -1, 0
@@ -119,8 +119,8 @@ def use() -> None:
 
 
 def _opened(fd: int) -> "tuple[dict[str, Any], int]":
-    """(entries, where the code begins) of a whole pack; ValueError for anything else. Behind the header: its whole length and that of its
-    index."""
+    """Return (entries, where the code begins) of a whole pack; ValueError for anything else. Behind the header: its whole length and that
+    of its index."""
     begin = len(_HEADER) + 16
     head = os.read(fd, begin)
     if not head.startswith(_HEADER) or int.from_bytes(head[-16:-8], "big") != os.fstat(fd).st_size:
@@ -133,7 +133,7 @@ def _opened(fd: int) -> "tuple[dict[str, Any], int]":
 
 
 def remake() -> None:
-    """Writes the pack anew where modules were loaded past it, or something was noted. Does nothing where byte code may not be written."""
+    """Write the pack again where modules were loaded past it, or something was noted. Does nothing where byte code may not be written."""
     pack = next((finder for finder in sys.meta_path if isinstance(finder, Pack)), None)
     if pack is None or not (pack.missed or pack.brought) or sys.dont_write_bytecode:
         return
@@ -152,8 +152,8 @@ def remake() -> None:
 
 
 def _packed(pack: Pack) -> bytes:
-    """The bytes of a pack of what the old one still has right and of what was loaded past it. Where something was, what brings what has to
-    be noted again."""
+    """Return the bytes of a pack of what the old one still has right and of what was loaded past it. Where something was, what brings what
+    has to be noted again."""
     known: dict[str, Any] = {}
     codes: dict[str, CodeType] = {}
     for name, entry in pack.entries.items():
@@ -180,8 +180,8 @@ def _packed(pack: Pack) -> bytes:
 
 
 def _compiled(text: bytes, source: str) -> "CodeType":
-    """The code of a module without docstrings and annotations of functions, and with the future statement as a flag: as an import it is one
-    more file to find."""
+    """Return the code of a module without docstrings and annotations of functions, and with the future statement as a flag: as an import it
+    is one more file to find."""
     import __future__
 
     import _ast
@@ -193,7 +193,7 @@ def _compiled(text: bytes, source: str) -> "CodeType":
 
 
 def _strip(statements: "Iterable[Any]", function: "type[Any]") -> None:
-    """Takes the annotations off every function among statements and below them."""
+    """Take the annotations off every function among statements and below them."""
     for node in statements:
         if isinstance(node, function):
             node.returns = None

@@ -33,7 +33,7 @@ EXPECTED = {1: [], 2: [], 3: [], 4: ["T1"], 5: ["T4"], 6: ["T2"], 7: ["T5"], 8: 
 
 
 def walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decision], ContextState]]:
-    """Yields (step, decisions, state) for each step; `committed` are the files that git names for the commit, None when it cannot."""
+    """Yield (step, decisions, state) for each step; `committed` are the files that git names for the commit, None when it cannot."""
     rules = Ruleset.from_config({}, TOOLS)
     state = ContextState("timeline")
     engine.reindex(state, rules)
@@ -45,7 +45,7 @@ def walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decisio
 
 
 def report() -> tuple[list[str], bool]:
-    """(lines that tell the timeline step by step, whether each step went as the specification says)."""
+    """Return (lines that tell the timeline step by step, whether each step went as the specification says)."""
     lines, good = [], True
     for committed, expected in ((None, EXPECTED), ([FOLDER + "/src/auth.ts"], {**EXPECTED, 8: []})):
         lines.append("git cannot tell what the commit holds:" if committed is None else "git says that only src/auth.ts is in the commit:")

@@ -51,7 +51,7 @@ class RetentionTracker:
     TOOL_TIERS = TOOL_TIERS
 
     def __init__(self, session_id: str = "", agent_id: str = "", rules: Ruleset | None = None):
-        """An empty tracker that is not stored anywhere until `save`; under the shipped rules unless others are given."""
+        """Make an empty tracker that is not stored until `save`; under the shipped rules unless others are given."""
         self.session_id = session_id
         self.agent_id = agent_id
         self.rules = rules or Ruleset.from_config({}, TOOLS)
@@ -61,7 +61,7 @@ class RetentionTracker:
 
     @classmethod
     def load(cls, session_id: str, agent_id: str = "", environ: Mapping[str, str] | None = None) -> RetentionTracker:
-        """The tracker of a session (or of one of its subagents), a new one where nothing is stored."""
+        """Return the tracker of a session (or of one of its subagents), a new one where nothing is stored."""
         site = _site(session_id, environ)
         paths = site.paths(agent_id)
         with paths.locked():
@@ -69,7 +69,7 @@ class RetentionTracker:
 
     @classmethod
     def opened(cls, site: live.Site, paths: store.ContextFiles) -> RetentionTracker:
-        """The tracker of a context. The caller holds the lock."""
+        """Return the tracker of a context. The caller holds the lock."""
         tracker = cls(paths.session_id, paths.agent_id, site.rules())
         tracker._environ = site.environ
         tracker._stored, tracker.rules = live.open_context(site, paths, store.load(paths))
@@ -77,13 +77,13 @@ class RetentionTracker:
         return tracker
 
     def save(self) -> None:
-        """Writes state and expired log."""
+        """Write state and expired log."""
         paths = _site(self.session_id, self._environ).paths(self.agent_id)
         with paths.locked():
             self.write(paths)
 
     def write(self, paths: store.ContextFiles) -> None:
-        """Writes state and expired log. The caller holds the lock."""
+        """Write state and expired log. The caller holds the lock."""
         store.save(paths, self._stored)
         self._earlier.update(self.state.expired)
         self.state.expired = {}
@@ -103,21 +103,21 @@ class RetentionTracker:
 
     @property
     def current_index(self) -> int:
-        """Calls completed in this context."""
+        """The number of calls completed in this context."""
         return self.state.index
 
     def get_tier(self, tool_name: str, tool_input: dict[str, Any]) -> str:
-        """The tier of a successful call of this tool with this input."""
+        """Return the tier of a successful call of this tool with this input."""
         call = events.Call("", TOOLS.of(tool_name), tool_input if isinstance(tool_input, dict) else {}, events.Outcome())
         return classify(call, self.state.cwd, self.rules).tier
 
     def get_expiry_trigger(self, tier: str, ctx: HookContext) -> str | None:
-        """What will end a result of this tier: "tool_count:N", "edit:PATH", "supersede:NAME", or None for nothing."""
+        """Return what will end a result of this tier: "tool_count:N", "edit:PATH", "supersede:NAME", or None for nothing."""
         found = classify(_call_of(ctx, "", self.state.cwd, 0), self.state.cwd or ctx.cwd, self.rules)
         return self.trigger_of(tier, found.parts, found.label)
 
     def trigger_of(self, tier: str, shown: Iterable[Part], label: str) -> str | None:
-        """What will end a result of a tier that shows these parts."""
+        """Return what will end a result of a tier that shows these parts."""
         rule = self.rules.tier_rule(tier)
         if rule.ttl_calls is not None:
             return f"tool_count:{rule.ttl_calls}"
@@ -141,12 +141,12 @@ class RetentionTracker:
         )
 
     def observe(self, event: Event) -> list[Decision]:
-        """Feeds one event of the engine; its decisions."""
+        """Observe one event of the engine; return its decisions."""
         return engine.observe(self.state, event, self.rules)
 
     def check_expirations(self, current_index: int, events: Iterable[str]) -> list[str]:
-        """Marks what expires when the calls up to an index have completed and these events have happened ("edit:PATH", "commit",
-        "session_end", "supersede:PATTERN"); the ids of everything that this has marked, oldest first."""
+        """Mark what expires when the calls up to an index have completed and these events have happened ("edit:PATH", "commit",
+        "session_end", "supersede:PATTERN"); return the ids of everything that this has marked, oldest first."""
         decisions: list[Decision] = []
         for name in events:
             self._happened(name, decisions)
@@ -172,7 +172,7 @@ class RetentionTracker:
             raise ValueError(f"unknown event {name!r}: known are edit:PATH, commit, session_end, supersede:PATTERN")
 
     def _supersede(self, part: tuple[str, list[str] | None], decisions: list[Decision]) -> None:
-        """Ends what shows a part of this (key, scope); a scope of None covers every old one."""
+        """End what shows a part of this (key, scope); a scope of None covers every old one."""
         key, scope = part
         for result in list(self.state.live.values()):
             shows = [have for have in result.parts if parts.deed(have) == key and (scope is None or parts.covers(part, have))]
@@ -180,27 +180,27 @@ class RetentionTracker:
                 lifecycle.end(self.state, result, "superseded", ["superseded: " + key], decisions)
 
     def mark_superseded(self, pattern: str) -> list[str]:
-        """Marks every live result of a thing as superseded: "grep:PATTERN", "bash:COMMAND" or a part's key; the ids marked."""
+        """Mark every live result of a thing as superseded: "grep:PATTERN", "bash:COMMAND" or a part's key; return the ids."""
         decisions: list[Decision] = []
         for key in keys_of(pattern, self.state.cwd):
             self._supersede((key, None), decisions)
         return [decision.id for decision in decisions]
 
     def get_live(self) -> list[Result]:
-        """The live results, oldest first."""
+        """Return the live results, oldest first."""
         return list(self.state.live.values())
 
     def get_all_expired(self) -> list[str]:
-        """Ids of everything expired that is still in the context, oldest first."""
+        """Return ids of everything expired that is still in the context, oldest first."""
         return list(self._all_expired())
 
     def get_tokens(self, id: str) -> int:
-        """The estimated tokens of a result, live or expired; 0 for an id that is not known."""
+        """Return the estimated tokens of a result, live or expired; 0 for an id that is not known."""
         result = self.state.live.get(id) or self._all_expired().get(id)
         return result.tokens if isinstance(result, Result) else 0
 
     def get_reclaimable_tokens(self) -> int:
-        """The estimated tokens of everything expired that is still in the context."""
+        """Return the estimated tokens of everything expired that is still in the context."""
         return sum(result.tokens for result in self._all_expired().values())
 
     def _all_expired(self) -> dict[str, Result]:
@@ -214,7 +214,7 @@ def _site(session_id: str, environ: Mapping[str, str] | None) -> live.Site:
 
 
 def keys_of(pattern: str, cwd: str) -> list[str]:
-    """The keys of parts that a pattern of the specification names: "grep:login", "bash:npm test"; any other is a key itself."""
+    """Return the keys of parts that a pattern of the specification names: "grep:login", "bash:npm test"; any other is a key itself."""
     kind, _, rest = pattern.partition(":")
     if kind == "grep":
         return [parts.content_search(rest, [cwd])[0]]
@@ -231,8 +231,8 @@ def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events
 
 
 def detect_events(ctx: HookContext) -> list[str]:
-    """What a completed call means for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that the
-    call covered behind it, NUL between them; nothing for a failed edit or commit."""
+    """Return what a completed call means for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that the call
+    covered behind it, NUL between them; nothing for a failed edit or commit."""
     call = _call_of(ctx, "", ctx.cwd, 0)
     call.outcome.error = ctx.error
     found = classify(call, ctx.cwd, Ruleset.from_config({}, TOOLS))

@@ -1,6 +1,6 @@
 """Text as a terminal shows it: columns, cutting, wrapping; and numbers as a person says them. Pure.
 
-Views return lines that whoever shows them lays out: in `laid_out` the width comes in. Labels and verdicts come from commands and their
+Views return lines; the skin that shows them lays them out in its width (`laid_out`). Labels and verdicts come from commands and their
 output, so they are hostile: everything shown goes through `clean`.
 """
 
@@ -35,7 +35,7 @@ _CONTROLS = {
 
 
 def clean(text: object) -> str:
-    """The text on one line, without anything that moves the cursor, hides or reorders letters."""
+    """Return the text on one line, without anything that moves the cursor, hides or reorders letters."""
     text = str(text)
     if text.isascii() and text.isprintable():
         return text
@@ -49,7 +49,7 @@ def clean(text: object) -> str:
 
 
 def _seen(char: str) -> str:
-    """What of a character may be shown: itself, something in its place, or nothing."""
+    """Return the character itself if it may be shown, else something in its place, or ""."""
     category = unicodedata.category(char)
     if char in "\t\n\r" or category in ("Zl", "Zp", "Zs"):
         return " "
@@ -59,14 +59,14 @@ def _seen(char: str) -> str:
 
 
 def visible(line: str) -> str:
-    """A line of a content, all of it: what would move the cursor, hide or reorder letters stands there as an escape."""
+    """Return a line of a content, all of it; what would move the cursor, hide or reorder letters is escaped."""
     if line.isascii() and line.isprintable():
         return line
     return "".join([char if _is_harmless(char) else char.encode("unicode_escape").decode("ascii") for char in line])
 
 
 def without_controls(text: str) -> str:
-    """A text in which no control character but tabs and the ends of lines is left: an escape stands for each. All else is as it was."""
+    """Return a text in which control characters other than tabs and line ends are escaped."""
     return text.translate(_CONTROLS)
 
 
@@ -75,7 +75,7 @@ def _is_harmless(char: str) -> bool:
 
 
 def width(text: str) -> int:
-    """Columns that a clean text takes."""
+    """Return columns that a clean text takes."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
@@ -86,14 +86,14 @@ def _columns(char: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """The beginning of a text in so many columns, with an ellipsis where something is left out."""
+    """Return the beginning of a text in so many columns, with an ellipsis where something is left out."""
     if width(text) <= columns:
         return text
     return _beginning(text, columns - 1).rstrip() + ELLIPSIS if columns > 0 else ""
 
 
 def cut_start(text: str, columns: int) -> str:
-    """The end of a text in so many columns: of a path the end tells more."""
+    """Return the end of a text in so many columns: of a path the end tells more."""
     if width(text) <= columns:
         return text
     if columns <= 0:
@@ -114,7 +114,7 @@ def _beginning(text: str, columns: int) -> str:
 
 
 def pad(text: str, columns: int) -> str:
-    """The text in exactly so many columns."""
+    """Return the text in exactly so many columns."""
     text = cut(text, columns)
     return text + " " * (columns - width(text))
 
@@ -196,7 +196,7 @@ def title(text: str) -> list[Line]:
 
 
 def tokens(number: float) -> str:
-    """An estimate in a table: ~820, ~1.2k, ~15k, ~1.3M; 0 is 0."""
+    """Return an estimate in a table: ~820, ~1.2k, ~15k, ~1.3M; 0 is 0."""
     number = round(number)
     if number < 1:
         return "0"
@@ -212,18 +212,18 @@ def tokens(number: float) -> str:
 
 
 def short_tokens(number: float) -> str:
-    """An estimate in a short sentence: ~15k tokens."""
+    """Return an estimate in a short sentence: ~15k tokens."""
     return tokens(number) + (" token" if round(number) == 1 else " tokens")
 
 
 def long_tokens(number: float) -> str:
-    """An estimate in a sentence, to three figures: ~15,200 tokens."""
+    """Return an estimate in a sentence, to three figures: ~15,200 tokens."""
     said = estimate(number)
     return f"{said} token{'' if said == '~1' else 's'}"
 
 
 def estimate(number: float) -> str:
-    """An estimate to three figures: ~15,200."""
+    """Return an estimate to three figures: ~15,200."""
     number = round(number)
     digits = len(str(abs(number)))
     return f"~{round(number, 3 - digits) if digits > 3 else number:,}"
@@ -236,7 +236,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def span(seconds: float) -> str:
-    """A stretch of time: 45 s, 12 min, 3 h, 2 days."""
+    """Return a stretch of time: 45 s, 12 min, 3 h, 2 days."""
     seconds = max(0, round(seconds))
     if seconds < 120:
         return f"{seconds} s"
@@ -246,7 +246,7 @@ def span(seconds: float) -> str:
 
 
 def countdown(seconds: float) -> str:
-    """A time to wait, as a person says it: 45 s, 4 min 30 s, 12 min, 1 h 5 min."""
+    """Return a time to wait, as a person says it: 45 s, 4 min 30 s, 12 min, 1 h 5 min."""
     seconds = max(0, round(seconds))
     minutes, rest = divmod(seconds, 60)
     if minutes < 1:
@@ -266,7 +266,7 @@ def size(count: int) -> str:
 
 
 def listed(words: list, most: int = 8) -> str:
-    """`a, b, c and 4 more`."""
+    """Return `a, b, c and 4 more`."""
     if len(words) <= most:
         return ", ".join(words)
     return f"{', '.join(words[:most])} and {len(words) - most} more"
@@ -278,7 +278,7 @@ def quote(word: str) -> str:
 
 
 def as_json(data: object) -> str:
-    """JSON in ASCII, so that nothing in it moves a terminal's cursor."""
+    """Return JSON in ASCII, so that nothing in it moves a terminal's cursor."""
     import json
 
     return json.dumps(data, indent=2)

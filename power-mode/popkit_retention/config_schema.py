@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Optional, Union
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, create_model, model_validator
 
-from hooks.utils.config import fields, usable
+from hooks.utils.config import fields, validation
 
 from .json_schema import json_schema
 
@@ -23,7 +23,7 @@ class _Strict(BaseModel):
 
 
 def _rising(model: BaseModel) -> BaseModel:
-    if not usable.rises(model.model_dump(exclude_unset=True)):
+    if not validation.rises(model.model_dump(exclude_unset=True)):
         raise ValueError(fields.RISING)
     return model
 
@@ -38,14 +38,14 @@ def _what_a_project_may(model: BaseModel, info: ValidationInfo) -> BaseModel:
     if info.context == "project":
         if set(fields.USER_ONLY) & model.model_fields_set:
             raise ValueError("only your own configuration may hold " + ", ".join(fields.USER_ONLY))
-        if usable.pattern_cost(model.model_dump(exclude_unset=True)) > usable.PATTERN_BUDGET:
-            raise ValueError(usable.TOO_MUCH)
+        if validation.pattern_cost(model.model_dump(exclude_unset=True)) > validation.PATTERN_BUDGET:
+            raise ValueError(validation.TOO_MUCH)
     return model
 
 
 def _address(field: dict[str, Any]) -> Any:
     def without_credentials(value: str) -> str:
-        if not usable.is_address(field, value):
+        if not validation.is_address(field, value):
             raise ValueError(f"{field['form']}, without user and password: these come from {field['credentials']}")
         return value
 

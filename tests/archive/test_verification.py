@@ -8,7 +8,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import Chain, archive_chain, verify
-from hooks.utils.io import hash_chain
+from hooks.utils.io import sqlite_file
 from tests.archive.written import CHAIN, COLUMNS, content, fill, tamper
 
 SMALL = {"hot_max": 2, "warm_max": 4}
@@ -136,7 +136,7 @@ def test_a_chain_written_anew_from_some_record_on_shows_at_its_end(db: sqlite3.C
     tamper(db, ids[5], "label", "other")
     values = db.execute(f"SELECT {', '.join(archive.chains.HASHED)} FROM thought_records WHERE id = ?", (ids[5],)).fetchone()  # noqa: S608
     prev_hash = db.execute("SELECT hash FROM thought_records WHERE id = ?", (ids[4],)).fetchone()[0]
-    tamper(db, ids[5], "hash", hash_chain.link_hash((prev_hash, *values), hash_chain.COMPACT))
+    tamper(db, ids[5], "hash", sqlite_file.link_hash((prev_hash, *values), sqlite_file.COMPACT))
     assert _found(db) == [("session-1", 7, "")]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from hooks.utils.state import standing
+from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 from popkit_retention.bill import project_bill, statement
 from popkit_retention.bill.digests import digest_of
@@ -39,7 +39,7 @@ class Shop:
             it.write(store / f"s{number}.jsonl")
         self.digests = [digest_of(str(path), path.stat().st_size) for path in sorted(store.iterdir())]
         if known is not None:
-            standing.keep(str(self.home), str(self.project), "s0", known, AT)
+            prompt_overhead.keep(str(self.home), str(self.project), "s0", known, AT)
 
     def run(self, *words: str, inside_of: str = "."):
         environ = {"CLAUDE_CONFIG_DIR": str(self.folder / "claude"), "POPKIT_HOME": str(self.home)}
@@ -49,7 +49,7 @@ class Shop:
         return json.loads(self.run(*words, "--json").stdout)
 
     def hidden(self) -> list[str]:
-        return list(standing.hidden(str(self.home), str(self.project)))
+        return list(prompt_overhead.hidden(str(self.home), str(self.project)))
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_what_was_not_understood_is_said(odd: dict, says: str, tmp_path: Path):
 
 
 def test_a_later_breakdown_that_says_nothing_leaves_the_one_before_and_is_told(shop: Shop):
-    standing.keep(str(shop.home), str(shop.project), "s1", None, AT + 86_400)
+    prompt_overhead.keep(str(shop.home), str(shop.project), "s1", None, AT + 86_400)
     told = drawn(shop, 100)
     assert "could not be used: it is empty" in told
     assert "MCP server linear" in told
@@ -154,10 +154,10 @@ def test_a_name_that_is_none_is_refused_with_those_that_are(words: tuple[str, st
 
 def test_what_is_kept_is_the_users_alone(shop: Shop):
     shop.run("hide", SERVER, "--yes")
-    kept = [path for path in (shop.home / standing.FOLDER).iterdir() if path.suffix == ".json"]
+    kept = [path for path in (shop.home / prompt_overhead.FOLDER).iterdir() if path.suffix == ".json"]
     assert len(kept) == 2
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
-    assert all(standing.STORAGE[0].owns(str(shop.home), f"{standing.FOLDER}/{path.name}") for path in kept)
+    assert all(prompt_overhead.STORAGE[0].owns(str(shop.home), f"{prompt_overhead.FOLDER}/{path.name}") for path in kept)
 
 
 def test_a_section_becomes_a_draft_in_a_new_file_and_the_old_file_stays(shop: Shop):

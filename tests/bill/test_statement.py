@@ -12,7 +12,7 @@ from hooks.utils.policy.composition import RESULT, SAID, Composition
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
-from hooks.utils.state.standing import parsed
+from hooks.utils.state.prompt_overhead import parsed
 from popkit_retention.bill import kinds, statement
 from popkit_retention.bill.costs import usd_of
 from popkit_retention.bill.sums import by_time as summed_by_time

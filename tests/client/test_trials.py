@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.handlers.session_start import HINT
 from hooks.utils.policy.trials import PER_ARM
-from hooks.utils.state import hints, trials
+from hooks.utils.state import trials
 from tests.patience import HANG_S
 from tests.state.coins import configure, fix
 
@@ -31,7 +32,7 @@ def play(home: ClientHome, *prompts: str, resume: str | None = None) -> Run:
 
 def times(request: Recorded) -> int:
     """How often a request holds the hint."""
-    return request.text.count(hints.SAID)
+    return request.text.count(HINT)
 
 
 def popkit(home: ClientHome, *words: str) -> str:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from hooks.utils.config.fields import FIELDS, USER_ONLY
 from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
-from hooks.utils.config.usable import usable
+from hooks.utils.config.validation import usable
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tiers import TIERS

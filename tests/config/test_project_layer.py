@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from hooks.utils.config import usable
+from hooks.utils.config import validation
 from hooks.utils.config.fields import FIELDS, NOTHING, USER_ONLY
 from hooks.utils.config.layers import Layer, merge
 from hooks.utils.hosts.claude_code.tools import TOOLS
@@ -21,7 +21,9 @@ ROOT = pathlib.Path(__file__).parents[2]
 def held(project: dict, user: dict | None = None) -> tuple[dict, list]:
     """(the effective configuration, keys of what was refused) of a user's and a project's settings."""
     refused: list = []
-    layers = [Layer(name, name, usable.usable(said, name, lambda *_: None)) for name, said in (("user", user or {}), ("project", project))]
+    layers = [
+        Layer(name, name, validation.usable(said, name, lambda *_: None)) for name, said in (("user", user or {}), ("project", project))
+    ]
     return merge(layers, refused), [key for _, key, _, _ in refused]
 
 
@@ -152,7 +154,7 @@ def test_a_project_whose_patterns_together_cost_too_much_is_ignored_whole(docume
     assert held(document) == ({}, [])
     problems = check_document(document, "file", "project")
     assert "the whole file is ignored" in problems[-1].allowed
-    assert usable.usable(document, "user", lambda *_: None)["profile"] == "spec"
+    assert validation.usable(document, "user", lambda *_: None)["profile"] == "spec"
 
 
 def test_patterns_as_projects_write_them_are_well_below_the_budget():
@@ -162,7 +164,7 @@ def test_patterns_as_projects_write_them_are_well_below_the_budget():
         "tool_overrides": {"Read": {"patterns": {f"src/area-{n}/**/*.ts": "short" for n in range(20)}}, "mcp__github__*": "short"},
     }
     assert check_document(document, "file", "project") == []
-    assert usable.pattern_cost(document) < 0.6 * usable.PATTERN_BUDGET
+    assert validation.pattern_cost(document) < 0.6 * validation.PATTERN_BUDGET
 
 
 def test_the_check_of_all_layers_names_the_file_that_costs_too_much(tmp_path):

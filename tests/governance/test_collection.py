@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.archive.marks import GRACE_S
+from hooks.utils.archive.deletion import GRACE_S
 from popkit_retention.governance import collection
 from popkit_retention.governance.domains import ITEM, Hold
 from popkit_retention.governance.rules import Verdict

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.utils.archive.marks import GRACE_S
+from hooks.utils.archive.deletion import GRACE_S
 from popkit_retention.governance.answers import Explanation, Next, explain
 from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Hold, Mark
 from popkit_retention.governance.errors import NotThere

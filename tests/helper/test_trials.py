@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import on_trial, trials
+from hooks.utils.state import trials
 from hooks.utils.state.site import Site
 
 from ..state.coins import fix
@@ -21,7 +21,7 @@ def begun(folder: Path, name: str, treated: bool, has_sent: bool = False) -> Hel
     if has_sent:
         helper.has_read("app.py", lines(3)).answered(30_000)
     site = Site(helper.env, SESSION)
-    site.remember(**on_trial.begun(site))
+    site.remember(**trials.begun(site))
     helper.ask("/rows", {})
     return helper
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.handlers.session_start import HINT
 from hooks.utils.policy import ledger
 from hooks.utils.policy.bookings import Advice
 from hooks.utils.policy.trials import PER_ARM
-from hooks.utils.state import hints, journal, store, trials
+from hooks.utils.state import journal, store, trials
 from tests.hooks import payloads
 from tests.hooks.remembering import SAID, Remembering
 from tests.kit.crowds import held
@@ -43,28 +44,28 @@ def test_nobody_is_given_the_hint_unless_it_is_on(shop: Remembering):
     assert shop.begin() == ""
     assert not (shop.home.path / trials.NAME).exists()
     configure(shop.home.path, hints="on")
-    assert shop.begin(session_id=OTHER) == hints.SAID
+    assert shop.begin(session_id=OTHER) == HINT
     assert not (shop.home.path / trials.NAME).exists()
 
 
 def test_the_hint_is_one_short_sentence_for_each_of_its_two_wishes():
-    assert hints.SAID.count(".") == 2
-    assert len(hints.SAID) < 160  # about 40 tokens at most
+    assert HINT.count(".") == 2
+    assert len(HINT) < 160  # about 40 tokens at most
 
 
 def test_a_context_is_given_the_hint_once_and_again_behind_a_compaction(shop: Remembering):
     configure(shop.home.path, hints="on")
-    assert [shop.begin(), shop.begin(), shop.begin("resume")] == [hints.SAID, "", ""]
+    assert [shop.begin(), shop.begin(), shop.begin("resume")] == [HINT, "", ""]
     shop.tell(payloads.pre_compact)
-    assert [shop.begin("compact"), shop.begin("compact")] == [hints.SAID, ""]
+    assert [shop.begin("compact"), shop.begin("compact")] == [HINT, ""]
     shop.tell(payloads.session_end, reason="clear")
-    assert shop.begin("clear") == hints.SAID
+    assert shop.begin("clear") == HINT
 
 
 def test_it_stands_beside_what_memory_says(shop: Remembering):
     configure(shop.home.path, hints="on")
     shop.remember()
-    assert shop.begin() == f"{hints.SAID}\n\n{SAID}"
+    assert shop.begin() == f"{HINT}\n\n{SAID}"
 
 
 def test_what_the_hint_costs_is_booked_as_our_own_text(shop: Remembering):
@@ -91,12 +92,12 @@ def test_hooks_that_are_registered_twice_say_it_once(forks: Forks, shop: Remembe
 def test_every_second_session_is_given_what_is_tried(shop: Remembering):
     configure(shop.home.path, hints="try")
     fix(shop.home.path, "hints", [True, False, False, True])
-    assert [shop.begin(session_id=f"s{number}") for number in range(4)] == [hints.SAID, "", "", hints.SAID]
+    assert [shop.begin(session_id=f"s{number}") for number in range(4)] == [HINT, "", "", HINT]
 
 
 @pytest.mark.parametrize("treated", [True, False])
 def test_what_the_coin_says_stays_for_the_life_of_a_session(shop: Remembering, treated: bool):
-    said = hints.SAID if treated else ""
+    said = HINT if treated else ""
     configure(shop.home.path, hints="try")
     fix(shop.home.path, "hints", [treated])
     assert shop.begin() == said
@@ -114,7 +115,7 @@ def test_what_the_coin_says_stays_for_the_life_of_a_session(shop: Remembering, t
 def test_a_conversation_that_begins_at_a_clear_is_a_session_of_its_own(shop: Remembering):
     configure(shop.home.path, hints="try")
     fix(shop.home.path, "hints", [True, False])
-    assert shop.begin() == hints.SAID
+    assert shop.begin() == HINT
     shop.tell(payloads.session_end, reason="clear")
     assert shop.begin("clear", session_id=OTHER) == ""
     assert [(session, treated) for session, treated, *_ in rows(shop)] == [(payloads.SESSION, True), (OTHER, False)]

@@ -19,7 +19,7 @@ from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.reclaim import places, thinking
 from hooks.utils.reclaim.access import Opened, Refused
 from hooks.utils.text import laid_out
-from hooks.utils.views.putback import undo_lines
+from hooks.utils.views.receipt import undo_lines
 from tests.examples import examples
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATELY, Shop, Talk, Thinker, assert_only_contents_changed, contents_of, thought, worked

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import fitting, limits
+from hooks.utils.state import limits
 from tests.policy.weighed import weights
 
 T = 1_800_000_000.0
@@ -145,10 +145,10 @@ def test_a_fit_is_due_with_eight_windows_and_again_after_hours(tmp_path: Path):
     home = tmp_path / "popkit"
     for window in range(7):
         note(home, 5, T + window * 20_000, stamp(T + window * 20_000 + 18_000))
-    assert not fitting.is_due(str(home), T)
+    assert not limits.is_fit_due(str(home), T)
     note(home, 5, T + 7 * 20_000, stamp(T + 7 * 20_000 + 18_000))
-    assert fitting.is_due(str(home), T)
+    assert limits.is_fit_due(str(home), T)
     limits.keep_weights(str(home), [], T)
-    assert not fitting.is_due(str(home), T + 3_600)
-    assert fitting.is_due(str(home), T + fitting.EVERY_S)
-    assert fitting.is_due(str(home), T - 1)
+    assert not limits.is_fit_due(str(home), T + 3_600)
+    assert limits.is_fit_due(str(home), T + limits.FIT_EVERY_S)
+    assert limits.is_fit_due(str(home), T - 1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.policy.trials import ARMS, PER_ARM, USUAL, is_tried
-from hooks.utils.state import on_trial, trials
+from hooks.utils.state import trials
 from hooks.utils.state.site import Site
 from hooks.utils.state.trials import Run, Trials
 
@@ -24,8 +24,8 @@ NAMES = st.sampled_from(sorted(ARMS))
 def site(home: Path, session: str = "one") -> Site:
     """A session in a home, whose facts are those of its first hook."""
     made = Site({"POPKIT_HOME": str(home), "POPKIT_NOW": "1000"}, session)
-    if on_trial.FACT not in made.session:
-        made.remember(**on_trial.begun(made))
+    if trials.FACT not in made.session:
+        made.remember(**trials.begun(made))
     return made
 
 
@@ -99,7 +99,7 @@ def test_the_helper_throws_the_coin_before_the_first_request(tmp_path: Path, nam
     fix(tmp_path, name, [treated])
     mine = site(tmp_path)
     assert mine.setting(name, "") == USUAL[name]
-    on_trial.throw(mine, (name,), lambda: True)
+    trials.throw(mine, (name,), lambda: True)
     assert mine.setting(name, "") == ARMS[name][not treated]
     assert site(tmp_path).setting(name, "") == ARMS[name][not treated]
 
@@ -110,8 +110,8 @@ def test_a_session_that_has_sent_a_request_is_not_drawn_any_more(tmp_path: Path,
     fix(tmp_path, "say_once", [False])
     mine = site(tmp_path)
     if late == "compacted before":
-        mine.remember(**on_trial.closed(mine))
-    on_trial.throw(mine, ("say_once",), lambda: late == "compacted before")
+        mine.remember(**trials.closed(mine))
+    trials.throw(mine, ("say_once",), lambda: late == "compacted before")
     assert mine.setting("say_once", "") == USUAL["say_once"]
     assert trials.load(str(tmp_path)).runs == []
 
@@ -120,7 +120,7 @@ def test_a_session_that_began_before_the_trial_and_a_fork_have_what_is_usual(tmp
     configure(tmp_path, hints="try", shape="try")
     fix(tmp_path, "hints", [True])
     fork = Site({"POPKIT_HOME": str(tmp_path)}, "a fork")  # no hook tells of its start
-    on_trial.throw(fork, ("shape",), lambda: True)
+    trials.throw(fork, ("shape",), lambda: True)
     assert (fork.setting("hints", ""), fork.setting("shape", "")) == ("off", "safe")
     assert trials.load(str(tmp_path)).runs == []
 
@@ -130,7 +130,7 @@ def test_trials_at_the_same_time_have_coins_of_their_own(tmp_path: Path):
     seen = set()
     for number in range(16):
         mine = site(tmp_path, f"s{number}")
-        on_trial.throw(mine, ("say_once",), lambda: True)
+        trials.throw(mine, ("say_once",), lambda: True)
         seen.add((mine.setting("hints", ""), mine.setting("say_once", "")))
     assert len(seen) == 4
 
@@ -138,9 +138,9 @@ def test_trials_at_the_same_time_have_coins_of_their_own(tmp_path: Path):
 def test_an_end_is_noted_and_taken_back_when_the_session_goes_on(tmp_path: Path):
     configure(tmp_path, hints="try")
     mine = site(tmp_path)
-    on_trial.mark(mine, 5.0, spoke=True)
+    trials.mark(mine, 5.0, spoke=True)
     assert rows(tmp_path)[0][3:] == [5.0, True]
-    on_trial.mark(mine, None)
+    trials.mark(mine, None)
     assert rows(tmp_path)[0][3:] == [None, True]
 
 
@@ -149,11 +149,11 @@ def test_that_enough_sessions_are_over_is_told_once(tmp_path: Path):
     made = Trials("x", [run_of(2 * PER_ARM - 1)])
     with trials.Changing(str(tmp_path)) as known:
         known.runs = made.runs
-    assert on_trial.news(site(tmp_path)) == ""
+    assert trials.news(site(tmp_path)) == ""
     with trials.Changing(str(tmp_path)) as known:
         known.runs = [run_of(2 * PER_ARM)]
-    assert "popkit try-out" in on_trial.news(site(tmp_path))
-    assert on_trial.news(site(tmp_path)) == ""
+    assert "popkit try-out" in trials.news(site(tmp_path))
+    assert trials.news(site(tmp_path)) == ""
 
 
 # --- the file --------------------------------------------------------------------------------------------------------------------------

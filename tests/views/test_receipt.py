@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from hooks.utils.operations.receipts import find
+from hooks.utils.operations.reclaiming import find_receipt
 from hooks.utils.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
 from hooks.utils.state import journal, receipts
 from hooks.utils.views import receipt
@@ -79,9 +79,9 @@ def test_no_line_is_too_wide_and_what_has_no_room_is_counted(columns: int, rows:
 
 def test_a_call_is_found_by_its_number_or_its_id_on_the_newest_receipt_that_has_it() -> None:
     older, newer = made(at=1.0), made(LEFT[:2], at=2.0)
-    assert [find([newer, older], word) for word in ("T4", "4", "toolu_1")] == [(newer, newer["calls"][1])] * 3
-    assert find([newer, older], "T5") == (older, older["calls"][2])
-    assert find([newer, older], "T500") is find([newer, older], "toolu") is None
+    assert [find_receipt([newer, older], word) for word in ("T4", "4", "toolu_1")] == [(newer, newer["calls"][1])] * 3
+    assert find_receipt([newer, older], "T5") == (older, older["calls"][2])
+    assert find_receipt([newer, older], "T500") is find_receipt([newer, older], "toolu") is None
 
 
 def test_a_call_of_which_nothing_stands_tells_when_and_why_it_left_and_how_it_comes_back() -> None:

@@ -18,8 +18,8 @@ from hooks.utils.state import shipped
 from hooks.utils.text import laid_out
 from hooks.utils.views import clear, phrases, report, timeline
 from hooks.utils.views.panel import panel
-from hooks.utils.views.report_shapes import Report, ResultRow
 from hooks.utils.views.results import detail_lines
+from hooks.utils.views.shapes import Report, ResultRow
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
 

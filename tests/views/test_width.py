@@ -23,7 +23,7 @@ from hooks.utils.policy.tiers import TIERS
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
-from hooks.utils.views import clear, ledgers, memory, phrases, putback, report, results
+from hooks.utils.views import clear, ledgers, memory, phrases, receipt, report, results
 from hooks.utils.views.help import lines_of
 from hooks.utils.views.panel import panel
 from hooks.utils.views.stats import stats_lines
@@ -130,8 +130,8 @@ def test_no_record_that_goes_back_is_wide(records, said):
     back.tokens = [tokens for _, tokens in records]
     back.gone = [Archived(said, 1)]
     back.trouble = text.clean(said).strip()
-    _lawful(putback.undo_lines(back, said))
-    _lawful(putback.in_place_lines(back, said, 20))
+    _lawful(receipt.undo_lines(back, said))
+    _lawful(receipt.in_place_lines(back, said, 20))
 
 
 def _error_of(found: dict, word: str) -> list:

@@ -3,11 +3,19 @@
 Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
 
-from ..io.hash_chain import FIRST_PREV_HASH
+from ..io.sqlite_file import FIRST_PREV_HASH
 from .chains import Chain, Clear, chain, clears_of, clears_of_records, mark_undone
-from .content import RetentionIntegrityError, compress_content, decompress_content, gunzip_content, gzip_content, hash_content
+from .content import (
+    RetentionIntegrityError,
+    compress_content,
+    decompress_content,
+    gunzip_content,
+    gzip_content,
+    hash_content,
+    text_of,
+    value_of,
+)
 from .deletion import Pruned, prunable, prune, pruned_of
-from .display import text_of, value_of
 from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
 from .records import (
     Added,

@@ -4,8 +4,7 @@ together.
 
 from __future__ import annotations
 
-from ..io.hash_chain import FIRST_PREV_HASH
-from ..io.sqlite_file import Transaction
+from ..io.sqlite_file import FIRST_PREV_HASH, Transaction
 from .content import as_text, plain
 
 TYPE_CHECKING = False
@@ -18,7 +17,7 @@ HASHED = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "place
           "content_hash")  # fmt: skip
 
 
-# Where a chain's folder is now; one that cannot be told, or would take the chain out of a project that is held, is passed over.
+# Move a chain to its present folder, unless that is unknown or would take the chain out of a project that is held.
 _MOVE = """
 UPDATE chains SET transcript = ?, project = CASE WHEN ? = '' OR (
   project <> '' AND EXISTS (SELECT 1 FROM holds WHERE scope = 'project' AND released_at IS NULL) AND (
@@ -63,7 +62,7 @@ def begin(db: Connection, chain: Chain) -> tuple[int, str]:
 
 
 class Clear:
-    """One clear of a chain. Times in seconds; `undone_at` is None for one that stands; `records` is how many it took."""
+    """One clear of a chain. Times in seconds; `undone_at` is None for one that was not undone; `records` is how many it took."""
 
     __slots__ = ("at", "id", "records", "task_id", "undone_at")
 

@@ -1,4 +1,4 @@
-"""Hold what must stay, whatever its age and whoever wants it gone. A held record never goes cold and is never deleted.
+"""Hold records that must stay, whatever their age and whatever asks for their deletion. A held record never goes cold.
 
 A hold is on a record (`item`, by its handle), all records of a session, or all of a project (by its key). The archive knows the folder that
 a context worked in; `place_folders` gives it the project of each folder. While a project is held, a folder that is not placed yet counts as

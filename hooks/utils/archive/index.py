@@ -11,8 +11,7 @@ import time
 import zlib
 
 from ..io.sqlite_file import Transaction
-from .content import RetentionIntegrityError
-from .display import text_of
+from .content import RetentionIntegrityError, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def words_of(label: str, content: str) -> str:
     try:
         text = text_of(content)
     except (RecursionError, TypeError, ValueError):
-        text = content  # JSON that nobody can read is a text
+        text = content  # JSON that cannot be read counts as text
     return " ".join((EVERY, *terms_of(label + "\n" + text)))
 
 
@@ -162,7 +161,7 @@ def _next(db: Connection) -> list[tuple[int, bool, str | None]]:
 
 
 def _settle(db: Connection, seq: int, has_content: bool, words: str | None) -> None:
-    """Take a record from the queue into the index, unless somebody else has, or its content has gone since it was read."""
+    """Take a record from the queue into the index, unless another process has, or its content has gone since it was read."""
     if db.execute("DELETE FROM unindexed WHERE seq = ?", (seq,)).rowcount == 0 or not has_content:
         return
     if db.execute(f"SELECT 1 FROM thought_records WHERE seq = ? AND {_HAS_CONTENT}", (seq,)).fetchone() is None:  # noqa: S608

@@ -101,7 +101,7 @@ _UNINDEXED = "CREATE TABLE unindexed (seq INTEGER PRIMARY KEY)"
 
 
 def _name_all(db: Connection) -> None:
-    """Enter the records that are there already."""
+    """Enter the names of the existing records."""
     rows = db.execute("SELECT seq, subjects FROM thought_records")
     db.executemany("INSERT INTO named VALUES (?, ?)", ((name, seq) for seq, text in rows for name in names_of(subjects_of(text))))
 
@@ -145,8 +145,8 @@ SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear make
 
 
 def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> Connection:
-    """Return a connection to the archive, its tables up to date, and what waits beside it taken in, unless somebody else is at work in it:
-    see `sqlite_file.open_store`."""
+    """Open the archive, its tables up to date, and take in what waits beside it, unless another process is at work in it: see
+    `sqlite_file.open_store`."""
     db = sqlite_file.open_store(path, SCHEMA, create, busy_s)
     waiting = files.spilled(path)
     if waiting:

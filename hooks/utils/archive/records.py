@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ..io.hash_chain import COMPACT, link_hash
-from ..io.sqlite_file import Transaction
+from ..io.sqlite_file import COMPACT, Transaction, link_hash
 from .chains import HASHED, Chain, begin
 from .content import RetentionIntegrityError, as_count, as_text, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from .index import Arrivals
 
 HANDLE_CHARS = 8
-# Of a handle so much must be given where its beginning stands for it.
+# The shortest beginning of a handle that is accepted in its place.
 PREFIX_CHARS = 4
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 LONGEST_HANDLE = 256 // 5
@@ -59,7 +58,7 @@ class Record:
     def __init__(self, id: str, type: str, task_id: str, agent_id: str, timestamp: str, created_at: str, zone: str | None,
                  place: int, tool_use_id: str, label: str, subjects: str, tokens: int, size: int, content_hash: str,
                  source: str | None) -> None:  # fmt: skip
-        # Any column may hold anything: SQLite asks for no type, and somebody may have written into the file.
+        # Any column may hold anything: SQLite asks for no type, and the file may have been edited.
         self.id, self.type, self.task_id, self.agent_id = as_text(id), as_text(type), as_text(task_id), as_text(agent_id)
         self.timestamp, self.created_at, self.tool_use_id = as_text(timestamp), as_text(created_at), as_text(tool_use_id)
         self.label, self.content_hash = as_text(label), as_text(content_hash)
@@ -90,7 +89,7 @@ class Added:
         self.clear_id = clear_id
 
 
-# A later time stands: a clock that leaps back makes nothing old.
+# The later time is kept: a clock that is set back makes nothing old.
 NOTE_BACK = """
 INSERT INTO brought_back VALUES (?, ?) ON CONFLICT (record_id) DO UPDATE SET at = max(at, excluded.at)
 """

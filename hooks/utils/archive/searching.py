@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..io.sqlite_file import StoreError, Transaction
 from . import index
-from .content import RetentionIntegrityError, plain
-from .display import text_of
+from .content import RetentionIntegrityError, plain, text_of
 from .records import record
 from .zones import retrieve_record
 
@@ -182,7 +181,7 @@ def matching_lines(text: str, needles: list[str], mask: Callable[[str], str], mo
 
 
 def _narrowed(line: str, needles: list[str]) -> str:
-    """Return the part of a long line around a match. A word that it begins or ends within is left out: half a secret nobody knows for
+    """Return the part of a long line around a match. A word that it begins or ends within is left out: half a secret is not recognised as
     one."""
     if len(line) <= _SEEN_CHARS:
         return line

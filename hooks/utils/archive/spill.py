@@ -1,6 +1,5 @@
-"""Leave contents in a file beside the archive, without waiting for the disk, until somebody opens the archive and takes them in. The handle
-is known before: it may be named at once.
-"""
+"""Leave contents in a file beside the archive, without waiting for the disk; they are taken in when the archive is opened next. Their
+handle is known at once."""
 
 from __future__ import annotations
 
@@ -50,11 +49,11 @@ def _remove(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:
-        return  # somebody else has taken it in as well
+        return  # another process has taken it in as well
 
 
 def _read(head: str, content: str) -> tuple[Chain, NewRecord] | None:
-    """Return the chain and the record of two lines; None for one that is not ours, or that somebody else has taken in meanwhile."""
+    """Return the chain and the record of two lines; None for one that is not ours, or that another process has taken in meanwhile."""
     try:
         read: Any = loads(head)
         of_chain, (id, kind, label, timestamp, subjects, tokens) = read

@@ -1,6 +1,6 @@
 """Turn a text into terms, the words by which archived contents are found. Pure.
 
-A word is a run of letters and digits, `_` within it too; whatever else stands between words (`/`, `.`, `-`, quotes) parts them, so a path
+A word is a run of letters and digits, `_` within it too; anything else between words (`/`, `.`, `-`, quotes) parts them, so a path
 is its segments. A word made of several gives each of them and the whole without joints: `getUserName` and `get_user_name` both give get,
 user, name and getusername. All is in small letters.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..io.hash_chain import COMPACT, FIRST_PREV_HASH, AsWritten, link_hash
+from ..io.sqlite_file import COMPACT, FIRST_PREV_HASH, AsWritten, link_hash
 from .chains import HASHED
 from .content import RetentionIntegrityError, Row, decompress_content, hash_content, to_text
 from .sources import recover
@@ -54,7 +54,7 @@ def verify(db: Connection) -> Verified:
     at its first broken record.
 
     Each chain is read in a transaction of its own, so that writers wait for one chain and not for all."""
-    from . import holds, index, marks  # a restore loads this module, and needs none of them
+    from . import deletion, holds, index  # a restore loads this module, and needs none of them
 
     report = Verified()
     with AsWritten(db):
@@ -66,7 +66,7 @@ def verify(db: Connection) -> Verified:
         if broken:
             report.broken.append(broken)
     with AsWritten(db):
-        report.problems = [*holds.problems(db), *marks.problems(db), *index.problems(db)]
+        report.problems = [*holds.problems(db), *deletion.mark_problems(db), *index.problems(db)]
     named = {each.id for each in report.broken}
     report.lost = [id for (id,) in db.execute(_LEFT_TO_A_SOURCE).fetchall() if id not in named and _is_lost(db, id)]
     return report

@@ -1,6 +1,6 @@
 """The one table of configuration keys: what each may hold, what it means, what holds where no file says anything, what a project may do.
 
-Plain data. `usable` reads documents by it, `schema` makes the JSON Schema of it, the pydantic model of the services and the table of
+Plain data. `validation` reads documents by it, `schema` makes the JSON Schema of it, the pydantic model of the services and the table of
 docs/configuration.md are held to it.
 
 A field is a dict: `kind`, what that kind needs (`low` and `high`, `words`, `of`, `fields`, …), `about` in words for people, `null` where
@@ -44,7 +44,7 @@ from ..policy.tiers import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG,
 
 STORAGE = (
     Storage("your configuration", {"": r"retention-config\.json"}, keep=("Your configuration stays.",), stays=True),
-    Storage(LOGS, {"cache": r"config-[^/]*"}),  # what `remembered` keeps
+    Storage(LOGS, {"cache": r"config-[^/]*"}),  # what `cached` keeps
 )
 
 TYPE_CHECKING = False
@@ -80,7 +80,7 @@ def number(low: float, high: float, meaning: str, about: str = "") -> Field:
 
 
 def address(schemes: tuple[str, ...], form: str, credentials: str) -> Field:
-    """A URL of one of the schemes, or "". It names no user and no password: `credentials` says where these come from."""
+    """Return a URL of one of the schemes, or "". It names no user and no password: `credentials` says where these come from."""
     return {"kind": "address", "schemes": schemes, "form": form, "credentials": credentials, "longest": LONGEST_TEXT}
 
 
@@ -97,7 +97,7 @@ def record(name: str, about: str, fields: dict[str, Field], rule: str = "") -> F
 
 
 def said(about: str, kind: Field, **more: object) -> Field:
-    """The same kind, with what it means here."""
+    """Return the same kind, with what it means here."""
     return {**kind, "about": about, **more}
 
 

@@ -10,7 +10,7 @@ from ..io.codec import loads
 from ..io.system import join, os
 from ..policy.ruleset import THRESHOLDS
 from .fields import ADD, FIELDS, LONGER, OFF, RISING
-from .usable import DROP, rises, usable
+from .validation import DROP, rises, usable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Layer:
 
 
 def layer_paths(root: str | None, home: str | None, project: str | None) -> list[tuple[str, str]]:
-    """(layer name, path) of each file, lowest first; a folder that is not known has none."""
+    """Return (layer name, path) of each file, lowest first; a folder that is not known has none."""
     found = []
     if root:
         found.append(("shipped", join(root, "retention-config.json")))
@@ -63,12 +63,12 @@ def layer_paths(root: str | None, home: str | None, project: str | None) -> list
 
 
 def load(root: str | None, home: str | None, project: str | None) -> dict[str, Any]:
-    """The effective `retention` object: plugin folder, state home and project folder give the four files."""
+    """Return the effective `retention` object: plugin folder, state home and project folder give the four files."""
     return merge(read_layers(root, home, project))
 
 
 def read_layers(root: str | None, home: str | None, project: str | None) -> list[Layer]:
-    """The layers, lowest first; one whose file does not exist has no values and no error."""
+    """Return the layers, lowest first; one whose file does not exist has no values and no error."""
     return [read_layer(name, path) for name, path in layer_paths(root, home, project)]
 
 
@@ -86,7 +86,7 @@ def read_layer(name: str, path: str) -> Layer:
 
 
 def read_text(path: str) -> tuple[str | None, str | None]:
-    """(text, None), or (None, what is wrong); (None, None) when there is no such file."""
+    """Return (text, None), or (None, what is wrong); (None, None) when there is no such file."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (FileNotFoundError, NotADirectoryError):
@@ -124,15 +124,14 @@ def _parsed(text: str) -> object:
 
 
 def without_comments(text: str) -> str:
-    """The text with each line that is a `//` comment emptied, as in the specification's example; lines stay in place."""
+    """Return the text with each line that is a `//` comment emptied, as in the specification's example; lines stay in place."""
     return "\n".join(["" if line.lstrip().startswith("//") else line for line in text.split("\n")])
 
 
 def _without_constants(text: str) -> str:
-    """NaN and Infinity, which are not JSON, replaced by `{}`: the codec would read null, and null is a setting.
+    """Return the text with NaN and Infinity, which are not JSON, replaced by `{}`: the codec would read null, and null is a setting.
 
-    An empty object changes nothing where an object is due and is left out everywhere else.
-    """
+    An empty object changes nothing where an object is due and is left out everywhere else."""
     pieces = []
     at = 0
     while at < len(text):
@@ -149,7 +148,7 @@ def _without_constants(text: str) -> str:
 
 
 def merge(layers: list[Layer], refused: list[Any] | None = None) -> dict[str, Any]:
-    """The effective `retention` object of layers, lowest first.
+    """Return the effective `retention` object of layers, lowest first.
 
     Objects merge key by key, lists and plain values are replaced, null resets. In `tool_overrides` the upper layer's
     patterns come first, because the first that matches wins. What a layer may not do to the ones below it is left out
@@ -172,7 +171,7 @@ def merge(layers: list[Layer], refused: list[Any] | None = None) -> dict[str, An
 
 
 def _of_a_project(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
-    """What of a project's value may count above what lies below it; DROP for none of it."""
+    """Return what of a project's value counts above the layers below; DROP for none of it."""
     may = FIELDS[key]["project"]
     if may == ADD:
         return [*below, *(item for item in value if item not in below)]
@@ -188,7 +187,7 @@ def _of_a_project(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
 
 
 def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
-    """A switch that is not on where it was off, a word that is `off` or was there, a number that is not smaller."""
+    """Return a switch that is not on where it was off, a word that is `off` or was there, a number that is not smaller."""
     if isinstance(value, str) and value not in ("off", below):
         refuse(key, value, ONLY_OFF)
         return DROP
@@ -202,7 +201,8 @@ def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
 
 
 def _still_preserving(tool: str, below: dict[str, Any], said: Any, refuse: Refuse) -> Any:
-    """A project's override of a tool without what would end what lies below as preserved, under its name or under one with wildcards."""
+    """Return a project's override of a tool without what would end what lies below as preserved, under its name or under one with
+    wildcards."""
     own = below.get(tool) or {}
     if _preserves(own):
         said = {"tier": said} if isinstance(said, str) else said or {}
@@ -220,8 +220,8 @@ def _preserves(entry: dict[str, Any]) -> bool:
 
 
 def _hides(tool: str, name: str, below: dict[str, Any]) -> bool:
-    """Whether an override of `tool` comes before the one that lies below under a name with wildcards. Which tools two such names share is
-    not asked."""
+    """Return whether an override of `tool` comes before the one below under a name with wildcards. Whether two such names match the same
+    tools is not checked."""
     from ..policy.globs import is_wild, matches_command  # seldom
 
     return is_wild(name) and (is_wild(tool) or (tool not in below and matches_command(name, tool)))
@@ -250,14 +250,14 @@ def _joined(key: str, effective: dict[str, Any], value: Any, refuse: Refuse) -> 
 
 
 def _over(below: dict[str, Any], above: dict[str, Any], join: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    """`above` first, then what only `below` has; a null above removes the key."""
+    """Return `above` first, then what only `below` has; a null above removes the key."""
     joined = {key: join(below.get(key), value) for key, value in above.items() if value is not None}
     joined.update((key, value) for key, value in below.items() if key not in above)
     return joined
 
 
 def _joined_override(below: dict[str, Any] | None, above: dict[str, Any] | str) -> dict[str, Any]:
-    """A plain tier replaces the whole override of the tool, an object is merged into it."""
+    """Return a plain tier replaces the whole override of the tool, an object is merged into it."""
     if isinstance(above, str):
         return {"tier": above}
     below = below or {}

@@ -1,4 +1,4 @@
-"""Answer /popkit:context (UserPromptSubmit), and say, once a threshold, that the context fills up (Stop)."""
+"""Answer /popkit:context (UserPromptSubmit), and announce each threshold once as the context fills up (Stop)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from ..policy.ruleset import Ruleset
     from ..state import store
-    from ..views.report_shapes import Report
+    from ..views.shapes import Report
 
 COMMAND = "/popkit:context"
 LEVELS = ("notice", "warning", "critical", "emergency")
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """The answer to our command, or a message when a threshold is passed, or nothing."""
+    """Return the answer to our command, or a message when a threshold is passed, or nothing."""
     site = live.site_of(payload, environ)
     if site is None:
         return None
@@ -42,7 +42,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
 
 
 def command_words(prompt: str) -> str | None:
-    """The words after /popkit:context; None when the prompt is something else."""
+    """Return the words after /popkit:context; None when the prompt is something else."""
     head, _, words = prompt.strip().partition(" ")
     return words.strip() if head == COMMAND else None
 
@@ -61,7 +61,7 @@ def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> di
 
 
 def _notice_changes(site: live.Site, transcript_path: str, now: float) -> None:
-    """Nobody is told that a result is live whose file has changed; calls look at some of the files only."""
+    """Expire what was read of files that have changed, before the answer calls it live; tool calls look only at some of the files."""
     paths = site.paths()
     if disk.stamp(paths.state):
         try:
@@ -71,7 +71,7 @@ def _notice_changes(site: live.Site, transcript_path: str, now: float) -> None:
 
 
 def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -> None:
-    """A new turn begins (unless the host speaks for a background task), and files may have changed since the last one."""
+    """Begin a new turn (unless the host speaks for a background task), and notice files that have changed since the last one."""
     paths = site.paths()
     if site.session.get("compacted") and live.follow(site, paths, transcript_path):
         site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
@@ -94,8 +94,8 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
 
 
 def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict[str, Any]:
-    """How full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None below
-    the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
+    """Return how full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None
+    below the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
     what to do ("" for nothing)."""
     newest = usage.newest_usage(transcript_path)
     tokens = newest.tokens if newest else 0
@@ -120,7 +120,7 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
 
 
 def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
-    """What the panel would say, where a hook has time to look; else what the hooks have seen expire."""
+    """Return what the panel would say, if the transcript is small enough for a hook; else what the hooks have seen expire."""
     import os
 
     try:
@@ -145,7 +145,7 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
 
 
 def _unasked(found: Report, critical: float) -> str:
-    """What a report says to do now; "" where that is nothing, or only to wait while there is room."""
+    """Return what a report says to do now; "" where that is nothing, or only to wait while there is room."""
     from ..views import phrases
 
     kind, context = found["verdict"]["kind"], found["context"]
@@ -154,13 +154,13 @@ def _unasked(found: Report, critical: float) -> str:
 
 
 def _short(tokens: int) -> str:
-    """176k, 1M: Claude Code puts a name of its own before a message, and little fits behind it."""
+    """Return 176k or 1M: Claude Code puts its own name before a message, so little fits behind it."""
     return f"{tokens / 1_000_000:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
 def _news(site: live.Site, checked: dict[str, Any]) -> str | None:
-    """The message for a level that is higher than the last one told, if there is something to do; remembers the level, and forgets it as
-    the context shrinks."""
+    """Return the message for a level above the one announced last, if there is something to do; keep the level, and forget it as the
+    context shrinks."""
     told = site.session.get("told")
     level = checked["level"]
     if level == told:

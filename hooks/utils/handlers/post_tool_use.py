@@ -1,4 +1,4 @@
-"""Give the result of a completed tool call a lifetime; others may end."""
+"""Give the result of a completed tool call a lifetime, and end those of others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """Feeds the call to its context: the main thread, or the subagent that the payload names."""
+    """Observe the call in its context: the main thread, or the subagent that the payload names."""
     site = live.site_of(payload, environ)
     call = call_of(payload, time_of_day(environ)) if site else None
     if site is None or call is None:
@@ -48,7 +48,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
 
 
 def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: str) -> tuple[dict[str, Any] | None, Call]:
-    """(the answer to the host or None, the call as the model sees it)."""
+    """Return (the answer to the host or None, the call as the model sees it)."""
     from ..reclaim.unchanged_read import repair  # seldom
 
     answer, response = repair(site, payload, call, text(payload, "transcript_path"), agent_id)

@@ -1,4 +1,4 @@
-"""The conversation is about to be folded into a summary."""
+"""Before a compaction: bring the state up to date, learn from the session, and advise the summariser."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ if TYPE_CHECKING:
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
-    """Brings the state up to date with the transcript while all of it is still the context: calls that fired no hook are counted, a
-    rewound branch is dropped. The compaction itself ends what is live when SessionStart(compact) says that it happened.
+    """Bring the state up to date with the transcript while all of it is still the context: calls that fired no hook are counted, a
+    rewound branch is dropped. What is live ends later, when SessionStart(compact) says that the compaction happened.
 
-    Answers with what the summariser should know, in plain text: JSON would be pasted into its instructions as it stands. Where the code
-    inside the client has just said it, there is nothing left to do."""
+    Return what the summariser should know, as plain text: JSON would be pasted into its instructions verbatim. None where the mod has just
+    said it."""
     site = live.site_of(payload, environ)
     if site is None:
         return None
     from ..reclaim import compaction_advice
 
     now = time_of_day(environ)
-    _hint(site)
+    if site.session.get("hinted") is not None:
+        site.remember(hinted=None)  # the context is about to lose the hint
     _memory(site, text(payload, "transcript_path"), now)
     if text(payload, "trigger") == "auto":
         _remember_size(site, text(payload, "transcript_path"))
@@ -35,21 +36,14 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
 
 
 def _remember_size(site: live.Site, transcript_path: str) -> None:
-    """What Claude Code takes for a full context, for hooks that read no further back than the newest request."""
+    """Keep the size at which Claude Code compacts, for hooks that read only the newest request."""
     newest = usage.newest_usage(transcript_path)
     if newest is not None:
         site.remember(compacted_tokens=newest.tokens)
 
 
-def _hint(site: live.Site) -> None:
-    if site.session.get("hinted") is not None:
-        from ..state import hints
-
-        hints.emptied(site)
-
-
 def _memory(site: live.Site, transcript_path: str, now: float) -> None:
-    """What the session has taught is learnt while all of it is the context still; afterwards it is given what memory holds anew."""
+    """Learn from the session while all of it is still the context; have memory given to the context again afterwards."""
     if memory.is_used(site.home):
         from ..state import remembering
 

@@ -18,7 +18,7 @@ _HARMLESS = frozenset(("command", "description", "timeout"))
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """Allows exactly `popkit restore HANDLE`, and hands the host the command under which a project's own `popkit` cannot be meant."""
+    """Allow exactly `popkit restore HANDLE`, and give the host the command under which a project's own `popkit` cannot be meant."""
     tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
     if tool.operation != SHELL or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
         return None

@@ -1,4 +1,4 @@
-"""A session ends, or its client turns to another one; it may be resumed later."""
+"""End a session, or leave it when its client turns to another one; it may be resumed later."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
 from ..io.system import os
-from ..state import ending, live, memory, settling, store, sweeping
+from ..state import jobs, live, memory, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-# The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. Nobody waits for a larger one.
+# The host gives a hook 1.5 s at the end of a session, and a clear takes up to 0.05 s a megabyte. A larger transcript is left alone.
 CLEAR_BYTES = 24 * 1024 * 1024
 # Ends after which the client has the transcript in its memory already: a rewrite would come too late.
 _GOES_ON = ("resume",)
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
-    """Ends what lives for the session, if this is an end."""
+    """End what lives for the session, if this is an end."""
     site = live.site_of(payload, environ)
     if site is None:
         return
@@ -29,12 +29,12 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     _trials(site, why, transcript_path, now)
     if store.look(site.paths()) is None:
         return  # nothing was tracked
-    ending.end(site, now, why)
+    live.end_session(site, now, why)
     if why == "clear" and memory.is_used(site.home):
         from ..state import remembering
 
         remembering.emptied(site)
-    ending.start_jobs(site, transcript_path, now)  # first: the host does not wait for long
+    jobs.start(site, transcript_path, now)  # first: the host does not wait for long
     if site.rules().clear_at_exit and why not in _GOES_ON:
         _in_a_process_of_its_own(lambda: _clear(site, transcript_path, now), environ)
     elif settling.is_due(site, transcript_path):
@@ -44,17 +44,15 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
 
 def _trials(site: live.Site, why: str, transcript_path: str, now: float) -> None:
     if site.tries:
-        from ..state import disk, on_trial
+        from ..state import disk, trials
 
-        on_trial.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
+        trials.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
     if why == "clear" and site.session.get("hinted") is not None:
-        from ..state import hints
-
-        hints.emptied(site)
+        site.remember(hinted=None)  # the next context is empty
 
 
 def _sweep_sockets(popkit_home: str) -> None:
-    """A helper that was killed leaves its socket, and maybe no other ever starts."""
+    """Remove the sockets of killed helpers: another helper, which would do it, may never start."""
     try:
         os.stat(popkit_home + "/run")
     except OSError:
@@ -65,7 +63,7 @@ def _sweep_sockets(popkit_home: str) -> None:
 
 
 def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, str]) -> None:
-    """Waits for the work, but lets it end where the host loses its patience and kills this process."""
+    """Do the work in a child and wait for it; it goes on if the host kills this process."""
     import os
 
     if not hasattr(os, "fork"):
@@ -81,7 +79,7 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
         for fd in range(3):
             os.dup2(nowhere, fd)  # the host waits for the end of our output
         work()
-    except BaseException as error:  # noqa: BLE001  nobody is above: it must not go on as the hook
+    except BaseException as error:  # noqa: BLE001  a child must not go on as the hook
         from ..io import failures
 
         failures.record(environ, "session-end", error)
@@ -90,13 +88,13 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
 
 
 def _clear(site: live.Site, transcript_path: str, now: float) -> None:
-    """Takes what is not needed out of the transcript, so that a later resume starts lean."""
+    """Take what is not needed out of the transcript, so that a later resume starts lean."""
     import os
 
     from ..policy.planning import Asked
     from ..reclaim import access, clearing
 
-    files.patience.left_s = float("inf")  # nobody waits for us
+    files.patience.left_s = float("inf")  # the session is over
     try:
         if os.path.getsize(transcript_path) <= CLEAR_BYTES:
             clearing.clear(site, transcript_path, now, Asked(), at_end=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..config import remembered
+from ..config import cached
 from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
     from ..policy.ruleset import Ruleset
 
-# Sources of a context in which nothing stands yet.
+HINT = "Send look-ups that do not depend on one another together in one message. Update the todo list along with other calls, never alone."
+# Sources of an empty context.
 _NEW = ("startup", "clear")
 _EMPTY = (*_NEW, "compact")
-# The hook on a compaction of ours runs so soon after the answer.
+# The hook runs at most so long after a compaction that PopKit answered.
 _JUST_NOW_S = 60.0
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """Remembers what only this event tells (model, project, folder) and makes the state follow the transcript where there is one. The
-    model is told what memory holds and given the hint, once for each context, and after a compaction what can be restored."""
+    """Remember what only this event tells (model, project, folder) and make the state follow the transcript where there is one. Give the
+    model what memory holds and the hint, once for each context, and after a compaction the index of what can be restored."""
     site = live.site_of(payload, environ)
     if site is None:
         return None
@@ -53,44 +54,56 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     except files.LockTimeout:
         pass  # the first prompt makes the state follow the transcript
     now = time_of_day(environ)
-    told = [_hint(site, now), _memory(site, now)] if source in _EMPTY else []
+    given = [_hint(site, now), _memory(site, now)] if source in _EMPTY else []
     if compacted:
-        told.append(_index(site, now))
+        given.append(_index(site, now))
     else:
-        remembered.sweep(site.home, now)
+        cached.sweep(site.home, now)
         sweeping.sweep(site, now)
-    context = "\n\n".join(filter(None, told))
-    said: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
-    asked = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else ""]
-    message = "\n".join(filter(None, asked))
-    return {**said, **({"systemMessage": message} if message else {})} or None
+    context = "\n\n".join(filter(None, given))
+    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
+    notices = [_question(site) if source in _EMPTY else "", _news(site) if source in _NEW else ""]
+    message = "\n".join(filter(None, notices))
+    return {**answer, **({"systemMessage": message} if message else {})} or None
 
 
 def _trials(site: live.Site, source: str) -> dict[str, Any]:
     """Return the facts of what the session has on trial."""
     if not site.tries:
         return {}
-    from ..state import on_trial
+    from ..state import trials
 
     if source == "resume":
-        on_trial.mark(site, None)
-    return on_trial.begun(site) if source in _NEW else on_trial.closed(site)
+        trials.mark(site, None)
+    return trials.begun(site) if source in _NEW else trials.closed(site)
 
 
 def _news(site: live.Site) -> str:
     if not site.tries:
         return ""
-    from ..state import on_trial
+    from ..state import trials
 
-    return on_trial.news(site)
+    return trials.news(site)
 
 
 def _hint(site: live.Site, now: float) -> str:
+    """Return the sentence that asks for fewer requests, where hints are on and this context does not have it; book its tokens as our own
+    text."""
     if site.setting("hints", DEFAULT_HINTS) != "on":
         return ""
-    from ..state import hints
+    from ..policy.estimate import estimate_tokens
+    from ..state import journal
 
-    return hints.deliver(site, now)
+    try:
+        if not site.claim("hinted", now):
+            return ""
+        store.journal(site.paths(), journal.advised(estimate_tokens(HINT), now))
+    except (OSError, ValueError) as error:
+        from ..io import failures  # seldom
+
+        failures.record(site.environ, "hints", error)
+        return ""
+    return HINT
 
 
 def _memory(site: live.Site, now: float) -> str:
@@ -110,7 +123,7 @@ def _question(site: live.Site) -> str:
 
 
 def _index(site: live.Site, now: float) -> str:
-    """The index of what a summary has folded away; none behind a compaction of ours, whose placeholders are the index."""
+    """Return the index of what a summary replaced; "" after a compaction of ours, whose placeholders are the index."""
     in_place = site.session.get("in_place")
     if in_place is not None:
         site.remember(in_place=None)

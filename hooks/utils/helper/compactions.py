@@ -10,7 +10,7 @@ import threading
 
 from .. import text
 from ..hosts.claude_code.usage import newest_usage
-from ..operations import receipts
+from ..operations import reclaiming
 from ..policy import kinds, outline
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..reclaim import in_place
@@ -113,7 +113,7 @@ class Compactions:
             in_place.tell(site, agent_id, now)
 
         self._answered = note
-        saved = receipts.share(site, transcript_path, made.before - made.after, now)
+        saved = reclaiming.share_of_reads(site, transcript_path, made.before - made.after, now)
         return {"rows": made.rows, "notice": notice(made, saved)}
 
     def _wanted(self, site: Site, trigger: str, agent_id: str, asked: dict[str, Any]) -> Wanted | None:

@@ -18,7 +18,7 @@ from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.trials import BY_HELPER
 from ..reclaim.places import stamp_of
-from ..state import journal, live, on_trial, provider_cleared, store
+from ..state import journal, live, provider_cleared, store, trials
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from .contexts import MOST_BYTES, Context, learnt, path_of, stand
@@ -68,7 +68,7 @@ class Door:
         """Read the configuration again: it may have changed."""
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
-        on_trial.throw(self.site, BY_HELPER, lambda: newest_usage(self.transcript_path) is None)
+        trials.throw(self.site, BY_HELPER, lambda: newest_usage(self.transcript_path) is None)
         say_once, shape = self.site.setting("say_once", self.rules.say_once), self.site.setting("shape", self.rules.shape)
         self.settings = door.Settings(say_once, shape)
         self.editing = provider_cleared.editing_of(self.environ)

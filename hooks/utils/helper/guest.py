@@ -13,7 +13,7 @@ from ..hosts.opencode.kept import Kept
 from ..io import files, git
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import ending, journal, live, memory, pending, settling, store, sweeping
+from ..state import jobs, journal, live, memory, pending, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ class Guest:
         if not site.enabled or store.look(site.paths()) is None:
             return  # nothing was tracked
         now = time_of_day(site.environ)
-        ending.end(site, now, _EXIT)
-        ending.start_jobs(site, transcript_path, now)
+        live.end_session(site, now, _EXIT)
+        jobs.start(site, transcript_path, now)
         if settling.is_due(site, transcript_path):
             settling.settle(site, transcript_path)
         sweeping.sweep(site, now)

@@ -7,7 +7,7 @@ import time
 
 from ..io import failures
 from ..io.system import now as time_of_day
-from ..state import ending, fitting
+from ..state import jobs, limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def run_forever(site: Callable[[], Site], transcript_path: str, every_s: float =
         here = site()
         try:
             now = time_of_day(here.environ)
-            ending.start_jobs(here, transcript_path, now)
+            jobs.start(here, transcript_path, now)
             if here.enabled:
-                fitting.start(here.home, here.environ, now)
+                limits.start_fit(here.home, here.environ, now)
         except Exception as error:  # noqa: BLE001  the next hour tries again
             failures.record(here.environ, "hourly", error)

@@ -7,14 +7,14 @@ from contextlib import suppress
 from .. import archive, text
 from .. import efficiency_tracker as tracker
 from ..hosts import is_kept
-from ..operations import arguments, context, offers, receipts
+from ..operations import arguments, context, offers, reclaiming
 from ..operations import cache as caches
 from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, outlook, restoring
 from ..state import limits, settling
-from ..views import bill, cache, ledgers, panel, phrases, putback, receipt, report, results, timeline
+from ..views import bill, cache, ledgers, panel, phrases, receipt, report, results, timeline
 from ..views import limits as limit_views
 
 TYPE_CHECKING = False
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from ..operations.offers import Offer
     from ..state.site import Site
-    from ..views.report_shapes import Report, ResultRow
-    from ..views.shapes import CompactsCold
+    from ..views.shapes import CompactsCold, Report, ResultRow
     from .compactions import Compactions
     from .misses import Misses
     from .native import Native
@@ -97,7 +96,7 @@ class Pane:
         shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
-            gone = receipts.look(site, current)
+            gone = reclaiming.receipts_of(site, current)
             shown["head"] = text.laid_out(receipt.pane_head(gone, now), width)
             room = asked.rows - TABS - len(shown["head"]) - len(shown["deeds"]) - len(saved)
             shown["lines"] = text.laid_out(receipt.pane_lines(gone, now, width, room, COMMAND), width) + saved
@@ -176,7 +175,7 @@ class Pane:
             handle = report.handle_of(row)
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
-                printed = putback.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
+                printed = receipt.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
         except (arguments.NotFound, access.Refused) as error:
             return f"PopKit: {error}"
         width = text.width_of(columns)

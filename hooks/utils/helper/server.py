@@ -20,7 +20,7 @@ from http.server import BaseHTTPRequestHandler
 from ..hosts import OPENCODE
 from ..io import failures, home
 from ..io.system import now
-from ..state import fitting, sockets, standing
+from ..state import limits, prompt_overhead, sockets
 from ..state.site import Site
 from . import hourly
 from .compactions import Compactions, Outlines
@@ -80,7 +80,7 @@ class Session:
         self.misses.look()
         site = self._site()
         if site.enabled:
-            fitting.start(site.home, self.environ, now(self.environ))
+            limits.start_fit(site.home, self.environ, now(self.environ))
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""
@@ -238,13 +238,15 @@ class Session:
     def standing(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Keep what the client says stands in the window before the first word."""
         with self.stored:
-            standing.keep(self._site().home, _project(self.door.cwd), self.door.session_id, asked.get("breakdown"), now(self.environ))
+            prompt_overhead.keep(
+                self._site().home, _project(self.door.cwd), self.door.session_id, asked.get("breakdown"), now(self.environ)
+            )
         return {}
 
     def hidden(self, _asked: dict[str, Any]) -> dict[str, Any]:
         """Return `names` of the tools that this project's sessions do without; one that ends in `__` means all that begin so."""
         site = self._site()
-        return {"names": list(standing.hidden(site.home, _project(self.door.cwd))) if site.enabled else []}
+        return {"names": list(prompt_overhead.hidden(site.home, _project(self.door.cwd))) if site.enabled else []}
 
     def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return {

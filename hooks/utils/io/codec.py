@@ -19,7 +19,7 @@ except ImportError:  # another Python than CPython
     import json
 
     def loads(text: str) -> object:
-        """The value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
+        """Return the value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
         try:
             return json.loads(text, parse_constant=_no_number)
         except RecursionError:
@@ -63,7 +63,7 @@ else:
         return "".join(_encoders[ascii_only](value, 0))
 
     def loads(text: str) -> object:
-        """The value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
+        """Return the value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
         start = len(text) - len(text.lstrip(_SPACE))
         try:
             value, end = _scan(text, start)
@@ -80,7 +80,7 @@ else:
 
 
 def dumps(value: object) -> str:
-    """Compact JSON that `loads` reads as the same value; ASCII, unless two halves of a surrogate pair stand side by side in a text:
+    """Return compact JSON that `loads` reads as the same value; ASCII, unless two halves of a surrogate pair stand side by side in a text:
     escaped they would be read as one character. ValueError for NaN, Infinity or what JSON has no form for."""
     try:
         text = _text_of(value, True)
@@ -92,10 +92,10 @@ def dumps(value: object) -> str:
 
 
 def _in_our_words(error: ValueError) -> ValueError:
-    """JSON's own errors are of a class of their own; what else fails is Python's limit on the digits of a whole number."""
+    """Return JSON's own error as it is (it is of a class of its own), and Python's limit on the digits of a whole number in our words."""
     return ValueError(_TOO_LONG) if type(error) is ValueError else error
 
 
 def _no_number(_name: str) -> None:
-    """JSON has no NaN or Infinity; a host that writes one means "no number"."""
+    """Read NaN and Infinity, which JSON does not have, as null: a host that writes one means "no number"."""
     return

@@ -1,4 +1,4 @@
-"""A file that survives a power cut: the old one or the new one stands there, whole, whatever happens in between."""
+"""Write files that survive a power cut: after it the old or the new one is there, whole."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)
 
 
 def write(path: str, data: bytes) -> None:
-    """Replace a file (0600), its folder made if need be. It is on disk when this returns. OSError where that cannot be said: it is as
-    it was, or the new one has its name already."""
+    """Replace a file (0600), its folder made if need be. It is on disk when this returns. OSError where that is uncertain: the old one is
+    unchanged, or the new one has its name already."""
     make_folder(os.path.dirname(path))
     temporary = f"{path}{_TEMPORARY}{os.getpid()}-{time.time_ns()}"
     files.replace(path, lambda fd: files.write_all(fd, data), temporary=temporary, sync=True)
@@ -26,7 +26,7 @@ def write(path: str, data: bytes) -> None:
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder and its missing parents (0700), each of them on disk when this returns."""
+    """Make a folder and its missing parents (0700), each of them on disk when this returns."""
     if os.path.isdir(path):
         return
     parent = os.path.dirname(path)
@@ -37,7 +37,7 @@ def make_folder(path: str) -> None:
 
 
 def sync_folder(path: str) -> None:
-    """Puts the names in a folder on disk: without it a power cut may undo a rename."""
+    """Put the names in a folder on disk: without it a power cut may undo a rename."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -49,8 +49,8 @@ def sync_folder(path: str) -> None:
 
 
 def sweep(folder: str) -> int:
-    """Deletes what killed processes have left of `write` in a folder: files of processes that are gone, and any older than a day. The
-    caller holds the lock under which they are written. How many went."""
+    """Delete what killed processes have left of `write` in a folder: files of processes that are gone, and any older than a day. Return how
+    many. The caller holds the lock under which they are written."""
     swept, now = 0, time.time()
     for name in files.names(folder):
         _, temporary, rest = name.rpartition(_TEMPORARY)

@@ -22,7 +22,7 @@ def log_path(popkit_home: str) -> str:
 
 
 def record(environ: Mapping[str, str], hook: str, error: BaseException) -> None:
-    """Logs a failure of a hook. Where even that fails (a full disk, no folder) there is nobody left to tell."""
+    """Log a failure of a hook. Where even that fails (a full disk, no folder), nothing is done."""
     try:
         popkit_home = home.popkit_home(environ)
         files.make_private_folder(popkit_home)
@@ -40,7 +40,7 @@ def _rotate(path: str) -> None:
             if _is_full(path):
                 os.replace(path, path + ".old")
     except files.LockTimeout:
-        return  # somebody else is at it
+        return  # another process rotates it
 
 
 def _is_full(path: str) -> bool:
@@ -62,13 +62,13 @@ def _entry(hook: str, error: BaseException) -> str:
 
 
 def failures(popkit_home: str) -> list[str]:
-    """The first lines of the failures in the log, oldest first: "time hook error"."""
+    """Return the first lines of the failures in the log, oldest first: "time hook error"."""
     text = (files.read_text(log_path(popkit_home) + ".old") or "") + (files.read_text(log_path(popkit_home)) or "")
     return [line[len(_MARK) :] for line in text.splitlines() if line.startswith(_MARK)]
 
 
 def count(popkit_home: str, hooks: tuple[str, ...]) -> int:
-    """How many failures of these hooks the log tells of; none where it cannot be read, of which its own check tells."""
+    """Return how many failures of these hooks the log has; 0 where it cannot be read, which its own check reports."""
     try:
         lines = failures(popkit_home)
     except OSError:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from _thread import RLock
 
+from .codec import loads
 from .system import os, parent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
 # How long a command waits for a lock, and a hook for all that others hold.
 LOCK_WAIT_S = 5.0
@@ -23,8 +24,7 @@ _KIND, _LINK, _REGULAR = 0o170000, 0o120000, 0o100000
 
 
 def make_private_folder(path: str, may_be_link: bool = True) -> None:
-    """Makes a folder and its missing parents, 0700 whatever the umask says. OSError for a link where none may be: what is below it
-    could be anywhere."""
+    """Make a folder and its missing parents, 0700 whatever the umask is. OSError for a link where none may be: it could lead anywhere."""
     try:
         if not may_be_link and os.lstat(path).st_mode & _KIND == _LINK:
             raise OSError("a symbolic link is no folder of ours: " + path)
@@ -42,11 +42,10 @@ def make_private_folder(path: str, may_be_link: bool = True) -> None:
 
 
 def make_private_file(path: str, create: bool = True) -> None:
-    """Sees to it that a regular file stands there that is ours alone; FileNotFoundError where there is none and none is to be made,
-    OSError for anything else than a file.
+    """Make sure that a regular file is there and is ours alone; FileNotFoundError where there is none and none is to be made, OSError for
+    anything else than a file.
 
-    A file that is there is not opened: closing it would give up the locks that this process holds on it.
-    """
+    An existing file is not opened: closing it would release the locks that this process holds on it."""
     if create:
         make_private_folder(parent_of(path))
         try:
@@ -61,13 +60,22 @@ def make_private_file(path: str, create: bool = True) -> None:
 
 
 def read_text(path: str, limit: int = 0) -> str | None:
-    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else."""
+    """Return the text of a file (its first `limit` bytes), None when there is none; OSError for anything else."""
     data = read_bytes(path, limit)
     return None if data is None else text_of(data)
 
 
+def read_object(path: str, limit: int = 0) -> dict[str, Any]:
+    """Return the JSON object in a file (in its first `limit` bytes); {} where there is none, or none that can be read."""
+    try:
+        value = loads(read_text(path, limit) or "{}")
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def text_of(data: bytes) -> str:
-    """Text as we write it: lone surrogates are read as they were written, other bytes that are no UTF-8 are replaced."""
+    """Return the text of bytes that we wrote: lone surrogates stay as they were written, other bytes that are not UTF-8 are replaced."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -75,12 +83,12 @@ def text_of(data: bytes) -> str:
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of a text, lone surrogates as they are."""
+    """Return the bytes of a text, lone surrogates as they are."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def read_bytes(path: str, limit: int = 0) -> bytes | None:
-    """A file (its first `limit` bytes), None when there is none; OSError for anything else."""
+    """Return the bytes of a file (its first `limit`), None when there is none; OSError for anything else."""
     try:
         fd = _open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -91,12 +99,12 @@ def read_bytes(path: str, limit: int = 0) -> bytes | None:
 
 
 def open_regular(path: str) -> BinaryIO:
-    """Opens a file for reading bytes; OSError for what is no regular file."""
+    """Open a file for reading bytes; OSError unless it is a regular file."""
     return open(_open(path, os.O_RDONLY), "rb", buffering=_BUFFER)
 
 
 def _open(path: str, flags: int) -> int:
-    """A descriptor of a regular file; OSError for anything else: a pipe would keep us waiting for whoever is at its other end."""
+    """Return a descriptor of a regular file; OSError for anything else: a pipe would block until its other end writes."""
     fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     if os.fstat(fd).st_mode & _KIND != _REGULAR:
         os.close(fd)
@@ -140,7 +148,7 @@ def replace(path: str, write: Callable[[int], object], mode: int = 0o600, tempor
 
 
 def append_text(path: str, text: str) -> None:
-    """Appends whole lines. A line that a kill cut short before is closed first, so that it spoils no other."""
+    """Append whole lines. A last line that a kill cut short is closed first, so that it corrupts no other."""
     fd = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
     try:
         size = os.fstat(fd).st_size
@@ -158,8 +166,8 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 class Patience:
-    """How long this process still waits for others, all in all (seconds). A command has no end of it; a hook gives up early, and what it
-    could not do is done at the next chance."""
+    """How long this process still waits for locks in all (seconds). A command waits without end; a hook gives up early, and its work is
+    done at the next chance."""
 
     __slots__ = ("left_s",)
 
@@ -167,11 +175,11 @@ class Patience:
         self.left_s = float("inf")
 
     def next_s(self, most_s: float = LOCK_WAIT_S) -> float:
-        """For how long the next lock may keep us."""
+        """Return how long the next lock may take."""
         return min(most_s, self.left_s)
 
     def spend_since(self, began: float) -> None:
-        """Takes the time since then (time.monotonic) off."""
+        """Subtract the time since then (time.monotonic)."""
         self.left_s = max(0.0, self.left_s - (time.monotonic() - began))
 
 
@@ -179,7 +187,7 @@ patience = Patience()
 
 
 class LockTimeout(OSError):
-    """Somebody held a lock for longer than this process waits."""
+    """Another process held a lock for longer than this one waits."""
 
 
 # The system's locks keep processes apart, not threads: (process, path) -> what keeps its threads apart.
@@ -211,7 +219,7 @@ class Lock:
         return self
 
     def _is_ours(self) -> bool:
-        """Whether no other process holds it; now we do."""
+        """Try to lock the file; return whether no other process holds it."""
         if hasattr(os, "lockf"):  # `fcntl.flock` would do as well, but is a module more to load
             try:
                 os.lockf(self.fd, os.F_TLOCK, 0)
@@ -222,7 +230,7 @@ class Lock:
         return True
 
     def _ask_until(self, left_s: float) -> bool:
-        """Asks again and again; whether it is ours at last."""
+        """Try again and again for so many seconds; return whether the lock is ours."""
         until = time.monotonic() + left_s
         while True:
             time.sleep(_POLL_S)
@@ -232,7 +240,7 @@ class Lock:
                 return False
 
     def _wait(self, comes_within: Callable[[float], bool]) -> None:
-        """LockTimeout where it does not come in the time that this process may wait."""
+        """Wait for the lock; LockTimeout where it does not come in the time that this process may wait."""
         began, wait_s = time.monotonic(), patience.next_s(self.wait_s)
         try:
             if not comes_within(wait_s):
@@ -251,12 +259,12 @@ class Lock:
 
 
 def spill(path: str, text: str) -> None:
-    """Keeps a text for whoever gets the lock of a file next, in a file of its own beside it."""
+    """Keep a text in a file beside another, for the next process that gets the lock of that one."""
     replace_text(f"{path}{_SPILLED}{time.time_ns():020}-{os.getpid()}", text)
 
 
 def spilled(path: str) -> list[str]:
-    """The files that `spill` has left beside a file, oldest first."""
+    """Return the files that `spill` has left beside a file, oldest first."""
     folder, _, name = path.rpartition("/")
     return [folder + "/" + found for found in names(folder) if found.startswith(name + _SPILLED) and not found.endswith(".tmp")]
 

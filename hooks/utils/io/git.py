@@ -1,4 +1,4 @@
-"""What git says: which files a commit holds, and whether it keeps a file's bytes."""
+"""Ask git which files a commit holds, and whether it keeps a file's bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RECENT_S = 120
 
 
 def commit_hashes(output: str) -> list[str]:
-    """The abbreviated hashes in what `git commit` prints: "[main 1a2b3c4] subject", one a commit."""
+    """Return the abbreviated hashes in what `git commit` prints: "[main 1a2b3c4] subject", one a commit."""
     hashes = []
     for line in output.splitlines():
         head, bracket, _ = line.partition("]")
@@ -30,7 +30,7 @@ def _is_hash(word: str) -> bool:
 
 
 def committed_files(folder: str, output: str, now: float) -> list[str] | None:
-    """Absolute paths of the files in the commits that a command has just made in a folder; None where git cannot say."""
+    """Return the absolute paths of the files in the commits that a command has just made in a folder; None where git cannot say."""
     hashes = commit_hashes(output)
     top = _git(folder, "rev-parse", "--show-toplevel")
     listed = _git(folder, "show", "--no-color", "--no-renames", "--name-only", "-z", "--format=%ct", "-m", "--first-parent",
@@ -56,20 +56,20 @@ def _git(folder: str, *arguments: str) -> str | None:
 
 
 def blob_of(data: bytes) -> str:
-    """git's name for these bytes."""
+    """Return git's name for these bytes."""
     from hashlib import sha1
 
     return sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324
 
 
 def blob(path: str, name: str) -> bytes | None:
-    """The bytes of a blob, from the repository that a path lies in; None where it is not there."""
+    """Return the bytes of a blob, from the repository that a path lies in; None where it is not there."""
     return ask(_folder_of(path), "cat-file", "blob", name, timeout_s=PATIENT_S)
 
 
 def keeps(path: str, name: str) -> bool:
-    """Whether a commit that a branch or a tag leads to has (or its parent had) this blob at this path: nothing collects it then. What is
-    only staged, stashed or on no branch does not count. False where git cannot say."""
+    """Return whether a commit that a branch or a tag leads to has (or its parent had) this blob at this path, so that it is never
+    collected. A blob that is only staged, stashed or on no branch does not count. False where git cannot say."""
     found = ask(
         _folder_of(path), "log", "-m", "--branches", "--tags", "--remotes", "-1", "--format=%H", "--no-show-signature", "--no-follow",
         "--no-ext-diff", "--no-textconv", "--root", "--find-object=" + name, "--", path, timeout_s=PATIENT_S,
@@ -78,7 +78,7 @@ def keeps(path: str, name: str) -> bool:
 
 
 def _folder_of(path: str) -> str:
-    """The nearest folder of a path that is still there."""
+    """Return the nearest folder of a path that is still there."""
     folder = os.path.dirname(path)
     while not os.path.isdir(folder) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
@@ -88,8 +88,8 @@ def _folder_of(path: str) -> str:
 def ask(
     folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, asked: bytes = b""
 ) -> bytes | None:
-    """What git prints in a folder, given `asked` as its input; None where it fails. It fetches nothing, and asks nobody. Without an
-    `environ` the repository is the one that the folder lies in, whatever the caller's GIT_DIR says."""
+    """Return what git prints in a folder, given `asked` as its input; None where it fails. It fetches nothing and prompts nobody. Without
+    an `environ` the repository is the one that the folder lies in, whatever the caller's GIT_DIR says."""
     import subprocess  # only when something was committed, or leaves the archive
 
     if environ is None:

@@ -23,13 +23,13 @@ class NoHome(Exception):
 
 
 def claude_folder(environ: Mapping[str, str]) -> str:
-    """The host's configuration folder."""
+    """Return the host's configuration folder."""
     folder = environ.get("CLAUDE_CONFIG_DIR") or ""
     return absolute(folder) if folder else join(user_folder(environ), ".claude")
 
 
 def user_folder(environ: Mapping[str, str]) -> str:
-    """The user's own folder; NoHome where nobody knows it."""
+    """Return the user's own folder; NoHome where it is unknown."""
     user = environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()
     if user.startswith("~"):  # nobody has resolved it
         raise NoHome
@@ -37,7 +37,7 @@ def user_folder(environ: Mapping[str, str]) -> str:
 
 
 def _home_of_user() -> str:
-    """The home folder that the system knows. Not `expanduser`, for which an empty HOME is the root folder."""
+    """Return the home folder that the system knows. Not `expanduser`, for which an empty HOME is the root folder."""
     try:
         from posix import getuid
         from pwd import getpwuid
@@ -51,8 +51,8 @@ def _home_of_user() -> str:
 
 
 def popkit_home(environ: Mapping[str, str]) -> str:
-    """The folder of state, archive and logs: $POPKIT_HOME, else popkit in the host's configuration folder. A shell expands no quoted `~`,
-    so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's."""
+    """Return the folder of state, archive and logs: $POPKIT_HOME, else popkit in the host's configuration folder. A shell expands no quoted
+    `~`, so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's."""
     folder = environ.get("POPKIT_HOME") or ""
     if not folder:
         return join(claude_folder(environ), "popkit")
@@ -65,12 +65,12 @@ def popkit_home(environ: Mapping[str, str]) -> str:
 
 
 def plugin_root() -> str:
-    """The folder that holds hooks/, commands/ and the shipped configuration."""
+    """Return the folder that holds hooks/, commands/ and the shipped configuration."""
     return parent_of(parent_of(parent_of(parent_of(absolute(__file__)))))
 
 
 def safe_name(name: str) -> str:
-    """A file name for an id from outside: itself where it is harmless, else a digest of it. Never empty, never a path."""
+    """Return a file name for an id from outside: itself where it is harmless, else a digest of it. Never empty, never a path."""
     if name and len(name) <= NAME_CHARS and _SAFE.issuperset(name):
         return name
     return "x" + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]

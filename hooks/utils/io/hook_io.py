@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-# Larger payloads are not read: the transcript tells of the call when somebody asks. The host has been seen to send 5 MB.
+# Larger payloads are not read: the call is read from the transcript later. The host has been seen to send 5 MB.
 PAYLOAD_BYTES = 64 * 1024 * 1024
 _CHUNK = 1 << 20
 
 
 def run(handler: Callable[[dict[str, Any], dict[str, str]], dict[str, Any] | str | None], hook: str) -> None:
-    """Reads the payload from stdin, writes the handler's answer (a JSON object, a text, or None for silence), ends the process."""
+    """Read the payload from stdin, write the handler's answer (a JSON object, a text, or None for silence), and end the process."""
     environ = environment()
     files.patience.left_s = files.HOOK_WAIT_S
     if not environ.get("POPKIT_OFF"):
@@ -53,7 +53,7 @@ def _payload() -> dict[str, Any]:
 
 
 def _drain() -> None:
-    """Takes the rest off the pipe, so that the host's write does not fail."""
+    """Read the rest of the pipe, so that the host's write does not fail."""
     while os.read(0, _CHUNK):
         continue
 
@@ -63,7 +63,7 @@ class OversizedPayload(OSError):
 
 
 def _remember_modules() -> None:
-    """The next hook finds the modules of this one in one file, if its entry script uses the pack."""
+    """Pack the modules of this hook into one file for the next one, if its entry script uses the pack."""
     pack = sys.modules.get("utils.pack")
     if pack is not None:
         try:
@@ -83,5 +83,5 @@ def _give_up(environ: Mapping[str, str], hook: str, error: BaseException) -> Non
         from . import failures
 
         failures.record(environ, hook, error)
-    except BaseException:  # noqa: BLE001  not even the log: there is nobody left to tell
+    except BaseException:  # noqa: BLE001  not even the log can be written
         sys.stderr = None

@@ -1,8 +1,8 @@
-"""Which repository a folder belongs to: worktrees and clones of one are one project. Files are read, no git is asked, nothing is written.
+"""Tell which repository a folder belongs to: its worktrees and clones are one project. Reads git's files; runs no git, writes nothing.
 
 git's own layout (gitrepository-layout(5), git-worktree(1)): `.git` is a folder, or a file that leads to one; a worktree's has a `commondir`
-that leads to the repository, where the configuration names its `origin`. A folder that is gone, or was another machine's, is told by its
-path alone, and by how Claude Code and others lay out the worktrees that they make.
+that leads to the repository, where the configuration names its `origin`. A folder that is gone, or is another machine's, is identified by
+its path alone, and by how Claude Code and others lay out the worktrees that they make.
 
 What a folder says of itself (its origin, where its `.git` leads) is a claim: anybody can write that into a folder. `are_one` asks for
 proof, which only the repository gives: it lists its linked worktrees (worktrees/<id>/gitdir). Submodules and clones cannot be proved.
@@ -47,14 +47,14 @@ class Repository:
 
 
 def of(folder: str) -> Repository:
-    """The repository of a folder; where there is none, the folder itself is the project. It never fails, whatever stands there."""
+    """Return the repository of a folder; where there is none, the folder itself is the project. Never fails."""
     folder = _tidy(folder)
     root, identity, claimed_by = _place(folder, _ORIGINS)
     return _named(identity, root, claimed_by)
 
 
 def alone(repository: Repository) -> Repository:
-    """The same checkout, told by where it lies, whatever repository it says that it is of."""
+    """Return the same checkout, identified by where it lies, whatever repository it claims to be of."""
     return _named(_real(repository.claimed_by), repository.root, repository.claimed_by)
 
 
@@ -67,8 +67,8 @@ def _named(identity: str, root: str, claimed_by: str) -> Repository:
 
 
 def within(path: str, root: str) -> str | None:
-    """A path as the repository with a checkout at `root` names it, "" for the top; None for one outside. Other checkouts of it count, as
-    far as their paths tell."""
+    """Return a path as the repository with a checkout at `root` names it, "" for the top; None for one outside. Other checkouts of it
+    count, as far as their paths tell."""
     path, root = _slashed(path), root.rstrip("/")
     homes = [root + "/"]
     for mark in _BELOW:
@@ -91,14 +91,14 @@ def within(path: str, root: str) -> str | None:
 
 
 def _slashed(path: str) -> str:
-    """A path with `/` everywhere, also where it is one of Windows, whichever system reads its transcript."""
+    """Return a path with `/` everywhere, also a path of Windows on another system."""
     if path[1:3] in (":\\", ":/") or path.startswith("\\\\"):
         return path[:1].upper() + path[1:].replace("\\", "/")
     return path
 
 
 def _tidy(folder: str) -> str:
-    """An absolute path with `/` everywhere, without detours, of a length that a path may have."""
+    """Return an absolute path with `/` everywhere, without detours, of at most the length that a path may have."""
     folder = folder.replace("\0", "")[:_LONGEST_PATH]
     if folder[1:3] in (":\\", ":/") or folder.startswith("\\\\"):
         return _slashed(folder).rstrip("/")
@@ -106,7 +106,7 @@ def _tidy(folder: str) -> str:
 
 
 def _place(folder: str, origins: int) -> tuple[str, str, str]:
-    """(the top of the checkout that a folder lies in, what tells its repository from others, the folder whose files say so)."""
+    """Return (the top of the checkout that a folder lies in, the identity of its repository, the folder whose files say so)."""
     at = folder
     for _ in range(_DEEPEST):
         common = _common_folder(at)
@@ -118,11 +118,11 @@ def _place(folder: str, origins: int) -> tuple[str, str, str]:
             break
         at = parent_of(at) or "/"
     root, identity = _made_by_tools(folder) or (folder, _real(folder))
-    return root, identity, identity  # nothing is claimed: it is told by its path
+    return root, identity, identity  # nothing is claimed: its path identifies it
 
 
 def _made_by_tools(folder: str) -> tuple[str, str] | None:
-    """(the top of a worktree, the folder that stands for its repository), where a path tells of one."""
+    """Return (the top of a worktree, the folder that stands for its repository), where the path has the layout of such tools."""
     for mark in _BELOW:
         before, found, after = folder.partition(mark)
         if found and before and after:
@@ -136,7 +136,7 @@ def _made_by_tools(folder: str) -> tuple[str, str] | None:
 
 
 def _common_folder(top: str) -> str:
-    """The folder of the repository that a checkout is of; "" where none begins here."""
+    """Return the folder of the repository that a checkout is of; "" where none begins here."""
     dot_git = top.rstrip("/") + "/.git"
     try:
         kind = os.stat(dot_git).st_mode & _KIND
@@ -178,7 +178,7 @@ def _led_to(folder: str, line: str) -> str:
 
 
 def _identity(common: str, top: str, origins: int) -> str:
-    """What tells a repository from others: its origin, or where it lies."""
+    """Return what identifies a repository: its origin, or where it lies."""
     try:
         url = _origin(files.read_text(common + "/config", _CONFIG_BYTES) or "")
     except OSError:
@@ -194,7 +194,7 @@ def _identity(common: str, top: str, origins: int) -> str:
 
 
 def _origin(config: str) -> str:
-    """The first address of the remote "origin" in a git configuration (git-config(1)); "" for none."""
+    """Return the first address of the remote "origin" in a git configuration (git-config(1)); "" for none."""
     inside = False
     for line in config.splitlines():
         line = line.strip()
@@ -209,7 +209,7 @@ def _origin(config: str) -> str:
 
 
 def _local_path(url: str, top: str) -> str:
-    """The folder that an address means; "" for one on another machine."""
+    """Return the folder that an address means; "" for one on another machine."""
     if url.startswith("file://"):
         return absolute("/" + url[len("file://") :].partition("/")[2]).rstrip("/")
     head = url.partition("/")[0]
@@ -219,7 +219,7 @@ def _local_path(url: str, top: str) -> str:
 
 
 def _without_extras(url: str) -> str:
-    """An address without scheme, user, port and `.git`, in small letters: `git@github.com:A/B.git` is `https://github.com/a/b`."""
+    """Return an address without scheme, user, port and `.git`, in small letters: `git@github.com:A/B.git` is `https://github.com/a/b`."""
     _scheme, found, rest = url.partition("://")
     if found:
         host, _, path = rest.partition("/")
@@ -232,7 +232,7 @@ def _without_extras(url: str) -> str:
 
 
 def _real(path: str) -> str:
-    """A path without links; one of another system is left as it is."""
+    """Return a path without links; one of another system is left as it is."""
     from os.path import isabs, realpath
 
     try:
@@ -245,7 +245,7 @@ def _real(path: str) -> str:
 
 
 def are_one(one: str, other: str) -> bool:
-    """Whether the tops of two checkouts are the same folder, or both provably belong to one repository."""
+    """Return whether the tops of two checkouts are the same folder, or both provably belong to one repository."""
     if one == other or _is_same_folder(one, other):
         return True
     mine, theirs = _proved_repository(one), _proved_repository(other)
@@ -253,7 +253,7 @@ def are_one(one: str, other: str) -> bool:
 
 
 def _proved_repository(top: str) -> str:
-    """The folder of the repository that a checkout provably belongs to; "" for none."""
+    """Return the folder of the repository that a checkout provably belongs to; "" for none."""
     from os.path import realpath
 
     try:
@@ -268,7 +268,7 @@ def _proved_repository(top: str) -> str:
 
 
 def _listed_in(top: str, git_folder: str) -> str:
-    """The repository that lists `top` as a worktree in `git_folder`; "" where none does."""
+    """Return the repository that lists `top` as a worktree in `git_folder`; "" where none does."""
     from os.path import realpath
 
     common = realpath(_target_of(git_folder, _git_line(git_folder + "/commondir")))
@@ -278,7 +278,7 @@ def _listed_in(top: str, git_folder: str) -> str:
 
 
 def _git_line(path: str, begins: str = "") -> str:
-    """What stands in a file of git's behind its beginning; ValueError for another file."""
+    """Return the rest of a line in a file of git's after its beginning; ValueError for another file."""
     line = (files.read_text(path, _LINE_BYTES) or "").strip("\r\n ")
     if not line.startswith(begins) or len(line) == len(begins) or "\0" in line:
         raise ValueError("no file of git's: " + path)
@@ -290,7 +290,7 @@ def _target_of(folder: str, path: str) -> str:
 
 
 def _is_same_folder(one: str, other: str) -> bool:
-    """Whether two paths are one folder, whatever they are called: a link, another case where the disk knows none."""
+    """Return whether two paths are one folder under different names: a link, or another case where the disk ignores case."""
     try:
         mine, theirs = os.stat(one), os.stat(other)
     except (OSError, ValueError):

@@ -1,7 +1,6 @@
-"""A SQLite file of ours: opened privately, its tables made and brought up to date, its transactions.
+"""A SQLite file of ours: opened privately, its tables made and brought up to date, its transactions, the hash chain of its rows.
 
-A store is a `Schema`: what it is called, by what its file is known, and the ordered list of its migrations. `sqlite3` is loaded when a
-file is opened.
+A store is a `Schema`: its name, the id of its file, and the ordered list of its migrations. `sqlite3` is loaded when a file is opened.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import time
 
 from . import files
-from .system import absolute
+from .system import absolute, sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Union
 
     Migration = tuple[str, tuple[Union[str, Callable[[Connection], None]], ...]]
+    from collections.abc import Iterable
 
 BUSY_S = 5.0  # how long a process waits for another one's transaction
 _BESIDE = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a database
@@ -37,7 +37,7 @@ class StoreDamaged(StoreError):
 
 
 class Schema:
-    """A kind of store. `name` as a message calls it ("archive"); `application_id` stands in the head of its file; `migrations` are
+    """A kind of store. `name` as a message calls it ("archive"); `application_id` is in the head of its file; `migrations` are
     (name, steps), each step a statement or a function of the connection, which lead from one version of the tables to the next: what has
     been released is never edited. `anew` says what makes a new one where the file is damaged. `triggers`: the statements of those that
     the migrations make, beside which a file may hold none."""
@@ -79,7 +79,7 @@ class Transaction:
 
 
 def _patiently(db: Connection, statement: str) -> None:
-    """Executes a statement that may have to wait for another process."""
+    """Execute a statement that may have to wait for another process."""
     if files.patience.left_s == float("inf"):
         db.execute(statement)
         return
@@ -92,13 +92,12 @@ def _patiently(db: Connection, statement: str) -> None:
 
 
 def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = BUSY_S) -> Connection:
-    """A connection to a store, its tables up to date; it commits by itself outside of a `Transaction`, and waits `busy_s` seconds for
-    that of another process.
+    """Open a store, its tables up to date; it commits by itself outside of a `Transaction`, and waits `busy_s` seconds for that of another
+    process.
 
     FileNotFoundError where there is none and none is to be made; OSError for anything else than a regular file in its place, or where
-    SQLite keeps its own beside it; StoreTooNew, StoreDamaged; other errors of sqlite3 (a full disk, a lock that is never given up) as they
-    are.
-    """
+    SQLite keeps its own beside it; StoreTooNew, StoreDamaged; other errors of sqlite3 (a full disk, a lock that is never released) as they
+    are."""
     import sqlite3
 
     path = absolute(path)
@@ -111,9 +110,9 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
     try:
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA trusted_schema = OFF")  # what stands in the file's tables calls no function that does anything
+        db.execute("PRAGMA trusted_schema = OFF")  # the schema of the file may not call functions with effects
         migrate(db, schema, path)
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a spoilt schema is quoted in a message that is no text then
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a corrupt schema is quoted in a message that is not text
         db.close()
         # What is only busy, full or not to be written is an OperationalError.
         if isinstance(error, sqlite3.OperationalError):
@@ -126,7 +125,7 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
 
 
 def _check_file(path: str) -> None:
-    """OSError where there is anything else than a file: SQLite opens what it finds, and a pipe would keep us waiting for ever."""
+    """Raise OSError for anything else than a file: SQLite opens what it finds, and a pipe would block for ever."""
     try:
         files.make_private_file(path, create=False)
     except FileNotFoundError:
@@ -134,8 +133,8 @@ def _check_file(path: str) -> None:
 
 
 def migrate(db: Connection, schema: Schema, where: str = "") -> None:
-    """Brings the tables up to date, one transaction for each version; several processes may do so at once. Which migration was applied
-    when stays in the table `migrations`."""
+    """Bring the tables up to date, one transaction for each version; several processes may do so at once. Which migration was applied when
+    stays in the table `migrations`."""
     where = where or "the " + schema.name
     if _version(db, schema, where) == len(schema.migrations):
         return
@@ -156,12 +155,12 @@ def migrate(db: Connection, schema: Schema, where: str = "") -> None:
 
 
 def _words(statement: str) -> str:
-    """A statement however its lines are broken."""
+    """Return a statement with its words one space apart."""
     return " ".join(statement.split())
 
 
 def _version(db: Connection, schema: Schema, where: str) -> int:
-    """The version of the tables, 0 for an empty file."""
+    """Return the version of the tables, 0 for an empty file."""
     alone = not db.in_transaction
     if alone:
         db.execute("BEGIN")  # another process may be making the tables: all three are of one moment
@@ -187,3 +186,40 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
             f"{where}: was written by a later PopKit (tables of version {version}; this one knows {len(schema.migrations)}). Update PopKit"
         )
     return version
+
+
+# --- a chain of rows ------------------------------------------------------------------------------------------------------------
+
+
+FIRST_PREV_HASH = "0" * 64
+COMPACT = (",", ":")
+
+
+def link_hash(columns: Iterable[object], separators: tuple[str, str] | None = None) -> str:
+    """Return the SHA-256 that binds a row, of the JSON text of its columns in their order, the hash of the row before among them.
+    `separators`: those of the text. What is not of a column's type gives another hash."""
+    import json
+
+    return sha256(json.dumps(list(columns), separators=separators, default=repr).encode("ascii")).hexdigest()
+
+
+class AsWritten:
+    """Within the `with`, a connection reads rows of one moment: in a transaction of its own, which is rolled back, or in the caller's. A
+    text whose bytes were changed into no text at all is to be named, and not to end the walk: its bytes come as lone surrogates."""
+
+    __slots__ = ("db", "joined", "text_factory")
+
+    def __init__(self, db: Connection):
+        self.db = db
+        self.joined = db.in_transaction
+        self.text_factory = db.text_factory
+
+    def __enter__(self) -> None:
+        self.db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+        if not self.joined:
+            self.db.execute("BEGIN")
+
+    def __exit__(self, *_exc: object) -> None:
+        self.db.text_factory = self.text_factory
+        if not self.joined:
+            self.db.execute("ROLLBACK")

@@ -1,6 +1,6 @@
-"""What a store says of itself: the files that it keeps below our folder, how `popkit doctor` checks it, what a person may want to keep.
+"""What a store declares: the files that it keeps below our folder, how `popkit doctor` checks it, what a person may want to keep.
 
-A store declares this in the constant STORAGE of a module of its own, and `popkit_retention/operations/holdings.py` lists that module.
+It does so in the constant STORAGE of a module of its own, and `popkit_retention/operations/holdings.py` lists that module.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Check:
 
 
 class Storage:
-    """What a store keeps. `title`: as a person reads it, shared by what is told as one · `files`: folder below ours ("" for our own) -> a
-    regular expression of the paths in it · `check`: what doctor asks · `keep`: how to keep it before it is deleted, in words, and the
-    command or the folder for that ({} stands for our folder) · `stays`: it is the person's, and uninstall leaves it · `proof`: a file of
-    ours without which nothing there is ours."""
+    """What a store keeps. `title`: as a person reads it, shared by stores that are shown as one · `files`: folder below ours ("" for our
+    own) -> a regular expression of the paths in it · `check`: what doctor calls · `keep`: how to keep it before it is deleted, in words,
+    and the command or the folder for that ({} is our folder) · `stays`: it is the user's, and uninstall leaves it · `proof`: a file of ours
+    without which nothing there is ours."""
 
     __slots__ = ("check", "files", "keep", "proof", "stays", "title")
 

@@ -17,13 +17,13 @@ except ImportError:
     import os  # type: ignore[no-redef]  # what a platform has in place of it
 
     def environment() -> dict[str, str]:
-        """The environment, as text."""
+        """Return the environment, as text."""
         return dict(os.environ)  # type: ignore[arg-type]  # that of `os` is text
 
 else:
 
     def environment() -> dict[str, str]:
-        """The environment, as text; bytes that are no UTF-8 are kept as lone surrogates."""
+        """Return the environment, as text; bytes that are no UTF-8 are kept as lone surrogates."""
         return {key.decode("utf-8", "surrogateescape"): value.decode("utf-8", "surrogateescape") for key, value in os.environ.items()}
 
 
@@ -40,7 +40,7 @@ __all__ = ["absolute", "elapsed", "environment", "join", "now", "os", "parent_of
 
 
 def join(folder: str, *names: str) -> str:
-    """A path below a folder. The names are ours, never from input: they are not looked at."""
+    """Return a path below a folder. The names are ours, never from input: they are not checked."""
     return "/".join((folder.rstrip("/") or "", *names))
 
 
@@ -56,12 +56,12 @@ def is_alive(pid: int) -> bool:
 
 
 def parent_of(path: str) -> str:
-    """The folder that a path stands in; "" where it names none."""
+    """Return the folder of a path; "" where it names none."""
     return path.rpartition("/")[0]
 
 
 def absolute(path: str) -> str:
-    """The path, absolute and without detours."""
+    """Return the path, absolute and without detours."""
     if path.startswith("/") and "/." not in path and "//" not in path:
         return path
     from os.path import abspath
@@ -73,7 +73,7 @@ _YEAR_10000 = 253_402_300_800.0
 
 
 def now(environ: Mapping[str, str]) -> float:
-    """Seconds since the epoch. POPKIT_CLOCK sets the time, so that a recorded session can be fed to real hooks; what no calendar has
+    """Return seconds since the epoch. POPKIT_CLOCK sets the time, so that a recorded session can be fed to real hooks; what no calendar has
     (NaN, a year of five digits) sets nothing."""
     try:
         at = float(environ["POPKIT_CLOCK"])
@@ -83,7 +83,7 @@ def now(environ: Mapping[str, str]) -> float:
 
 
 def elapsed() -> float:
-    """Seconds that have gone by since some moment, whatever the time of day is set to; where the system counts them, with those that the
-    machine slept."""
+    """Return seconds since some moment, whatever the time of day is set to; where the system counts them, with those that the machine
+    slept."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)

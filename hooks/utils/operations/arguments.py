@@ -1,4 +1,4 @@
-"""What the words of a person name: results (`T12`, `12`, a tool_use id or a unique part of one), pins, profiles. Pure."""
+"""Resolve the words of a person: results (`T12`, `12`, a tool_use id or a unique part of one), pins, profiles. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..views.report import matching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..views.report_shapes import Report, ResultRow
+    from ..views.shapes import Report, ResultRow
 
 
 _NEAR = 5
@@ -21,17 +21,17 @@ _PATTERN_CHARS = frozenset("/.*?[\\")
 
 
 class NotFound(Exception):
-    """No result, or more than one, goes by that name; the message says what to do."""
+    """No result has that name, or more than one; the message says what to do."""
 
 
 def number_of(word: str) -> int | None:
-    """12 for `T12`, `t12` and `12`."""
+    """Return 12 for `T12`, `t12` and `12`."""
     digits = word[1:] if word[:1] in ("T", "t") else word
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else None
 
 
 def find(report: Report, word: str) -> ResultRow:
-    """The row of a report that a word names; NotFound where there is none, or where it could be several."""
+    """Return the row of a report that a word names; NotFound where there is none, or where it could be several."""
     rows = report["results"]
     number = number_of(word)
     if number is not None:
@@ -74,12 +74,12 @@ class Unknown(Exception):
 
 
 def profile_target(name: str) -> str | None:
-    """The profile that a name means for the session; None to go back to the configured one."""
+    """Return the profile that a name means for the session; None to go back to the configured one."""
     return None if name == GO_BACK else name
 
 
 def pin_target(report: Report, word: str) -> str:
-    """The id that a word names, or the word itself where it is a path pattern."""
+    """Return the id that a word names, or the word itself where it is a path pattern."""
     try:
         row = find(report, word)
         if row["state"] == "cleared":
@@ -94,7 +94,7 @@ def pin_target(report: Report, word: str) -> str:
 
 
 def unpin_target(report: Report, word: str) -> str:
-    """The pin that a word names: the pin itself, or that of a result."""
+    """Return the pin that a word names: the pin itself, or that of a result."""
     pins = report["pins"]
     if word in pins:
         return word

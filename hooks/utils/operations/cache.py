@@ -1,12 +1,12 @@
-"""The prompt cache: whether it is kept warm (`warm`), whether the conversation compacts once it is cold (`cold`), as data. What is decided
-stands in policy/warming.py and reclaim/cold_compaction.py."""
+"""The prompt cache as data: whether it is kept warm (`warm`), whether the conversation compacts once it is cold (`cold`). policy/warming.py
+and reclaim/cold_compaction.py decide."""
 
 from __future__ import annotations
 
 from ..io import home
 from ..policy import economics, limit_weights, warming
 from ..reclaim import cold_compaction
-from ..state import breaks, limits
+from ..state import limits, warmth
 from ..state.warmth import Warmth
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ _LATE_S = 30
 
 
 def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
-    """Return how keeping it warm stands."""
+    """Return whether and how it is kept warm."""
     found = Warmth(site, transcript_path)
     following, past = found.following(now), found.past()
     at = found.facts.get("next")
@@ -59,7 +59,7 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
 
 
 def _most(found: Warmth) -> int:
-    """How many in a row are allowed, whether it is on or not."""
+    """Return how many in a row are allowed, whether it is on or not."""
     if not found.prices.known or found.usd is None:
         return 0
     row = warming.Row(found.prompt, found.prices, found.usd, 0.0, 0, found.spent)
@@ -67,16 +67,16 @@ def _most(found: Warmth) -> int:
 
 
 def learn(site: Site, now: float) -> None:
-    """Lets the past be known before it is told of; what cannot be kept is told of as it was."""
-    if breaks.own(site.home).is_old(now):
+    """Learn the breaks of past sessions before they are shown, if that is due; where they cannot be kept, the old ones remain."""
+    if warmth.read_breaks(site.home).is_old(now):
         try:
-            breaks.learn(site.environ, site.home, now)
+            warmth.learn_breaks(site.environ, site.home, now)
         except (OSError, home.NoHome):
             return
 
 
 def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
-    """Return how compacting with a cold cache stands."""
+    """Return whether and what compacting with a cold cache would take."""
     conversation = seen.made.conversation if seen.made is not None else None
     found = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
     setting, is_cold = cold_compaction.setting(site), found is not None

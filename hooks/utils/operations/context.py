@@ -1,4 +1,4 @@
-"""The words after /popkit:context, answered. A mistake of the user's is an answer too."""
+"""Answer the words after /popkit:context. A mistake of the user is an answer too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..views import memory as memory_views
 from ..views import panel as views
 from ..views import receipt, results, timeline
 from ..views.help import lines_of
-from . import arguments, memory, receipts, reclaiming
+from . import arguments, memory, reclaiming
 from .request import COMMAND, Answer, Request
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..policy.shapes import Period, Share
     from ..state.site import Site
     from ..views.receipt import Receipt
-    from ..views.report_shapes import Report
+    from ..views.shapes import Report
     from .request import InPlace
 
 
@@ -49,7 +49,7 @@ def answer(
 
 
 def split(words: str) -> list[str]:
-    """The words of a line as a shell would see them; split at blanks where the quotes do not match."""
+    """Return the words of a line as a shell would see them; split at blanks where the quotes do not match."""
     import shlex
 
     try:
@@ -61,7 +61,7 @@ def split(words: str) -> list[str]:
 def respond(
     parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace | None = None
 ) -> Answer:
-    """The answer to parsed words; `command` is how the reader calls us; `in_place`: see `answer`."""
+    """Return the answer to parsed words; `command` is how the reader calls us; `in_place`: see `answer`."""
     try:
         return _ANSWERS[parsed.word](Request(parsed, site, transcript_path, now, command, in_place))
     except (
@@ -119,10 +119,10 @@ def _timeline(request: Request) -> Answer:
 
 def _why(request: Request) -> Answer:
     report = request.report()
-    left = receipts.look(request.site, report)
+    left = reclaiming.receipts_of(request.site, report)
     if not request.arguments:
         return Answer(receipt.lines(left, request.now, "all" in request.flags, request.command), {"receipts": left})
-    gone = receipts.find(left, request.arguments[0])
+    gone = reclaiming.find_receipt(left, request.arguments[0])
     try:
         row = arguments.find(report, request.arguments[0])
     except arguments.NotFound:
@@ -136,7 +136,7 @@ def _why(request: Request) -> Answer:
 
 
 def _brief(found: Receipt) -> Receipt:
-    """Return a receipt without the calls that stand on it."""
+    """Return a receipt without its calls."""
     return {name: value for name, value in found.items() if name != "calls"}
 
 
@@ -160,7 +160,7 @@ def _pins_data(after: Report, targets: list[str]) -> dict[str, Any]:
 
 def _stats(request: Request) -> Answer:
     from .. import efficiency_tracker as tracker
-    from ..views.stats import stats_lines
+    from ..views import stats
 
     site = request.site
     request.look()
@@ -183,7 +183,7 @@ def _stats(request: Request) -> Answer:
     if "card" in request.flags:
         return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
-    return Answer(stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
+    return Answer(stats.stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
 
 
 def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list[Share | None]:
@@ -198,19 +198,19 @@ def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list
 def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:
     """Write the card of all sessions. UsageError where the file is of another kind, or there and no card."""
     from ..io import files
-    from ..views import card
+    from ..views import stats
 
     kind = os.path.splitext(path)[1].lower()
-    if kind not in (card.SVG, card.MARKDOWN):
-        raise flag_parser.UsageError(f"--card writes {card.SVG} or {card.MARKDOWN}, not {text.clean(path)}")
+    if kind not in (stats.SVG, stats.MARKDOWN):
+        raise flag_parser.UsageError(f"--card writes {stats.SVG} or {stats.MARKDOWN}, not {text.clean(path)}")
     path = os.path.abspath(path)
     if not os.path.isdir(os.path.dirname(path)):
         raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
-    if os.path.lexists(path) and card.MARK not in (files.read_text(path, 1 << 16) or ""):
+    if os.path.lexists(path) and stats.MARK not in (files.read_text(path, 1 << 16) or ""):
         raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))
-    files.replace_text(path, card.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
-    return Answer(card.written(path), {**data, "card": path})
+    files.replace_text(path, stats.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
+    return Answer(stats.written_lines(path), {**data, "card": path})
 
 
 def _warm(request: Request) -> Answer:

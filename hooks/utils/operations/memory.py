@@ -22,7 +22,7 @@ CALLED_AS = "POPKIT_CALLED_AS"  # what an answer tells to type begins with
 
 
 def turn(on: bool, site: Site, now: float) -> Switched:
-    """Switches memory on or off for the project of a site; what came of it. OSError where it cannot be written."""
+    """Switch memory on or off for the project of a site; return what was done. OSError where it cannot be written."""
     project = memory.project_of(site.home, _folder_of(site))
     changed = project.turn_on(now) if on else project.turn_off(now)
     configured = site.config.get("memory") or {}
@@ -42,7 +42,7 @@ def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
 
 
 def alert_lines(site: Site, command: str) -> list[text.Line]:
-    """What of value is about to be forgotten, told once. `command`: how the reader calls us."""
+    """Return which valuable memories are about to be forgotten, once. `command`: how the reader calls us."""
     if not memory.is_used(site.home):
         return []
     try:
@@ -51,12 +51,12 @@ def alert_lines(site: Site, command: str) -> list[text.Line]:
         if due:
             project.told_alerts(list(due))
     except OSError:
-        return []  # it is told when it can be noted that it was
+        return []  # it is shown once that can be noted
     return views.alerts(due, command) if due else []
 
 
 def ask(words: Sequence[str], site: Site, command: str) -> tuple[int, str, str]:
-    """(exit code, output, errors) of `popkit memory WORDS` in the project of a site. `command`: how the reader calls us."""
+    """Return (exit code, output, errors) of `popkit memory WORDS` in the project of a site. `command`: how the reader calls us."""
     import subprocess  # only here, and seldom
 
     folder = _folder_of(site)

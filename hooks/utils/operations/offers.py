@@ -1,6 +1,6 @@
-"""What a person can do in the pane: each deed with what it comes to, said before it is done. Pure.
+"""The operations that the pane and the page offer on buttons, each with its effect, shown before it is done. Pure.
 
-A deed's id is the words that do it, as after `/popkit:context`; of these only the ones below are known.
+An offer's id is the words that do it, as after `/popkit:context`; only the words below are known.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NamedTuple
 
-    from ..views.report_shapes import Report, ResultRow
-    from ..views.shapes import KeptWarm
+    from ..views.shapes import KeptWarm, Report, ResultRow
 
     class Offer(NamedTuple):
         """`id`: the words that do it · `label` of its button · `sum`: what it comes to · `key`: the letter that presses it."""
@@ -38,7 +37,7 @@ _LONGEST_NAME = 24
 
 
 def of_context(report: Report) -> list[Offer]:
-    """What can be done about the whole context now."""
+    """Return the offers for the whole context."""
     found = []
     if report["verdict"]["kind"] == "clear":
         found.append(Offer("clear", "Clear", phrases.verdict(report).removeprefix(_SAID), "c"))
@@ -48,7 +47,7 @@ def of_context(report: Report) -> list[Offer]:
 
 
 def of_result(row: ResultRow, restores: bool) -> list[Offer]:
-    """What can be done about one row of a report. `restores`: whether a result can be put back in place, which needs a transcript that is
+    """Return the offers for one row of a report. `restores`: whether a result can be put back in place, which needs a transcript that is
     understood."""
     name, tokens = phrases.number(row), text.long_tokens(row["tokens"])
     found = []
@@ -65,7 +64,7 @@ def of_result(row: ResultRow, restores: bool) -> list[Offer]:
 
 
 def of_warmth(kept: KeptWarm) -> list[Offer]:
-    """Whether the prompt cache is kept warm (operations/cache.py). What it would have been worth stands beside it."""
+    """Return the offer to keep the prompt cache warm, or to stop that (operations/cache.py)."""
     if kept["on"]:
         return [Offer("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")]
     if kept["refused"]:
@@ -75,7 +74,7 @@ def of_warmth(kept: KeptWarm) -> list[Offer]:
 
 
 def of_bill(found: dict[str, Any], now: float) -> list[Offer]:
-    """What can be hidden from the prompts of this project, the largest first, and what is back at a press. `found`: a bill."""
+    """Return the offers to hide tools from the prompts of this project, the largest first, and to show hidden ones. `found`: a bill."""
     hide = [
         Offer(
             f"bill hide {shlex.quote(row['name'])} --yes",
@@ -98,12 +97,12 @@ def of_bill(found: dict[str, Any], now: float) -> list[Offer]:
 
 
 def of_cold(question: str) -> list[Offer]:
-    """The answers to the question whether dead results leave by themselves once the cache is cold; none where it is not asked."""
+    """Return the answers to the question whether dead results leave by themselves once the cache is cold; [] where it is not asked."""
     if not question:
         return []
     return [Offer("cold on", "Yes", question, "y"), Offer("cold off", "No", "nothing leaves by itself", "n")]
 
 
 def to_json(deeds: list[Offer]) -> list[dict[str, str]]:
-    """Deeds as the mod takes them."""
+    """Return offers as the mod takes them."""
     return [{"id": deed.id, "label": deed.label, "sum": deed.sum, "key": deed.key} for deed in deeds]

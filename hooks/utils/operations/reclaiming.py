@@ -1,28 +1,32 @@
-"""What takes results out of a context and brings them back: `clear`, `undo`, `restore`."""
+"""Take results out of a context and bring them back: `clear`, `undo`, `restore`; look up what has left it."""
 
 from __future__ import annotations
 
 import os
 
 from .. import flag_parser, text
+from ..hosts.claude_code.usage import newest_usage
 from ..policy import limit_weights, planning
 from ..reclaim import access, outlook, restoring
-from ..state import limits
+from ..state import archived, limits, receipts, store
 from ..views import clear as views
-from ..views import phrases, putback, report
-from . import arguments, receipts
+from ..views import phrases, report
+from ..views import receipt as receipt_views
+from . import arguments
 from .request import COMMAND, Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Connection
+    from typing import Any
 
     from ..archive.records import Record
+    from ..policy.shapes import Share
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
-    from ..views.report_shapes import Report
-    from ..views.shapes import Clear
+    from ..views.receipt import Receipt
+    from ..views.shapes import Clear, Report
     from .request import Request
 
 
@@ -51,7 +55,7 @@ def clear(request: Request) -> Answer:
 
 
 def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_run: bool) -> tuple[Clear, Report]:
-    """(what a clear did, or would do; the report after it)."""
+    """Return (what a clear did, or would do; the report after it)."""
     from ..reclaim import clearing
 
     is_in_place = request.in_place is not None
@@ -82,11 +86,11 @@ def undo(request: Request) -> Answer:
         handles = in_place.last_handles(request.site)
         if handles:
             request.in_place.put_back(handles)
-            return Answer(putback.begun_lines(len(handles)), {"restored": handles, "in_place": True})
+            return Answer(receipt_views.begun_lines(len(handles)), {"restored": handles, "in_place": True})
 
     back = undoing.undo(request.site, request.transcript_path, request.now)
     request.site.remember(planned=None)
-    return Answer(putback.undo_lines(back, request.site.session_id), putback.put_back_data(back))
+    return Answer(receipt_views.undo_lines(back, request.site.session_id), receipt_views.put_back_data(back))
 
 
 def restore(request: Request) -> Answer:
@@ -109,17 +113,17 @@ def restore(request: Request) -> Answer:
     if "in-place" in request.flags and request.in_place is not None:
         handles = [record.id for record in records]
         request.in_place.put_back(handles)
-        return Answer(putback.begun_lines(len(handles)), {"restored": handles, "in_place": True})
+        return Answer(receipt_views.begun_lines(len(handles)), {"restored": handles, "in_place": True})
     if "in-place" not in request.flags:
         said = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
-        lines = putback.printed_lines(printed)
+        lines = receipt_views.printed_lines(printed)
         if request.command == COMMAND:
             lines = [text.visible(line) if isinstance(line, str) else line for line in lines]  # the client writes them to its terminal
-        return Answer(["", *lines, *said], putback.printed_data(printed))
+        return Answer(["", *lines, *said], receipt_views.printed_data(printed))
     back = undoing.restore_in_place(site, request.transcript_path, request.now, records)
     site.remember(planned=None)
     hold = site.rules().restore_hold_calls
-    return Answer(putback.in_place_lines(back, site.session_id, hold), putback.put_back_data(back))
+    return Answer(receipt_views.in_place_lines(back, site.session_id, hold), receipt_views.put_back_data(back))
 
 
 def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Record]:
@@ -130,7 +134,7 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
             row = arguments.find(shown, word)
             handles = [report.handle_of(row)]
         except arguments.NotFound:
-            handles = receipts.handles_of(site, word)
+            handles = handles_of_receipt(site, word)
             if not handles:
                 raise
         if not handles[0]:
@@ -139,5 +143,74 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
 
 
 def _ids_of(report: Report, words: str) -> tuple[str, ...]:
-    """The ids of the results that a comma-separated list of names means; arguments.NotFound for one that is unknown."""
+    """Return the ids of the results that a comma-separated list of names means; arguments.NotFound for one that is unknown."""
     return tuple(dict.fromkeys(arguments.find(report, word)["id"] for word in words.split(",") if word))
+
+
+# --- receipts: what left the context, call by call -----------------------------------------------------------------------------------
+
+
+def receipts_of(site: Site, report: Report) -> list[Receipt]:
+    """Return the receipts of the main thread (views/receipt.py), the newest first. `report`: of the same context; it completes what an
+    older version wrote."""
+    found = _read_receipts(site)
+    rows = {row["id"]: row for row in report["results"]}
+    calls = [call for receipt in found for call in receipt["calls"]]
+    for call in calls:
+        row = rows.get(call["id"])
+        if row is not None and not call["label"]:
+            call.update({name: row[name] for name in ("number", "label", "tokens")})
+            call["left"] = [{**part, "handle": part["handle"] or row.get("handle", "")} for part in call["left"]]
+    handles = {part["handle"] for call in calls if not call["back"] for part in call["left"] if part["handle"]}
+    held = archived.held(site.home, handles) if handles else None
+    for call in calls:
+        call["state"] = _state_of_call(call, held)
+    for receipt in found[:1]:
+        receipt["share"] = share_of_reads(site, report["transcript"], _gone(receipt), report["at"])
+    return found
+
+
+def share_of_reads(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
+    """Return what so many tokens fewer in each prompt are of a window of the plan; None where that is unknown."""
+    weights = limits.weights(site.home, now)
+    newest = newest_usage(transcript_path) if weights and transcript_path else None
+    if newest is None or tokens <= 0:
+        return None
+    return limit_weights.share_of_reads(weights, newest.model, newest.cache_ttl_s, tokens)
+
+
+def _gone(receipt: Receipt) -> int:
+    """Return how many tokens fewer a prompt had after it; 0 where that is not known."""
+    if receipt["before"] is not None and not all(call["back"] for call in receipt["calls"]):
+        return int(receipt["before"] - receipt["after"])
+    return sum(call["tokens"] or 0 for call in receipt["calls"] if not call["back"])
+
+
+def _read_receipts(site: Site) -> list[Receipt]:
+    paths = site.paths()
+    return receipts.receipts(store.read_lines(paths.journal), store.read_lines(paths.receipts))
+
+
+def _state_of_call(call: dict[str, Any], held: set[str] | None) -> str:
+    if call["back"]:
+        return "back"
+    handles = {part["handle"] for part in call["left"]}
+    if held is None or "" in handles:
+        return "unknown"
+    return "archived" if handles <= held else "gone"
+
+
+def find_receipt(found: list[Receipt], word: str) -> tuple[Receipt, dict[str, Any]] | None:
+    """Return the newest receipt with a call, by its number or id, and its row; None where no receipt has it."""
+    number = arguments.number_of(word)
+    for receipt in found:
+        for call in receipt["calls"]:
+            if call["id"] == word or (number is not None and call["number"] == number):
+                return receipt, call
+    return None
+
+
+def handles_of_receipt(site: Site, word: str) -> list[str]:
+    """Return the handles under which a call that has left is archived, by number or id; [] where none has."""
+    gone = find_receipt(_read_receipts(site), word)
+    return list(dict.fromkeys(part["handle"] for part in gone[1]["left"] if part["handle"])) if gone else []

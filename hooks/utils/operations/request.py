@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ..io.codec import dumps, loads
 from ..reclaim import outlook
+from ..reclaim.access import Refused
+from ..state import sockets
 from ..views import report
 
 TYPE_CHECKING = False
@@ -13,22 +16,23 @@ if TYPE_CHECKING:
     from ..flag_parser import Parsed
     from ..state.site import Site
     from ..text import Line
-    from ..views.report_shapes import Report
+    from ..views.shapes import Report
 
     class InPlace(Protocol):
-        """Changes the conversation of a running session: what is asked for is done as soon as Claude is idle."""
+        """Changes the conversation of a running session as soon as Claude is idle."""
 
         def clear(self, ids: Sequence[str]) -> None:
-            """Takes these results out."""
+            """Take these results out."""
 
         def put_back(self, handles: Sequence[str]) -> None:
-            """Puts what is archived under these handles back."""
+            """Put back what is archived under these handles."""
 
         def cancel(self) -> bool:
-            """Lets go of a clear that was asked for and is not done yet; whether there was one."""
+            """Withdraw a clear that was asked for and is not done yet; return whether there was one."""
 
 
 COMMAND = "/popkit:context"
+_HELPER_S = 5.0  # how long the helper may take to answer
 
 
 class Answer:
@@ -58,16 +62,48 @@ class Request:
         self._seen: outlook.Outlook | None = None
 
     def look(self) -> outlook.Outlook:
-        """The main context, reconciled with its transcript once."""
+        """Return the main context, reconciled with its transcript once."""
         if self._seen is None:
             self._seen = outlook.look(self.site, self.transcript_path, self.now)
         return self._seen
 
     def report(self) -> Report:
-        """The report of it as it stands."""
+        """Return the report of it."""
         return report.build(self.look())
 
     def change(self, entries: list[dict[str, Any]]) -> Report:
-        """Journals what the user changes; the report after it."""
+        """Journal what the user changes; return the report after it."""
         outlook.change(self.look(), self.site, entries)
         return self.report()
+
+
+class ThroughHelper:
+    """An InPlace for a shell or the page, outside the client: the mod does what its helper is asked for. Refused where the helper does not
+    answer: the transcript of a session that runs with a mod is never rewritten."""
+
+    def __init__(self, socket: str) -> None:
+        self._socket = socket
+
+    def clear(self, ids: Sequence[str]) -> None:
+        self._ask({"only": list(ids)})
+
+    def put_back(self, handles: Sequence[str]) -> None:
+        self._ask({"back": list(handles)})
+
+    def cancel(self) -> bool:
+        return self._ask({"cancel": True}).get("cancelled") is True
+
+    def _ask(self, body: dict[str, object]) -> dict[str, object]:
+        try:
+            answer = loads(sockets.ask(self._socket, "/want", dumps(body).encode("ascii"), _HELPER_S).decode())
+        except (OSError, ValueError):
+            answer = {}
+        if not isinstance(answer, dict) or answer.get("heard") is not True:
+            raise Refused("the session is running, and PopKit in it does not answer now. Type the same as /popkit there")
+        return answer
+
+
+def in_place_of(popkit_home: str, session_id: str) -> InPlace | None:
+    """Return what changes the running conversation of a session; None where it does not run with a mod."""
+    found = sockets.of_session(popkit_home, session_id) if session_id else []
+    return ThroughHelper(found[0]) if found else None

@@ -7,8 +7,8 @@ been archived: a result as its content, a call as its input, whole calls as the 
 
 from __future__ import annotations
 
-from .messages import USER, Message, Shown, Use, message_of
 from . import placeholder as placeholders
+from .messages import USER, Message, Shown, Use, message_of
 from .placeholder import handle_in, is_handle, placeholder
 
 TYPE_CHECKING = False

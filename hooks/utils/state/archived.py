@@ -1,4 +1,5 @@
-"""The contents that placeholders stand for, from the archive. `sqlite3` is loaded where there is an archive and somebody asks."""
+"""Read the contents behind placeholders from the archive, and find the placeholders in transcripts. `sqlite3` is loaded where there is an
+archive and somebody asks."""
 
 from __future__ import annotations
 
@@ -9,23 +10,24 @@ from ..io.system import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from sqlite3 import Connection
     from typing import Any, Literal
 
     from ..archive.records import Record
+
 
 # The type of records that hold no result: what was thought behind one that was cleared.
 THINKING = "thinking"
 
 
 def task_id(session_id: str, agent_id: str = "") -> str:
-    """The name of a context's chain in the archive."""
+    """Return the name of a context's chain in the archive."""
     return session_id + "/" + agent_id if agent_id else session_id
 
 
 def errors() -> tuple[type[Exception], ...]:
-    """What an archive that cannot be used raises."""
+    """Return the errors that an archive raises which cannot be used."""
     import sqlite3
 
     from .. import archive
@@ -34,7 +36,7 @@ def errors() -> tuple[type[Exception], ...]:
 
 
 def content_of(db: Connection, handle: str) -> str | None:
-    """The archived content of a record as JSON text, a cold one made again from its source; None where it is gone for good."""
+    """Return the archived content of a record as JSON text, a cold one made again from its source; None where it is gone for good."""
     from .. import archive
 
     try:
@@ -47,7 +49,7 @@ def content_of(db: Connection, handle: str) -> str | None:
 
 
 def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
-    """The Records with a path or a command that a pattern matches, newest first; `where` as for `archive.find_records`."""
+    """Return the Records with a path or a command that a pattern matches, newest first; `where` as for `archive.find_records`."""
     from .. import archive
     from ..policy import globs
 
@@ -66,7 +68,7 @@ def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
 
 
 def folders_of(db: Connection, project: str) -> set[str]:
-    """The folders, as the archive names them, of the sessions of a project (its key)."""
+    """Return the folders, as the archive names them, of the sessions of a project (its key)."""
     from ..io import repository
 
     folders = [folder for (folder,) in db.execute("SELECT DISTINCT project FROM chains") if folder and isinstance(folder, str)]
@@ -74,7 +76,7 @@ def folders_of(db: Connection, project: str) -> set[str]:
 
 
 def held(popkit_home: str, handles: Iterable[str]) -> set[str] | None:
-    """Those of the handles whose contents the archive can still give; None where it cannot be asked now. Waits for nobody."""
+    """Return those of the handles whose contents the archive still has; None where it cannot be read now. Waits for no lock."""
     from .. import archive
 
     try:
@@ -93,7 +95,7 @@ def held(popkit_home: str, handles: Iterable[str]) -> set[str] | None:
 
 
 class Originals:
-    """handle -> the content that was archived, as JSON text; None where there is none. Opens the archive at the first question."""
+    """A function from a handle to the archived content as JSON text, None where there is none. It opens the archive when first called."""
 
     __slots__ = ("_db", "_path")
 
@@ -113,24 +115,24 @@ class Originals:
         began = time.monotonic()
         try:
             found = archive.retrieve_record(self._db, handle)
-        except sqlite3.OperationalError:  # somebody holds it: to wait for each record anew could take minutes
+        except sqlite3.OperationalError:  # another process holds it: waiting again for each record could take minutes
             files.patience.spend_since(began)
             self.close()
             self._db = False
             return None
         except errors():
-            return None  # `popkit archive verify` tells of it
+            return None  # `popkit archive verify` reports it
         return found["content"] if found and found["content_available"] else None
 
     def close(self) -> None:
-        """Lets go of the archive."""
+        """Close the archive."""
         if self._db:
             self._db.close()
         self._db = None
 
 
 def _open(path: str) -> Connection | Literal[False]:
-    """The archive, False where there is none that can be read."""
+    """Open the archive; False where there is none that can be read."""
     try:
         os.stat(path)
     except OSError:
@@ -144,3 +146,67 @@ def _open(path: str) -> Connection | Literal[False]:
         return False
     finally:
         files.patience.spend_since(began)
+
+
+# --- the placeholders in the host's transcripts ---------------------------------------------------------------------------------
+
+
+def placed_handles(db: Connection, environ: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield (transcript, the handles of the placeholders in it, in order): of every transcript of the host, and of those that the archive
+    names. Slow: it reads all of them."""
+    for path in sorted(_transcripts(db, environ)):
+        names = _handles_in(path)
+        if names:
+            yield path, sorted(names)
+
+
+def placed_records(db: Connection, environ: Mapping[str, str], wanted: Collection[str] | None = None) -> dict[str, list[Record]]:
+    """Return transcript -> the archived Records with a placeholder in it; with `wanted` only those of these handles."""
+    from .. import archive
+
+    placed = {}
+    for path, names in placed_handles(db, environ):
+        found = [archive.record(db, name) for name in names if wanted is None or name in wanted]
+        records = [record for record in found if record]
+        if records:
+            placed[path] = records
+    return placed
+
+
+def handles_by_transcript(placed: dict[str, list[Record]]) -> dict[str, list[str]]:
+    """Return transcript -> handles, for programs."""
+    return {path: [record.id for record in records] for path, records in placed.items()}
+
+
+def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
+    from ..hosts.claude_code import projects
+
+    named = {path for (path,) in db.execute("SELECT DISTINCT transcript FROM chains") if path and isinstance(path, str)}
+    try:
+        return named.union(projects.every(environ))
+    except home.NoHome:
+        return named
+
+
+def _handles_in(path: str) -> set[str]:
+    """Return the handles in a conversation: the host's own lines repeat what was sent, and a quoted placeholder is none."""
+    from ..policy.placeholder import HEAD
+
+    mark = HEAD.encode("ascii")
+    try:
+        with files.open_regular(path) as file:
+            return {handle for line in file if mark in line for handle in _handles_of_line(line)}
+    except (OSError, ValueError):
+        return set()
+
+
+def _handles_of_line(line: bytes) -> Iterator[str]:
+    from ..hosts.claude_code import calls, entries
+    from ..policy.placeholder import handle_in
+
+    entry = entries.entry_of(line)
+    for block in entries.blocks_of(entry or {}):
+        if block.get("type") == "tool_result":
+            handle = handle_in(calls.text_of_blocks(block.get("content"))[0])
+            if handle:
+                yield handle

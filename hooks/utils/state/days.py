@@ -1,6 +1,6 @@
-"""The days of a ledger: sums by local day, for the last week in which a context was in use. A table of them is flat: "2026-11-22 charged".
+"""Sums of a ledger by local day, for the last week in which a context was in use, as a flat table: "2026-11-22 charged" -> amount.
 
-A day is one where this computer is when the ledger is settled. The sums of older days are in those of the whole ledger alone.
+The day is that of this computer's time zone when the ledger is settled. Sums of older days are only in those of the whole ledger.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 WEEK_DAYS = 7
 _FORM = "%Y-%m-%d"
-# One more than a week, because a clock may be set back, or stand in another zone later.
+# One more than a week, because the clock may be set back, or the time zone change.
 _KEPT_DAYS = WEEK_DAYS + 1
 
 
 def day_of(at: float) -> str:
-    """The local day of a time (seconds since the epoch), as in "2026-11-22"; "" for a time that no calendar has."""
+    """Return the local day of a time (seconds since the epoch), as in "2026-11-22"; "" for a time that no calendar has."""
     try:
         return time.strftime(_FORM, time.localtime(at))
     except (ValueError, OverflowError, OSError):
@@ -28,13 +28,13 @@ def day_of(at: float) -> str:
 
 
 def days_before(day: str, days: int) -> str:
-    """The day so many days before another."""
+    """Return the day so many days before another."""
     year, month, number = map(int, day.split("-"))
     return day_of(time.mktime((year, month, number - days, 12, 0, 0, 0, 0, -1)))
 
 
 def newest_days(by_day: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """The flat table of the newest days."""
+    """Return the flat table of the newest days."""
     newest = max(by_day, default="")
     if not newest:
         return {}
@@ -45,7 +45,7 @@ def newest_days(by_day: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
 
 
 def sums_since(table: Mapping[str, float], day: str) -> dict[str, float]:
-    """The sums of a flat table from a day on, by name; 0 where there is nothing."""
+    """Return the sums of a flat table from a day on, by name; 0 where there is nothing."""
     found = dict.fromkeys(DAILY, 0.0)
     for key, amount in table.items():
         of, _, name = key.partition(" ")

@@ -15,8 +15,8 @@ LOOKED_AT = 32
 
 
 class Watched:
-    """The files that live results show, with the stamp that each was seen with. They stay as they stand in the state, so that what a call
-    costs does not grow with how many they are: "\\n" + path + ":" + stamp for each, as in an object of JSON, "," between them."""
+    """The files that live results show, with the stamp that each had. They stay as text, as in the state file, so that the cost of a call
+    does not grow with their number: "\n" + path + ":" + stamp for each, as in a JSON object, "," between them."""
 
     __slots__ = ("data",)
 
@@ -27,12 +27,12 @@ class Watched:
         return _beginning(path) in self.data
 
     def see(self, path: str, seen: object) -> None:
-        """Notes how a file was seen last."""
+        """Set the stamp of a file."""
         self.drop(path)
         self.add(path, seen)
 
     def add(self, path: str, seen: object) -> None:
-        """Notes how a file was seen that is not among them yet."""
+        """Add a file that is not among them yet."""
         entry = _entry(path, seen)
         self.data = b",".join((self.data, entry)) if self.data else entry
 
@@ -43,7 +43,7 @@ class Watched:
             self.data = self.data[:begin] + self.data[end:] if end >= 0 else self.data[: max(0, begin - 1)]
 
     def first(self, most: int = 0) -> dict[str, Any]:
-        """path -> stamp of so many files (0 for all), which are then the last ones."""
+        """Return path -> stamp of the first `most` files (0 for all), which are then the last ones."""
         at = self.data.find(b"\n", 1) if most else -1
         for _ in range(most - 1):
             at = self.data.find(b"\n", at + 1) if at >= 0 else at
@@ -55,7 +55,7 @@ class Watched:
 
 
 def watched_of(files: object) -> Watched:
-    """The watched files of path -> stamp."""
+    """Return the watched files of path -> stamp."""
     return Watched(b",".join([_entry(path, seen) for path, seen in files.items()]) if isinstance(files, dict) else b"")
 
 
@@ -68,7 +68,7 @@ def _entry(path: str, seen: object) -> bytes:
 
 
 def stamp(path: str) -> list[int] | None:
-    """[mtime in ns, size] of a file; None where there is none."""
+    """Return [mtime in ns, size] of a file; None where there is none."""
     try:
         stat = os.stat(path)
     except (OSError, ValueError):
@@ -77,7 +77,7 @@ def stamp(path: str) -> list[int] | None:
 
 
 def changes(watched: Watched, most: int) -> dict[str, str]:
-    """path -> "modified" or "deleted" for the files, of so many (0 for all), whose stamp differs."""
+    """Return path -> "modified" or "deleted" for those of the first `most` files (0 for all) whose stamp differs."""
     found = {}
     for path, seen in watched.first(most).items():
         now = stamp(path)

@@ -1,7 +1,7 @@
-"""The journal: what the transcript does not tell, as entries on disk and as what they mean. The one place that knows an entry's form,
-but for receipts (receipts.py).
+"""The journal: what the transcript does not tell, as entries on disk and as what they mean. Only this module knows the form of an entry,
+except for receipts (receipts.py).
 
-An entry is a JSON object with `event` and `at` (seconds). What cannot be understood means nothing. Reads and writes no file.
+An entry is a JSON object with `event` and `at` (seconds). One that is not understood is ignored. Reads and writes no file.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ _SAME_S = 30.0
 
 
 def pinned(target: str, at: float) -> Entry:
-    """The user holds a result or a path pattern."""
+    """Return the entry: the user pins a result or a path pattern."""
     return {"event": "pin", "target": target, "at": at}
 
 
 def unpinned(target: str, at: float) -> Entry:
-    """The user lets go of it."""
+    """Return the entry: the user unpins it."""
     return {"event": "unpin", "target": target, "at": at}
 
 
 def profile_chosen(profile: str | None, at: float) -> Entry:
-    """The user chose a profile for the session; None goes back to the configured one."""
+    """Return the entry: the user chose a profile for the session; None goes back to the configured one."""
     return {"event": "profile", "target": profile, "at": at}
 
 
 def ended(reason: str, at: float) -> Entry:
-    """The host ended the session."""
+    """Return the entry: the host ended the session."""
     return {"event": "end", "at": at, "why": reason}
 
 
 def committed(call_id: str, files: list[str] | None, at: float) -> Entry:
-    """The files of the commit that a call made; None where git could not tell."""
+    """Return the entry: the files of the commit that a call made; None where git could not tell."""
     return {"event": "commit", "call": call_id, "at": at, "files": files}
 
 
 def files_changed(changes: dict[str, str], at: float, before_call: str = "") -> Entry:
-    """path -> how it changed on disk; noticed right before a call completed, or by itself."""
+    """Return the entry: path -> how it changed on disk; noticed right before a call completed, or by itself."""
     entry: Entry = {"event": "changed", "at": at, "changes": changes}
     return {**entry, "call": before_call} if before_call else entry
 
@@ -67,7 +67,8 @@ def files_changed(changes: dict[str, str], at: float, before_call: str = "") -> 
 def entered(
     id: str, leans_on: Sequence[str], handle: str, chars: int, entered_chars: int, tokens: int, reasons: Sequence[str], at: float
 ) -> Entry:
-    """A result has entered shorter than it was (`chars`), as `entered_chars` or so many `tokens`; `leans_on`: what its references name."""
+    """Return the entry: a result entered shorter than it was (`chars`), as `entered_chars` or so many `tokens`; `leans_on`: the results
+    that its references name."""
     return {
         "event": "entered", "at": at, "id": id, "leans_on": list(leans_on), "handle": handle, "chars": chars,
         "entered_chars": entered_chars, "tokens": tokens, "reasons": list(reasons),
@@ -75,71 +76,71 @@ def entered(
 
 
 def entered_whole(id: str, at: float) -> Entry:
-    """What was said to have entered shorter has entered whole: the answer of the door came too late."""
+    """Return the entry: a result that was noted as shortened has entered whole, because the answer of the door came too late."""
     return {"event": "entered", "at": at, "id": id, "whole": True}
 
 
 def made_whole(event: events.Entered, chars: int, at: float) -> Entry:
-    """What had entered shorter stands whole from now on, so many characters: what it referred to has left. Nothing of it counts as kept
-    out, not even what was until now."""
+    """Return the entry: a shortened result is whole from now on, so many characters, because what it referred to has left. None of it
+    counts as kept out any more, not even for the time until now."""
     tokens = event.tokens + event.kept_out
     return entered(event.id, (), event.handle, chars, chars, tokens, ["whole again: what it referred to was taken out"], at)
 
 
 def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> Entry:
-    """Results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why."""
+    """Return the entry: results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why."""
     entry: Entry = {"event": "clear", "at": at, "ids": ids, "tokens": tokens}
     return {**entry, "reasons": reasons} if reasons else entry
 
 
 def compacted(why: str, before: int, after: int, handles: Sequence[str], at: float, beside: int = 0, summarised: bool = False) -> Entry:
-    """A compaction was answered without a model: what is archived under these handles left, and the conversation went from `before` to
-    `after` tokens, with so many `beside` it. `summarised`: what was left went to the host's summariser."""
+    """Return the entry: PopKit answered a compaction without a model. What is archived under these handles left, and the conversation went
+    from `before` to `after` tokens, with so many `beside` it. `summarised`: the rest went to the host's summariser."""
     entry: Entry = {"event": "compact", "at": at, "why": why, "before": before, "after": after, "beside": beside, "handles": list(handles)}
     return {**entry, "summarised": True} if summarised else entry
 
 
 def put_back(handles: Sequence[str], at: float) -> Entry:
-    """What is archived under these handles went back into the conversation."""
+    """Return the entry: the contents that are archived under these handles went back into the conversation."""
     return {"event": "back", "at": at, "handles": list(handles)}
 
 
 def cleared_outside(ids: list[str], tokens: int, how: str, at: float, asked: bool = True) -> Entry:
-    """Results left the context while the transcript still holds them: the provider, or the host, took them out; `how` in a few words.
-    `asked`: the user has had the provider do it. Else it is no gain of ours."""
+    """Return the entry: results left the context while the transcript still holds them, because the provider or the host took them out;
+    `how` in a few words. `asked`: the user has had the provider do it; otherwise it is no gain of ours."""
     entry: Entry = {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}
     return entry if asked else {**entry, "unasked": True}
 
 
 def undone(ids: list[str], tokens: int, at: float) -> Entry:
-    """A clear was taken back."""
+    """Return the entry: a clear was undone."""
     return {"event": "undo", "at": at, "ids": ids, "tokens": tokens}
 
 
 def restored(id: str, at: float, tokens: int | None = None) -> Entry:
-    """A content was printed; with `tokens` it was put back in its place."""
+    """Return the entry: a content was printed; with `tokens` it was put back in its place."""
     entry: Entry = {"event": "restore", "at": at, "id": id}
     return entry if tokens is None else {**entry, "tokens": tokens, "in_place": True}
 
 
 def advised(tokens: int, at: float) -> Entry:
-    """Text of ours entered the conversation."""
+    """Return the entry: text of ours entered the conversation."""
     return {"event": "advice", "at": at, "tokens": tokens}
 
 
 def remembered(said: str, tokens: int, at: float) -> Entry:
-    """The session was given what memory holds: `said`, of so many tokens."""
+    """Return the entry: the session was given what memory holds: `said`, of so many tokens."""
     return {"event": "memory", "at": at, "tokens": tokens, "said": said}
 
 
 def warming(row: str, usd: float, at: float) -> Entry:
-    """A request of ours is about to keep the cache warm behind an answer, for about so many dollars."""
+    """Return the entry: a request of ours is about to keep the cache warm behind an answer, for about so many dollars."""
     return {"event": "warming", "at": at, "row": row, "usd": round(usd, 6)}
 
 
 def warmed(prompt: int, read: int, created: int, output: int, at: float, usd: float | None = None) -> Entry:
-    """It has: the tokens of its `prompt`, of which `read` from the cache and `created` in it, and of its answer, as its usage tells;
-    dollars where the price is known. `at`: when it was sent, as `warming` says."""
+    """Return the entry: that request was answered. Of its `prompt` so many tokens were `read` from the cache and `created` in it, as its
+    usage tells; dollars where the price is known. `at`: when it was sent, as in `warming`."""
     entry: Entry = {"event": "warmed", "at": at, "prompt": prompt, "read": read, "created": created, "output": output}
     return entry if usd is None else {**entry, "usd": round(usd, 6)}
 
@@ -148,7 +149,7 @@ def warmed(prompt: int, read: int, created: int, output: int, at: float, usd: fl
 
 
 def event_of(entry: object) -> Noted | None:
-    """The event of the engine that an entry tells of; None for one that tells of none."""
+    """Return the event of the engine that an entry stands for; None for any other entry."""
     if not isinstance(entry, dict):
         return None
     at, target, ids = _time(entry), entry.get("target"), _ids(entry)
@@ -192,8 +193,8 @@ def _entered(entry: Entry, at: float) -> events.Entered | None:
 
 
 def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
-    """What did not enter has as many tokens a character as what did. What entered was rounded to whole tokens, so at least half a token of
-    it is not counted."""
+    """Return the tokens that were kept out, estimated by those of what entered. These were rounded to whole tokens, so half a token is
+    taken off."""
     per_char = max(0.0, tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
     return max(0, round(left_out * per_char))
 
@@ -203,7 +204,7 @@ def _amount(value: object) -> int | None:
 
 
 def booking_of(entry: object) -> Booking | None:
-    """The booking of the ledger that an entry stands for; None for one that books nothing."""
+    """Return the booking of the ledger that an entry stands for; None for one that books nothing."""
     if not isinstance(entry, dict):
         return None
     at, tokens, ids = entry.get("at"), entry.get("tokens"), tuple(_ids(entry) or ())
@@ -270,7 +271,7 @@ class Sorted:
 
 
 def clear_times(journal: list[Any]) -> dict[str, float]:
-    """id of a result -> when it was last cleared (seconds)."""
+    """Return id of a result -> when it was last cleared (seconds)."""
     times: dict[str, float] = {}
     for entry in journal:
         if booking_of(entry) is not None and entry.get("event") in ("clear", "outside"):
@@ -279,7 +280,7 @@ def clear_times(journal: list[Any]) -> dict[str, float]:
 
 
 def is_in_place(journal: list[Any], at: float) -> bool:
-    """Whether the compaction of that time (seconds) was one of ours that nothing but us had called for: a clear. Any other was due, and
+    """Return whether the compaction of that time (seconds) was a clear: one of ours that only we had called for. Any other was due, and
     would have come without us."""
     for entry in journal:
         if isinstance(entry, dict) and entry.get("event") == "compact" and abs(_time(entry) - at) < _SAME_S:
@@ -288,7 +289,7 @@ def is_in_place(journal: list[Any], at: float) -> bool:
 
 
 def last_compacted(journal: list[Any]) -> list[str]:
-    """The handles of what the newest compaction of ours took out and nobody has put back; [] where there is none."""
+    """Return the handles that the newest compaction of ours took out and that were not put back; [] where there is none."""
     back: set[str] = set()
     for entry in reversed(journal):
         handles = entry.get("handles") if isinstance(entry, dict) else None
@@ -304,7 +305,7 @@ def last_compacted(journal: list[Any]) -> list[str]:
 
 
 def cleared_tokens(journal: list[Any], ids: list[str]) -> int:
-    """The tokens that were noted for the clear that took out these results and no others, the newest one; 0 where there is none."""
+    """Return the tokens that were noted for the newest clear of exactly these results; 0 where there is none."""
     clears = (entry for entry in reversed(journal) if isinstance(entry, dict) and entry.get("event") == "clear")
     same = (entry for entry in clears if isinstance(entry.get("ids"), list) and sorted(map(str, entry["ids"])) == sorted(ids))
     tokens = next(same, {}).get("tokens")
@@ -312,19 +313,19 @@ def cleared_tokens(journal: list[Any], ids: list[str]) -> int:
 
 
 def warmed_times(journal: list[Any]) -> list[float]:
-    """When requests of ours kept the cache warm (seconds)."""
+    """Return when requests of ours kept the cache warm (seconds)."""
     return [_time(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
 
 
 def given(journal: list[Any]) -> list[tuple[float, str]]:
-    """(seconds, text) of what memory gave the context, in order of time."""
+    """Return (seconds, text) of what memory gave the context, in order of time."""
     found = [entry for entry in journal if booking_of(entry) is not None and entry.get("event") == "memory"]
     return sorted((_time(entry), entry["said"]) for entry in found if isinstance(entry.get("said"), str))
 
 
 def ids_outside(journal: list[Any], asked: bool = False) -> set[str]:
-    """Ids of the results that left the context while the transcript still holds them; with `asked`, of those that the user has had the
-    provider clear."""
+    """Return ids of the results that left the context while the transcript still holds them; with `asked`, of those that the user has had
+    the provider clear."""
     found: set[str] = set()
     for entry in journal:
         if booking_of(entry) is not None and entry.get("event") == "outside" and not (asked and entry.get("unasked") is True):
@@ -335,9 +336,9 @@ def ids_outside(journal: list[Any], asked: bool = False) -> set[str]:
 def bookings(
     journal: list[Any], standing: Collection[str], calls: Collection[str] | None = None, calibration: float = 1.0
 ) -> list[Booking]:
-    """The bookings of a journal, without clears of which nothing is to be seen (a kill came between the transcript and the journal):
-    `standing` are ids of the results that placeholders stand for. What did not enter is booked once for each result, if it is of one of
-    the `calls` (None: of any), and times the `calibration`."""
+    """Return the bookings of a journal, without clears that left no trace (a kill came between the transcript and the journal): `standing`
+    are ids of the results with a placeholder. What did not enter is booked once for each result, if it is of one of the `calls` (None: of
+    any), times the `calibration`."""
     known = _put_back(journal).union(standing)
     booked: list[Booking] = []
     kept_out: dict[str, KeptOut] = {}
@@ -356,14 +357,14 @@ def bookings(
 
 
 def _is_whole(entry: object) -> bool:
-    """Whether an entry takes back that a result entered shorter."""
+    """Return whether an entry takes back that a result entered shorter."""
     if not isinstance(entry, dict) or entry.get("event") != "entered" or not isinstance(entry.get("id"), str):
         return False
     return entry.get("whole") is True or entry.get("chars") == entry.get("entered_chars")
 
 
 def _put_back(journal: list[Any]) -> set[str]:
-    """Ids of the results that the journal says were put back."""
+    """Return ids of the results that the journal says were put back."""
     found: set[str] = set()
     for entry in journal:
         if isinstance(entry, dict) and entry.get("event") == "undo":

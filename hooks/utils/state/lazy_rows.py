@@ -1,8 +1,8 @@
-"""Live results that rest as they stand in the file: of a large state a hook reads only what its call is about, however much lives.
+"""Keep live results as unparsed text: of a large state a hook parses only the rows that its call is about, however many results are live.
 
 A result that never ends by age can only end, or be touched, by what names one of its keys, its content or its id: its row is found in the
-file then, and woken. That an edit touches what was read in its turn is kept with the turn. What walks over all results wakes all. Rows
-that stay asleep are written back as they stand.
+file then, and parsed ("woken"). That an edit touches what was read in its turn is kept with the turn. A walk over all results wakes all.
+Rows that stay asleep are written back unchanged.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def signature(rules: Ruleset) -> list[list[float | None]]:
-    """What of the rules says who may rest: where that has changed, all wake."""
+    """Return the part of the rules that says which rows may stay asleep; where it has changed, all wake."""
     return [[rules.tier_rule(tier).ttl_calls, rules.tier_rule(tier).ttl_s] for tier in TIERS]
 
 
 def awake(state: ContextState, rules: Ruleset) -> list[str]:
-    """Ids of the live results, of those that are woken, that end by age."""
+    """Return the ids of the live, parsed results that end by age."""
     return [result.id for result in dict.values(state.live) if rules.tier_rule(result.tier).ends_by_age]
 
 
 class Rows:
     """The rows of a state in its file: "\\n" + row for each, "," between them, from `begin` to `end`. The file is as large as what lives:
-    no copies are made of it on the way. `all_awake` once a Result stands for every row."""
+    no copies are made of it on the way. `all_awake` once every row is parsed."""
 
     __slots__ = ("all_awake", "awake", "begin", "data", "end", "keys", "rules", "signature", "spans", "state")
 
@@ -49,7 +49,7 @@ class Rows:
         self.keys: Keys
 
     def open(self, state: ContextState, rules: Ruleset) -> None:
-        """Gives the state what is awake and its indexes, which wake what they are asked for."""
+        """Give the state the parsed results and indexes that wake the rows of the keys they are asked for."""
         self.state, self.rules = state, rules
         state.live, state.by_key, state.by_hash = Live(self), Keys(self), Hashes(self)
         for id in self.awake:
@@ -64,7 +64,7 @@ class Rows:
             state.live, state.by_key, state.by_hash = Live(self, state.live), self.keys, Hashes(self, state.by_hash)
 
     def wake(self, needle: str) -> None:
-        """Wakes every row that holds a text."""
+        """Wake every row that holds a text."""
         sought = encoded(needle)
         at = self.data.find(sought, self.begin, self.end)
         while at >= 0:
@@ -72,7 +72,7 @@ class Rows:
             at = self.data.find(sought, end, self.end)
 
     def wake_all(self) -> None:
-        """Wakes every row; live results stand in order of completion again."""
+        """Wake every row, and put live results back in order of completion."""
         begin = self.begin
         while begin < self.end:
             begin = self._wake(begin)
@@ -82,7 +82,7 @@ class Rows:
             _sort(table)
 
     def _wake(self, begin: int) -> int:
-        """Wakes the row that begins there; where the next one does."""
+        """Wake the row that begins at a position; return where the next one begins."""
         if begin in self.spans:
             return self.spans[begin][0]
         state = self.state
@@ -101,17 +101,17 @@ class Rows:
         return end
 
     def written(self) -> list[bytes | memoryview]:
-        """The rows as they are now, in pieces of bytes: each row behind a line break, "," between them."""
+        """Return the rows as they are now, in pieces of bytes: each row behind a line break, "," between them."""
         live = self.state.live
         pieces: list[bytes | memoryview] = []
         at = self.begin
         for begin in sorted(self.spans):
             end, result = self.spans[begin]
-            stands = dict.get(live, result.id) is result
-            if stands and result.stored:
+            is_live = dict.get(live, result.id) is result
+            if is_live and result.stored:
                 continue
             pieces.append(self._rows(at, begin))
-            if stands:
+            if is_live:
                 pieces.append(_row(result))
             at = end
         pieces.append(self._rows(at, self.end))
@@ -127,7 +127,7 @@ def _row(result: Result) -> bytes:
 
 
 def _new(live: dict[str, Result], spans: dict[int, tuple[int, Result]]) -> list[Result]:
-    """Results that have no row yet."""
+    """Return results that have no row yet."""
     old = {id(result) for _, result in spans.values()}
     return [result for result in dict.values(live) if id(result) not in old]
 
@@ -203,7 +203,7 @@ class Hashes(_Table):
 
 
 class Live(_Table):
-    """id -> Result. Whoever walks over it wakes all."""
+    """id -> Result. A walk over it wakes all rows."""
 
     __slots__ = ()
 

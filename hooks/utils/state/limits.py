@@ -1,20 +1,20 @@
-"""What the windows of the plan's limits showed over time, and what tokens are worth in them by that, kept as two small files of our folder.
-The helper writes the one and `popkit limits` the other, no hook does. A file that cannot be used holds nothing.
+"""Keep what the windows of the plan's limits showed over time, and the weights of tokens in them that were fitted to that, in two small
+files of our folder. The helper writes the one and `popkit limits` the other, no hook does. A file that cannot be used counts as empty.
 """
 
 from __future__ import annotations
 
 from ..hosts.claude_code.stamps import seconds_of
-from ..io import files
+from ..io import children, files
 from ..io.codec import dumps, loads
 from ..io.storage import LOGS, Storage
 from ..io.system import join
 from ..policy.limit_weights import Weights, weights_of
-from ..policy.limits import FIVE_HOUR, KINDS, SEVEN_DAY, Reading
+from ..policy.limits import FIVE_HOUR, KINDS, LEAST_WINDOWS, SEVEN_DAY, Reading, count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 NAME, WEIGHTS = "limits.json", "limit-weights.json"
@@ -23,7 +23,7 @@ MOST_READINGS = 2_000
 MOST_BYTES = 512 * 1024
 # A figure that has not moved is kept again after this long, so that a pause is seen as one.
 EVERY_S = 300.0
-# Nobody says when the provider counts otherwise: weights that were not fitted for so long hold no more.
+# The provider may change how it counts without saying so: older weights are not used.
 WEIGHTS_HOLD_S = 14 * 86_400.0
 _WAIT_S = 1.0
 _MOST_PERCENT = 100_000.0
@@ -41,9 +41,9 @@ def readings(popkit_home: str) -> list[Reading]:
 
 
 def note(popkit_home: str, limits: object, now: float, fresh: bool) -> None:
-    """Keep what the client reports: [{`kind`, `percentUsed`, `resetsAt`}]. Anything else is ignored. `fresh`: an answer has just come. The
-    figures of a session that rests are those of its last answer, so one that is lower than what another session has seen since is not
-    kept. OSError where the file cannot be written."""
+    """Keep what the client reports: [{`kind`, `percentUsed`, `resetsAt`}]. Anything else is ignored. `fresh`: an answer has just come. An
+    idle session repeats the figures of its last answer, so a lower one than another session has seen since is not kept. OSError where the
+    file cannot be written."""
     reported = [_reported(limit, now) for limit in limits] if isinstance(limits, list) else []
     new = [reading for reading in reported if reading is not None and reading.holds(now)]
     if not new:
@@ -98,11 +98,11 @@ def fitted_at(popkit_home: str) -> float:
 
 
 def weights(popkit_home: str, now: float) -> list[Weights]:
-    """Return the weights of the windows that they are known of, those of the shorter window first; [] where nobody knows any."""
-    at, told = _weights(popkit_home)
+    """Return the weights that are known, those of the shorter window first; [] where none are."""
+    at, kept = _weights(popkit_home)
     if abs(now - at) > WEIGHTS_HOLD_S:
         return []
-    found = [each for each in map(weights_of, told[: len(KINDS)]) if each is not None and each.window in (FIVE_HOUR, SEVEN_DAY)]
+    found = [each for each in map(weights_of, kept[: len(KINDS)]) if each is not None and each.window in (FIVE_HOUR, SEVEN_DAY)]
     return sorted(found, key=lambda each: KINDS.index(each.window))
 
 
@@ -114,9 +114,24 @@ def keep_weights(popkit_home: str, several: Iterable[Weights], now: float) -> No
 
 def _weights(popkit_home: str) -> tuple[float, list[Any]]:
     """Return when weights were kept, and these as they were written."""
-    try:
-        value = loads(files.read_text(join(popkit_home, WEIGHTS), MOST_BYTES + 1) or "{}")
-    except (OSError, ValueError):
-        return 0.0, []
-    at, told = (value.get("at"), value.get("weights")) if isinstance(value, dict) else (None, None)
-    return (float(at), told) if isinstance(at, (int, float)) and _is_in(at, _LATEST) and isinstance(told, list) else (0.0, [])
+    value = files.read_object(join(popkit_home, WEIGHTS), MOST_BYTES + 1)
+    at, kept = value.get("at"), value.get("weights")
+    return (float(at), kept) if isinstance(at, (int, float)) and _is_in(at, _LATEST) and isinstance(kept, list) else (0.0, [])
+
+
+# --- when they are fitted again -------------------------------------------------------------------------------------------------
+
+
+FIT_EVERY_S = 6 * 3_600.0
+FIT_WORDS = ("limits", "--json")
+FIT_HOOK = "fitting"  # in the log
+
+
+def is_fit_due(popkit_home: str, now: float) -> bool:
+    """Return whether there are enough windows and the last fit is hours old, or lies ahead because the clock was set back."""
+    return not 0 <= now - fitted_at(popkit_home) < FIT_EVERY_S and count(readings(popkit_home), FIVE_HOUR) >= LEAST_WINDOWS
+
+
+def start_fit(popkit_home: str, environ: Mapping[str, str], now: float) -> None:
+    """Start a child that fits the weights if that is due. Fails open."""
+    children.start_if(lambda: is_fit_due(popkit_home, now), FIT_WORDS, environ, FIT_HOOK)

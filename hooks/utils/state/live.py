@@ -1,6 +1,6 @@
 """A context as the hooks keep it: load, observe one event, save; and reconcile it with the transcript before a person is answered.
 
-Transcripts are read without the lock; what a hook cannot add because somebody else holds it waits beside the state (pending.py).
+Transcripts are read without the lock; what a hook cannot add because another process holds it waits beside the state (pending.py).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
 
 
 def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Callable[[store.Stored, Ruleset], object]) -> None:
-    """Let `work(stored, rules)` change a context, what is pending in it taken in first, and save it unless the answer is False. What is not
-    stored is rebuilt first, without the lock. LockTimeout when somebody else holds it for too long."""
+    """Let `work(stored, rules)` change a context, after what is pending in it, and save it unless the answer is False. A context that is
+    not stored is rebuilt first, without the lock. LockTimeout when another process holds it for too long."""
     for is_last in (False, True):
         with paths.locked():
             known = store.load(paths, REST_FROM)
@@ -124,9 +124,8 @@ def _is_small(transcript_path: str) -> bool:
 
 
 def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuilt, bool]:
-    """Return (the Rebuilt of a context, whether it was saved). Reads without the lock and writes with it, if what it was made from still
-    holds: a hook may have saved a call meanwhile. Then a small transcript is read again, a few times; `patience` is for lines that come
-    late."""
+    """Return (the Rebuilt of a context, whether it was saved). Read without the lock, and save with it if nothing was written meanwhile;
+    otherwise read a small transcript again, a few times. `patience`: how often to wait for lines that come late."""
     from . import pending, provider_cleared
 
     tries = _TRIES if _is_small(transcript_path) else 1
@@ -150,7 +149,7 @@ def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, pati
 
 
 def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Waiting]) -> bool:
-    """Save what was rebuilt; return whether that was possible: nobody has written since, and nobody holds the lock."""
+    """Save what was rebuilt; return whether that was possible: no other process has written since, or holds the lock."""
     from . import pending
 
     try:
@@ -185,8 +184,8 @@ def rebuilt(
 
 
 def note(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], *also: Event) -> None:
-    """Journal what the transcript will not tell, and let the stored state follow what the entries mean, and `also` these events. Where
-    nothing is stored there is nothing to follow, where somebody else holds the lock the next reconcile does."""
+    """Journal entries, and let the stored state follow them and `also` these events. Where nothing is stored there is nothing to follow;
+    where another process holds the lock the next reconcile does it."""
     try:
         with paths.locked():
             _follow_entries(site, paths, entries, also)
@@ -231,7 +230,7 @@ def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
 
 
 def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
-    """Return the journal of a context; a subagent's begins with what the session's main thread says for all (its profile)."""
+    """Return the journal of a context; a subagent's begins with the profiles that the main thread chose for all."""
     from . import pending
 
     entries = store.read_lines(paths.journal) + pending.entries(pending.rows(paths))
@@ -278,8 +277,25 @@ def notice_changes(
     return engine.observe(stored.state, FilesChanged(changes, at), rules)
 
 
+def end_session(site: Site, now: float, why: str) -> None:
+    """Expire what lives for the session. The transcript does not tell of its end, so the journal does."""
+    from ..policy.events import SessionEnded
+    from . import journal, pending
+
+    paths, entry = site.paths(), journal.ended(why, now)
+
+    def observe(stored: store.Stored, rules: Ruleset) -> None:
+        store.journal(paths, entry)
+        engine.observe(stored.state, SessionEnded(now, why), rules)
+
+    try:
+        change(site, paths, "", observe)
+    except files.LockTimeout:
+        pending.note(paths, entries=[entry])
+
+
 def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Rebuilt:
-    """Return the Rebuilt of a context, saved as its state where nobody else is at work; in the answer TTLs by the clock are brought up to
+    """Return the Rebuilt of a context, saved as its state if no other process is at work; in the answer TTLs by the clock are brought up to
     now. OSError when the transcript cannot be read."""
     made, _ = _refreshed(site, site.paths(agent_id), transcript_path, 4)
     if now:  # for the answer only: what is saved stays what transcript and journal give

@@ -1,13 +1,13 @@
-"""What tools and the hourly job have marked for deletion, so that the user sees it: a small file that services rewrite and hooks read.
+"""What tools and the hourly job have marked for deletion, so that the user sees it: a small file that services write and hooks read.
 
-Each part is one writer's: FORGOTTEN is memory's (what an agent's tool forgot), MEMORY and RAG are governance's (what retention policies let
-go of). What the user has marked himself is not told.
+Each part has one writer: FORGOTTEN is memory's (what an agent's tool forgot), MEMORY and RAG are governance's (what retention policies
+release). What the user has marked himself is not in it.
 """
 
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps, loads
+from ..io.codec import dumps
 from ..io.system import join
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     class Marked(TypedDict):
-        """How many things of a project somebody has marked, the ids of the first NAMED, when (seconds) the first is deleted."""
+        """How many things of a project are marked (`by` whom), the ids of the first NAMED, when (seconds) the first is deleted."""
 
         project: str
         by: str
@@ -34,7 +34,7 @@ _LARGEST = 1e12  # seconds: in 30,000 years
 
 
 def rows_of(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:
-    """Marks (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
+    """Mark (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
     rows: dict[tuple[str, str], Marked] = {}
     for project, by, id, at in marks:
         row = rows.setdefault((project, by), {"project": project, "by": by, "count": 0, "ids": [], "first": at})
@@ -46,7 +46,7 @@ def rows_of(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:
 
 
 def replace(popkit_home: str, part: str, rows: Callable[[], list[Marked]]) -> None:
-    """Replaces a part by these rows, which are asked for while no other process does the same. OSError where that cannot be written."""
+    """Replace a part by the rows that `rows()` returns, called under the lock. OSError where that cannot be written."""
     path = join(popkit_home, FOLDER, NAME)
     if not is_there(popkit_home) and not rows():
         return
@@ -58,22 +58,19 @@ def replace(popkit_home: str, part: str, rows: Callable[[], list[Marked]]) -> No
 
 
 def is_there(popkit_home: str) -> bool:
-    """Whether anything was ever told."""
+    """Return whether the file exists."""
     return files.is_there(join(popkit_home, FOLDER, NAME))
 
 
 def of_project(popkit_home: str, project: str) -> list[tuple[str, Marked]]:
-    """(part, row) for what is marked of a project, by its key; nothing where the file cannot be read."""
+    """Return (part, row) for what is marked of a project, by its key; nothing where the file cannot be read."""
     parts = _parts(join(popkit_home, FOLDER, NAME))
     return [(part, row) for part in PARTS for row in parts.get(part, ()) if row["project"] == project]
 
 
 def _parts(path: str) -> dict[str, list[Marked]]:
-    try:
-        value = loads(files.read_text(path) or "")
-    except (OSError, ValueError):
-        return {}
-    parts = value.get("parts") if isinstance(value, dict) and value.get("version") == _VERSION else None
+    value = files.read_object(path)
+    parts = value.get("parts") if value.get("version") == _VERSION else None
     if not isinstance(parts, dict):
         return {}
     return {part: [row for row in rows if _is_row(row)] for part, rows in parts.items() if isinstance(rows, list)}
@@ -91,5 +88,5 @@ def _is_row(row: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """Whether it is a number of things, or a time that somebody can be told."""
+    """Return whether it is a number of things, or a time that can be shown."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _LARGEST

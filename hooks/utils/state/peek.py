@@ -1,12 +1,12 @@
-"""A look at stored contexts: reads what is there, takes no lock, changes nothing."""
+"""Read stored contexts without a lock, and change nothing."""
 
 from __future__ import annotations
 
 from ..io import files, home
 from ..io.codec import loads
-from ..io.system import join, os
+from ..io.system import join
 from ..policy.context import ContextState, reclaimable, state_of
-from . import session, store
+from . import disk, session, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def state(paths: store.ContextFiles) -> ContextState | None:
-    """The state as it stands; None when there is none. ValueError when it is corrupt, OSError when it cannot be read."""
+    """Return the stored state; None when there is none. ValueError when it is corrupt, OSError when it cannot be read."""
     text = files.read_text(paths.state)
     if text is None:
         return None
@@ -28,36 +28,25 @@ def state(paths: store.ContextFiles) -> ContextState | None:
 
 
 def expired(paths: store.ContextFiles, known: ContextState) -> dict[str, int]:
-    """What has expired and stands in the context: {`items`, `tokens`}, by the session's calibration."""
+    """Return {`items`, `tokens`} of the expired results in the context, by the session's calibration."""
     dead = reclaimable(store.read_expired(paths, known)).values()
     return {"items": len(dead), "tokens": sum(round(result.tokens * known.calibration) for result in dead)}
 
 
-class Seen:
-    """A stored context: whose it is and when its state was written (seconds)."""
-
-    __slots__ = ("paths", "written")
-
-    def __init__(self, paths: store.ContextFiles, written: float):
-        self.paths = paths
-        self.written = written
+def contexts(popkit_home: str) -> list[tuple[store.ContextFiles, float]]:
+    """Return (context, when its state was written in seconds) of every stored context, newest first. A session is named by its folder,
+    which is its id if that is a safe name."""
+    every = [paths for session_id in sessions(popkit_home) for paths in contexts_of(popkit_home, session_id)]
+    stamped = [(paths, disk.stamp(paths.state)) for paths in every]  # None for one that was swept away meanwhile
+    return sorted([(paths, stamp[0] / 1e9) for paths, stamp in stamped if stamp], key=lambda context: context[1], reverse=True)
 
 
-def contexts(popkit_home: str) -> list[Seen]:
-    """Every stored context, newest first. A session is named by its folder, which is its id where that is a harmless name."""
-    found = []
-    for session_id in sessions(popkit_home):
-        for paths in contexts_of(popkit_home, session_id):
-            found += _seen(paths)
-    return sorted(found, key=lambda seen: seen.written, reverse=True)
-
-
-def of_project(popkit_home: str, project: str) -> Iterator[Seen]:
-    """Yield the stored contexts of the sessions that a project, or a folder above it, was told of, newest first."""
-    for seen in contexts(popkit_home):
-        told = session.read(popkit_home, seen.paths.session_id).get("project")
-        if told and _lies_in(project, told):
-            yield seen
+def of_project(popkit_home: str, project: str) -> Iterator[store.ContextFiles]:
+    """Yield the stored contexts of the sessions of a project, or of a folder above it, newest first."""
+    for paths, _ in contexts(popkit_home):
+        begun_in = session.read(popkit_home, paths.session_id).get("project")
+        if begun_in and _lies_in(project, begun_in):
+            yield paths
 
 
 def _lies_in(path: str, folder: str) -> bool:
@@ -68,15 +57,8 @@ def _lies_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def _seen(paths: store.ContextFiles) -> list[Seen]:
-    try:
-        return [Seen(paths, os.stat(paths.state).st_mtime)]
-    except OSError:
-        return []  # it was swept away meanwhile
-
-
 def contexts_of(popkit_home: str, session_id: str) -> list[store.ContextFiles]:
-    """The stored contexts of a session."""
+    """Return the stored contexts of a session."""
     found = []
     for name in files.names(home.session_folder(popkit_home, session_id)):
         stem, _, rest = name.partition(".")

@@ -1,7 +1,7 @@
-"""What hooks saw while another process held the lock of a context: noted beside the state, taken in by the next one that gets the lock.
+"""What hooks saw while another process held the lock of a context: noted beside the state, taken in by the next process with the lock.
 
-Of a call no more is kept than of any result: its input cut down to what identifies it, secrets masked; of the output of a run or an
-error one line.
+Of a call no more is kept than of any result: its input cut down to what identifies it, secrets masked; of the output of a run or an error
+one line.
 """
 
 from __future__ import annotations

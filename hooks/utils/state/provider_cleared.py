@@ -1,4 +1,4 @@
-"""Results that the provider or the host has cleared from requests, noted once in the journal, which state, panel and ledger follow."""
+"""Results that the provider or the host has cleared from requests: noted once in the journal, which state, panel and ledger follow."""
 
 from __future__ import annotations
 
@@ -60,5 +60,5 @@ def note(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> b
                 is_asked = editing is not None
                 store.journal(paths, journal.cleared_outside(ids, tokens, HOW if is_asked else HOW_UNASKED, step.at, is_asked))
     except OSError:
-        return False  # somebody is at work, or nothing can be written: the next look notes them
+        return False  # another process is at work, or nothing can be written: the next look notes them
     return bool(fresh)

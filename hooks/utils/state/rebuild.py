@@ -1,7 +1,7 @@
 """transcript + journal -> conversation: what hooks would have, had every one of them fired.
 
 The transcript's times and the order of its lines win. The journal gives what it lacks: pins, profiles, session ends, files changed on
-disk, git's answers, what was cleared and restored. An entry that names a call stands right before that call; any other goes by its time.
+disk, git's answers, what was cleared and restored. An entry that names a call belongs right before that call; any other goes by its time.
 """
 
 from __future__ import annotations

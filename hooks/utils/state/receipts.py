@@ -1,9 +1,9 @@
-"""What left a conversation at once, call by call, and why: as it is noted beside the journal, and as a receipt that is read back. Pure.
+"""What left a conversation at once, call by call, and why: as it is written beside the journal, and read back as a receipt. Pure.
 
 A receipt: `at` (seconds) · `why` (asked, manual, auto, cold; clear: of a transcript) · tokens of the context `before` and `after`, null
-where they are not known · `tokens` that left · `summarised`: what was left went to the host's summariser · `calls`, in their order:
-{`id`, `number` (null where unknown), `label`, `tokens`, `left`: [{`kind` (result, input, calls), `handle`, `why`}], `back`: whether all of
-it was put back}. Of what older versions noted, only ids and reasons are known.
+where they are not known · `tokens` that left · `summarised`: the rest went to the host's summariser · `calls`, in their order: {`id`,
+`number` (null where unknown), `label`, `tokens`, `left`: [{`kind` (result, input, calls), `handle`, `why`}], `back`: whether all of it was
+put back}. Of what older versions wrote, only ids and reasons are known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CLEAR = "clear"
 RESULT = "result"
-_CHARS = 200  # of a label or a reason that somebody wrote into a journal
+_CHARS = 200  # of a label or a reason in a journal
 _LATEST = 1e11
 
 
@@ -29,12 +29,12 @@ _LATEST = 1e11
 
 
 def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
-    """The line that is kept of a compaction or a clear: its calls, under the time of its entry in the journal."""
+    """Return the line that is kept of a compaction or a clear: its calls, under the time of its entry in the journal."""
     return {"at": at, "calls": calls}
 
 
 def calls_of(left: Sequence[Left], state: ContextState) -> list[dict[str, Any]]:
-    """What left, one row for each call."""
+    """Return one row for each call of which something left."""
     known = {**state.expired, **state.live}
     rows: dict[str, dict[str, Any]] = {}
     for one in left:
@@ -46,7 +46,7 @@ def calls_of(left: Sequence[Left], state: ContextState) -> list[dict[str, Any]]:
 
 
 def call_of(result: Result, handle: str, why: str, calibration: float) -> dict[str, Any]:
-    """The row of a result that left a transcript."""
+    """Return the row of a result that left a transcript."""
     row = _row(result.id, result.label, result)
     return {**row, "tokens": round(result.tokens * calibration), "left": [[RESULT, handle, why]]}
 
@@ -57,7 +57,7 @@ def _row(id: str, label: str, result: Result | None) -> dict[str, Any]:
 
 
 def _calls_in(one: Left, known: dict[str, Result]) -> Iterator[tuple[str, str, float]]:
-    """(id, label, estimated tokens of what left) of each call that something left of."""
+    """Return (id, label, estimated tokens of what left) of each call that something left of."""
     if isinstance(one.content, str):
         yield one.id, one.label, _tokens(one.id, one.content, known)
     elif isinstance(one.content, dict):
@@ -70,7 +70,7 @@ def _calls_in(one: Left, known: dict[str, Result]) -> Iterator[tuple[str, str, f
 
 
 def _tokens(id: str, text: str, known: dict[str, Result]) -> int:
-    """Estimated tokens of a result; of one that had left before, those of its placeholder."""
+    """Return the estimated tokens of a result; of one that had left before, those of its placeholder."""
     result = known.get(id)
     return result.tokens if result is not None and not result.cleared else result_tokens(text)
 
@@ -79,7 +79,7 @@ def _tokens(id: str, text: str, known: dict[str, Result]) -> int:
 
 
 def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:
-    """The receipts of a journal and of the lines beside it, the newest first. What cannot be understood is passed over."""
+    """Return the receipts of a journal and of the lines beside it, the newest first. What cannot be understood is skipped."""
     found: list[dict[str, Any]] = []
     rows = {_time(line): _rows(line) for line in noted if isinstance(line, dict)}
     for entry in journal:
@@ -107,7 +107,7 @@ def _compaction(entry: dict[str, Any], rows: dict[float, list[dict[str, Any]]]) 
 
 
 def _clear(entry: dict[str, Any], found: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
-    """A clear of its own, or what is noted beside the compaction that took the same results out."""
+    """Add a clear, or complete the compaction that took the same results out."""
     at, newest = _time(entry), found[-1] if found else None
     if newest is None or newest["why"] == CLEAR or newest["at"] != at:
         newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": _amount(entry.get("tokens")), "summarised": False,
@@ -137,7 +137,7 @@ def _part(kind: object, handle: object, why: object) -> dict[str, Any]:
 
 
 def _put_back(entry: dict[str, Any], by_handle: bool, found: list[dict[str, Any]]) -> None:
-    """Marks what came back of all that had left until then."""
+    """Mark what came back of all that had left until then."""
     names = set(_texts(entry, "handles") if by_handle else [*_texts(entry, "ids"), _text(entry.get("id"))])
     for receipt in found:
         for row in receipt["calls"]:

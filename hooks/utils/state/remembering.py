@@ -38,9 +38,9 @@ def _is_given(site: Site) -> bool:
     """Return whether a trial, if there is one, lets the session have it; asked only where there is something to give."""
     if not site.tries:
         return True
-    from . import on_trial
+    from . import trials
 
-    return on_trial.is_given(site)
+    return trials.is_given(site)
 
 
 def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:

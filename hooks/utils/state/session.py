@@ -1,9 +1,10 @@
-"""What all contexts of a session share: the profile that the user chose, the model, the window, which thresholds were told."""
+"""The facts that all contexts of a session share: the profile that the user chose, the model, the window, which threshold was announced
+last."""
 
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import dumps, loads
+from ..io.codec import dumps
 from ..io.system import join, os
 
 TYPE_CHECKING = False
@@ -40,23 +41,16 @@ def path_of(popkit_home: str, session_id: str) -> str:
 
 
 def read(popkit_home: str, session_id: str) -> dict[str, Any]:
-    """The facts of a session; empty when nothing (readable) is known."""
+    """Return the facts of a session; empty when nothing (readable) is known."""
     path = path_of(popkit_home, session_id)
-    try:
-        return _known(path, files.spilled(path))
-    except OSError:
-        return {}
+    return _known(path, files.spilled(path))
 
 
 def _known(path: str, spilled: list[str]) -> dict[str, Any]:
-    """The facts of a file, and what was spilled since."""
+    """Return the facts of a file and of the spilled files since."""
     facts: dict[str, Any] = {}
     for name in (path, *spilled):
-        try:
-            value = loads(files.read_text(name) or "{}")
-        except (OSError, ValueError):
-            continue
-        facts.update({name: fact for name, fact in value.items() if _is_fact(name, fact)} if isinstance(value, dict) else {})
+        facts.update({name: fact for name, fact in files.read_object(name).items() if _is_fact(name, fact)})
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
@@ -65,8 +59,8 @@ def _is_fact(name: str, fact: object) -> bool:
 
 
 def update(popkit_home: str, session_id: str, **facts: object) -> dict[str, Any]:
-    """Sets facts (None removes one) and returns all; writes only when something has changed. Two processes at once lose no fact, and what
-    cannot be written in time is written by the next that can."""
+    """Set facts (None removes one) and return all; write only when something has changed. Two processes at once lose no fact, and what
+    cannot be written in time is written by the next process that can."""
     path = path_of(popkit_home, session_id)
     files.make_private_folder(home.session_folder(popkit_home, session_id), may_be_link=False)
     try:
@@ -85,8 +79,8 @@ def update(popkit_home: str, session_id: str, **facts: object) -> dict[str, Any]
 
 
 def claim(popkit_home: str, session_id: str, name: str, value: object) -> bool:
-    """Sets a fact that is not set; whether it was not. Of two processes at once one alone hears yes; none where somebody else holds the
-    lock for too long."""
+    """Set a fact that is not set yet; return whether this process did. Of two processes at once only one does; neither where another holds
+    the lock for too long."""
     path = path_of(popkit_home, session_id)
     files.make_private_folder(home.session_folder(popkit_home, session_id), may_be_link=False)
     try:

@@ -1,6 +1,5 @@
-"""Ledgers follow their transcripts: a context is settled whenever it is rebuilt, and most sessions go on afterwards. So what has gone on
-is settled again before sums are told, and each session when it ends.
-"""
+"""Bring the ledgers of sessions up to date. A context is settled whenever it is rebuilt, and most sessions go on afterwards: so their sums
+are settled again before they are shown, and each session when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _BOOKED = tuple(f'"event":"{kind}"' for kind in ("entered", "warmed", "clear", "
 
 
 def is_due(site: Site, transcript_path: str) -> bool:
-    """Whether anything is booked in the main context of a session, and its transcript is not too large for a hook."""
+    """Return whether anything is booked in the main context of a session, and its transcript is not too large for a hook."""
     try:
         return bool(transcript_path) and os.stat(transcript_path).st_size <= live.REBUILD_BYTES and _is_booked(site.paths())
     except (OSError, ValueError):
@@ -31,7 +30,7 @@ def is_due(site: Site, transcript_path: str) -> bool:
 
 
 def settle(site: Site, transcript_path: str) -> None:
-    """Settles the main context of a session."""
+    """Settle the main context of a session."""
     try:
         live.reconcile(site, transcript_path)
     except (OSError, ValueError):
@@ -39,7 +38,7 @@ def settle(site: Site, transcript_path: str) -> None:
 
 
 def settle_agents(site: Site, transcript_path: str) -> None:
-    """Settles the subagents of a session that have gone on since, as far as BYTES go, the smallest first."""
+    """Settle the subagents of a session that have gone on since, the smallest first, as far as BYTES go."""
     left = BYTES
     found = [paths for paths in peek.contexts_of(site.home, site.session_id) if paths.agent_id]
     due = [(*told, paths) for paths in found for told in _due_of(paths, transcript_path, "")]
@@ -54,8 +53,8 @@ def settle_agents(site: Site, transcript_path: str) -> None:
 
 
 def catch_up(site: Site, but: str = "") -> int:
-    """Settles the contexts of all sessions whose transcripts have gone on since, the smallest first, as far as BYTES go, but at least one;
-    returns how many remain. `but`: a transcript that was read just now."""
+    """Settle the contexts of all sessions whose transcripts have gone on since, the smallest first, as far as BYTES go, but at least one;
+    return how many remain. `but`: a transcript that was read just now."""
     left, remaining = BYTES, 0
     for number, (size, paths, transcript) in enumerate(sorted(_due(site.home, but), key=lambda found: found[0])):
         left -= size
@@ -70,21 +69,21 @@ def catch_up(site: Site, but: str = "") -> int:
 
 
 def _site_of(site: Site, session_id: str) -> Site:
-    """The site of another session, with the configuration of the project that it was begun in."""
+    """Return the site of another session, with the configuration of the project that it was begun in."""
     environ = {name: value for name, value in site.environ.items() if name != "CLAUDE_PROJECT_DIR"}
     return Site(environ, session_id, session.read(site.home, session_id).get("project") or "")
 
 
 def _due(popkit_home: str, but: str) -> Iterator[tuple[int, ContextFiles, str]]:
-    """(bytes of the transcript, context, transcript) of those of which something is booked, and whose transcript has gone on since."""
-    for seen in peek.contexts(popkit_home):
-        transcript = session.read(popkit_home, seen.paths.session_id).get("transcript") or ""
-        for size, own in _due_of(seen.paths, transcript, but):
-            yield size, seen.paths, own
+    """Yield (bytes of the transcript, context, transcript) of the contexts with bookings whose transcript has gone on since."""
+    for paths, _ in peek.contexts(popkit_home):
+        transcript = session.read(popkit_home, paths.session_id).get("transcript") or ""
+        for size, own in _due_of(paths, transcript, but):
+            yield size, paths, own
 
 
 def _due_of(paths: ContextFiles, transcript: str, but: str) -> Iterator[tuple[int, str]]:
-    """(bytes of its transcript, transcript) of a context that is due, of a session with this transcript."""
+    """Yield (bytes of its transcript, transcript) of a context that is due, of a session with this transcript."""
     if transcript and paths.agent_id:
         transcript = projects.transcript_of_agent(transcript, paths.agent_id)
     try:
@@ -98,6 +97,6 @@ def _due_of(paths: ContextFiles, transcript: str, but: str) -> Iterator[tuple[in
 
 
 def _is_booked(paths: ContextFiles) -> bool:
-    """Whether a journal has anything that the ledger books."""
+    """Return whether a journal has anything that the ledger books."""
     journal = files.read_text(paths.journal) or ""
     return any(mark in journal for mark in _BOOKED)

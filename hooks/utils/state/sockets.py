@@ -1,5 +1,7 @@
-"""Where helpers listen: one socket a session, in our folder `run`; where that name is too long for a socket, in a folder of its own, to
-which a link of the usual name leads. A helper that was killed leaves its own, until the next start, the end of a session or an uninstall.
+"""The Unix sockets at which helpers listen, one for each session, and questions over them as HTTP.
+
+They are in our folder `run`; where that path is too long for a socket, in a folder of its own, with a link of the usual name to it. A
+killed helper leaves its socket behind until the next start, the end of a session or an uninstall.
 """
 
 from __future__ import annotations
@@ -10,24 +12,31 @@ import stat
 import time
 
 from ..hosts import OPENCODE
-from ..io import files, home, unix_http
+from ..io import files, home
 from ..io.storage import LOGS, Storage
+from ..io.system import is_alive
+
+try:
+    import _socket  # `socket` would load `enum` and `selectors`
+except ImportError:
+    import socket as _socket  # type: ignore[no-redef]  # what a platform has in place of it
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# A Unix socket's path may have about so many bytes; clients take no longer ones.
+# Clients take no longer paths of Unix sockets.
 PATH_BYTES = 100
 FOLDER = "run"
 STORAGE = (Storage(LOGS, {FOLDER: r"[^/]*\.sock"}),)
 _END = ".sock"
 _ELSEWHERE, _NAME = "popkit-", "s"
 _LIMIT_S, _POLL_S = 1.0, 0.01
+_CHUNK = 1 << 16
 
 
 def free_path(environ: Mapping[str, str], session_id: str) -> str:
-    """A free path in our folder, or in a folder of our own where that one's name is too long for a socket."""
+    """Return a free path in our folder, or in a folder made for it where the path is too long for a socket."""
     folder = os.path.join(home.popkit_home(environ), FOLDER)
     path = os.path.join(folder, f"{stem(session_id)}-{os.getpid()}{_END}")
     sweep(os.path.dirname(folder))
@@ -43,23 +52,23 @@ def free_path(environ: Mapping[str, str], session_id: str) -> str:
 
 
 def of_session(popkit_home: str, session_id: str) -> list[str]:
-    """The sockets of a session's helpers that run, the newest first."""
+    """Return the sockets of a session's running helpers, the newest first."""
     folder = os.path.join(popkit_home, FOLDER)
-    mine = [name for name in _names(folder) if name.rpartition("-")[0] == stem(session_id) and _is_running(_pid(name))]
+    mine = [name for name in _names(folder) if name.rpartition("-")[0] == stem(session_id) and is_alive(_pid(name))]
     paths = sorted([os.path.join(folder, name) for name in mine], key=_made, reverse=True)
     return [_leads_to(path) or path for path in paths]
 
 
 def running(popkit_home: str) -> set[str]:
-    """The stems (see `stem`) of all sessions that have a helper which runs."""
-    return {name.rpartition("-")[0] for name in _names(os.path.join(popkit_home, FOLDER)) if _is_running(_pid(name))}
+    """Return the stems (see `stem`) of all sessions with a running helper."""
+    return {name.rpartition("-")[0] for name in _names(os.path.join(popkit_home, FOLDER)) if is_alive(_pid(name))}
 
 
 def remove(path: str) -> None:
-    """Removes a socket, what leads to it or what it leads to, and the folders that this leaves empty."""
+    """Remove a socket, the link to it or the socket behind a link, and the folders that this leaves empty."""
     elsewhere = _leads_to(path)
     for each in (elsewhere, path):
-        with contextlib.suppress(OSError):  # it is not there, or somebody has put something beside it
+        with contextlib.suppress(OSError):  # it is not there, or its folder holds something else
             if each and _is_ours(each):
                 os.unlink(each)
                 os.rmdir(os.path.dirname(each))
@@ -68,40 +77,40 @@ def remove(path: str) -> None:
 
 
 def close(environ: Mapping[str, str], session_id: str, path: str) -> None:
-    """Removes the socket that this process has listened at, wherever it was."""
+    """Remove the socket at which this process has listened, wherever it was."""
     remove(os.path.join(home.popkit_home(environ), FOLDER, f"{stem(session_id)}-{os.getpid()}{_END}"))
     remove(path)
 
 
 def sweep(popkit_home: str) -> None:
-    """Removes what helpers have left that were killed."""
+    """Remove the sockets of helpers that were killed."""
     folder = os.path.join(popkit_home, FOLDER)
     for name in _names(folder):
-        if not _is_running(_pid(name)):
+        if not is_alive(_pid(name)):
             remove(os.path.join(folder, name))
 
 
 def end_all(popkit_home: str) -> None:
-    """Asks every helper to end, and removes their sockets, also those of helpers that do not answer."""
+    """Ask every helper to end, and remove all sockets, also those of helpers that do not answer."""
     folder = os.path.join(popkit_home, FOLDER)
     for name in _names(folder):
         path = os.path.join(folder, name)
-        if _is_running(_pid(name)):
+        if is_alive(_pid(name)):
             with contextlib.suppress(OSError, ValueError):
-                unix_http.ask(_leads_to(path) or path, "/end", b"{}", _LIMIT_S)
+                ask(_leads_to(path) or path, "/end", b"{}", _LIMIT_S)
                 _wait_until_gone(path)
         remove(path)
 
 
 def _wait_until_gone(path: str) -> None:
-    """The last thing that a helper does is to remove its socket."""
+    """Wait until a helper has removed its socket, which it does last."""
     until = time.monotonic() + _LIMIT_S
     while os.path.lexists(path) and time.monotonic() < until:
         time.sleep(_POLL_S)
 
 
 def stem(session_id: str) -> str:
-    """What the names of a session's sockets begin with. The ids of OpenCode's sessions begin with a time, so their ends tell them apart."""
+    """Return the beginning of the names of a session's sockets. OpenCode's ids begin with a time, so their ends are used."""
     name = home.safe_name(session_id)
     return name[-8:] if session_id.startswith(OPENCODE) else name[:8]
 
@@ -123,7 +132,7 @@ def _made(path: str) -> float:
 
 
 def _leads_to(path: str) -> str:
-    """The socket in a folder of its own that a link leads to; "" for anything else."""
+    """Return the socket in a folder of its own that a link leads to; "" for anything else."""
     try:
         there = os.readlink(path)
     except OSError:
@@ -133,16 +142,32 @@ def _leads_to(path: str) -> str:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether it is a socket or a link: nothing else is removed, whatever its name."""
+    """Return whether it is a socket or a link: nothing else is removed, whatever its name."""
     mode = os.lstat(path).st_mode
     return stat.S_ISSOCK(mode) or stat.S_ISLNK(mode)
 
 
-def _is_running(pid: int) -> bool:
+# --- one question to a helper -------------------------------------------------------------------------------------------------------
+
+
+def ask(path: str, what: str, body: bytes, limit_s: float) -> bytes:
+    """POST a body to the path `what` of a socket; return the body of the answer. OSError where none with status 200 comes in `limit_s`."""
+    until = time.monotonic() + limit_s
+    asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+        asking.settimeout(limit_s)
+        asking.connect(path)
+        asking.sendall(b"POST %s HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % (what.encode(), len(body)) + body)
+        answer = b""
+        while True:
+            asking.settimeout(max(0.001, until - time.monotonic()))
+            chunk = asking.recv(_CHUNK)
+            if not chunk:
+                break
+            answer += chunk
+    finally:
+        asking.close()
+    head, _, rest = answer.partition(b"\r\n\r\n")
+    if head.split(b" ", 2)[1:2] != [b"200"]:
+        raise OSError(71, "no answer")
+    return rest

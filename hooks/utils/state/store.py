@@ -1,7 +1,7 @@
 """One context on disk: state (replaced whole), expired log and journal (appended), and their lock.
 
-The state holds what is live, so that a hook's cost depends on that alone. What expired is a log, one row a result, newest last; rows
-of an earlier compaction, or of results that are live again, no longer count. The journal holds what the transcript lacks.
+The state holds what is live, so that a hook's cost depends on that alone. The log has a row for each expired result, newest last; rows of
+an earlier compaction, or of results that are live again, no longer count. The journal holds what the transcript lacks.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class ContextFiles:
         self.unarchived = stem + ".unarchived.json"  # what a compaction has folded while the archive was locked
 
     def locked(self) -> files.Lock:
-        """The lock of this context, the folder made if need be; hold it from load to save."""
+        """Return the lock of this context, the folder made if need be; hold it from load to save."""
         files.make_private_folder(self.folder, may_be_link=False)
         return _ContextLock(self)
 
 
 class _ContextLock(files.Lock):
-    """The lock of a context. A state that made a hook fail, and is not what a state should be, does not meet the next one."""
+    """The lock of a context. Where a hook fails because the state is corrupt, it sets the state aside for the next one."""
 
     __slots__ = ("paths",)
 
@@ -69,8 +69,8 @@ class _ContextLock(files.Lock):
 
 
 class Stored:
-    """A state as loaded, with what the drivers keep beside it: `watched`, the files that live reads show; `rows`
-    where results stay unparsed text (lazy_rows.py), `rules` once a driver goes by some."""
+    """A state as loaded, with what the drivers keep beside it: `watched`, the files that live reads show; `rows`, where results stay
+    unparsed (lazy_rows.py); `rules`, once a driver has chosen some."""
 
     __slots__ = ("rows", "rules", "state", "watched")
 
@@ -82,7 +82,7 @@ class Stored:
 
 
 def look(paths: ContextFiles) -> Stored | None:
-    """The stored state as it stands, without the lock; None when there is none, or a corrupt one."""
+    """Read the stored state without the lock; None when there is none, or a corrupt one."""
     try:
         return _stored_of(files.read_text(paths.state) or "")
     except (ValueError, TypeError):
@@ -90,7 +90,7 @@ def look(paths: ContextFiles) -> Stored | None:
 
 
 def stamp(paths: ContextFiles) -> Stamp:
-    """What tells whether a state or a journal was written since."""
+    """Return a value that changes with every write of the state or the journal."""
     return _stamp(paths.state), _stamp(paths.journal)
 
 
@@ -103,7 +103,7 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 
 def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:
-    """The stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt. From so many bytes on
+    """Load the stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt. From `rest_from` bytes on
     (0 for never) what is not needed stays unparsed. The caller holds the lock."""
     data = files.read_bytes(paths.state)
     if data is None:
@@ -120,7 +120,7 @@ def _stored_of(text: str) -> Stored:
     watched = value.pop("watched", None) if isinstance(value, dict) else None
     state = state_of(value)
     rows = [line[:-1] if line[-1:] == "," else line for line in text.partition(_LIVE.decode() + "\n")[2].split("\n")[:-1]]
-    # One line for each result, unless somebody else has laid the file out.
+    # One line for each result, unless the file was edited.
     if len(rows) == len(state.live) and all(row.startswith(f'["{id}",') for id, row in zip(state.live, rows)):
         for result, row in zip(state.live.values(), rows):
             result.stored = row
@@ -128,8 +128,8 @@ def _stored_of(text: str) -> Stored:
 
 
 def _lazy_of(data: bytes) -> Stored | None:
-    """Return a state whose rows stay unparsed; None where they cannot: somebody else has laid the file out, or it is not said who must be
-    awake."""
+    """Return a state whose rows stay unparsed; None where they cannot, because the file was not laid out by `save` or does not say which
+    rows end by age."""
     head = data.find(_WATCHED + b"\n")
     watched = data.find(_LIVE + b"\n[", head)
     if head < 0 or watched < 0 or not data.isascii() or not data.endswith(b"]\n]}"):
@@ -146,7 +146,7 @@ def _lazy_of(data: bytes) -> Stored | None:
 
 
 def _bytes_of(stored: Stored) -> bytes:
-    """The state as JSON, a line for each live result; a line whose result has not changed since it was loaded is taken over as it is."""
+    """Return the state as JSON, a line for each live result; a line whose result has not changed is copied as it is."""
     state, rows = stored.state, stored.rows
     header = state.header()
     if rows is not None and not rows.all_awake:
@@ -169,12 +169,12 @@ def _set_aside(paths: ContextFiles) -> None:
 
 
 def _is_amount(value: object) -> bool:
-    """Whether a count is one; those of a ledger have a fraction."""
+    """Return whether a value is a finite number; those of a ledger have a fraction."""
     return type(value) is int or (type(value) is float and value - value == 0)
 
 
 def _is_sound(text: str | None) -> bool:
-    """Whether a state is right to the last value; a load looks at no more than it must. No state is no bad one."""
+    """Return whether every value of a state is of its type; `load` checks only what it must. True where there is no state."""
     if text is None:
         return True
     try:
@@ -201,7 +201,7 @@ def _is_part(part: object) -> bool:
 
 
 def save(paths: ContextFiles, stored: Stored) -> None:
-    """Writes a state; what expired since it was loaded goes to the log first, so that a kill in between loses nothing."""
+    """Write a state, after the log of what expired since it was loaded, so that a kill in between loses nothing."""
     state = stored.state
     if state.expired:
         rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
@@ -210,7 +210,7 @@ def save(paths: ContextFiles, stored: Stored) -> None:
 
 
 def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
-    """Writes a state that holds everything that is expired (a rebuild's), replacing the log."""
+    """Write a rebuilt state, which holds everything that is expired, and replace the log."""
     _sweep(paths.folder)
     state = stored.state
     rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
@@ -220,7 +220,7 @@ def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
 
 
 def _sweep(folder: str) -> None:
-    """Removes what killed hooks have left: temporary files that are older than any hook may run. Seldom: not with every tool call."""
+    """Remove temporary files that are older than any hook may run: killed hooks have left them. Not called on every tool call."""
     import time
 
     for name in os.listdir(folder):
@@ -230,11 +230,11 @@ def _sweep(folder: str) -> None:
                 if time.time() - os.stat(path).st_mtime > _LONGEST_HOOK_S:
                     os.unlink(path)
             except FileNotFoundError:
-                continue  # somebody else swept
+                continue  # another process swept
 
 
 def read_expired(paths: ContextFiles, state: ContextState) -> dict[str, Result]:
-    """id -> Result of everything that expired since the last compaction and is not live again, oldest first."""
+    """Return id -> Result of everything that expired since the last compaction and is not live again, oldest first."""
     expired: dict[str, Result] = {}
     for row in read_lines(paths.expired):
         if not isinstance(row, list) or not row or row[0] != state.epoch:
@@ -250,7 +250,7 @@ def read_expired(paths: ContextFiles, state: ContextState) -> dict[str, Result]:
 
 
 def read_lines(path: str) -> list[Any]:
-    """The values of a file of JSON lines; lines that are none are passed over."""
+    """Return the values of a file of JSON lines; lines that are not JSON are skipped."""
     values = []
     for line in (files.read_text(path) or "").split("\n"):
         if line:
@@ -262,11 +262,11 @@ def read_lines(path: str) -> list[Any]:
 
 
 def journal(paths: ContextFiles, entry: dict[str, Any]) -> None:
-    """Adds to the journal what the transcript will not tell. Needs no lock: lines are appended, each in one write."""
+    """Append an entry to the journal. Needs no lock: each line is appended in one write."""
     append(paths, paths.journal, entry)
 
 
 def append(paths: ContextFiles, path: str, entry: dict[str, Any]) -> None:
-    """Adds a line to a file of a context."""
+    """Append a line to a file of a context."""
     files.make_private_folder(paths.folder, may_be_link=False)
     files.append_text(path, dumps(entry) + "\n")

@@ -1,9 +1,9 @@
-"""What our folder lets go, a little at a time: transcripts kept as they were before a change, and folders of sessions that are over.
+"""Delete what is over from our folder, a little at a time: kept originals of transcripts, and folders of sessions.
 
 An original goes when its undo can no longer be asked for: its transcript is gone, or it is older than `keep_days.originals`. The folder of
 a session goes when its transcript is gone, and in any case after `keep_days.sessions` in which neither has changed; with it goes the
-transcript that the helper has kept of a session of another host. Never those of a session that lives. What a session's counters say stays,
-in `past.jsonl`: the statistics go on from it.
+transcript that the helper has kept of a session of another host. A live session keeps its own. The counters of a session stay in
+`past.jsonl`, for the statistics.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STORAGE = (
 
 
 class _Budget:
-    """What may still be removed with this call."""
+    """What one call may still remove."""
 
     __slots__ = ("bytes", "files")
 
@@ -51,7 +51,7 @@ class _Budget:
         return self.files <= 0 or self.bytes <= 0
 
     def remove(self, path: str) -> None:
-        """Removes a file if there is one."""
+        """Remove a file if there is one."""
         try:
             size = os.lstat(path).st_size
             os.unlink(path)
@@ -62,7 +62,7 @@ class _Budget:
 
 
 def sweep(site: Site, now: float) -> None:
-    """Looks at the next few sessions and removes what is due of them; `now` in seconds. The session of the caller lives."""
+    """Remove what is due of the next few sessions; `now` in seconds. The session of the caller is live."""
     budget = _Budget()
     sessions = join(site.home, "sessions")
     names = peek.sessions(site.home)
@@ -78,12 +78,12 @@ def sweep(site: Site, now: float) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a file in the folder of a session is one of ours. POPKIT_HOME may be a folder in which others keep sessions too."""
+    """Return whether a file in the folder of a session is one of ours. POPKIT_HOME may be a folder in which others keep sessions too."""
     return name.startswith(_OURS)
 
 
 def _next(popkit_home: str, names: list[str]) -> list[str]:
-    """The sessions behind those that were looked at last, which the next call begins behind."""
+    """Return the sessions after those that the last call looked at, and note where the next call begins."""
     if not names:
         return []
     path = join(popkit_home, _CURSOR)
@@ -108,13 +108,13 @@ def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int]
             _remove_kept(popkit_home, transcript, budget)
         return
     original = join(folder, home.ORIGINAL)
-    # A kept original is a renamed file: when it was last written to tells of its last line, its status of the change.
+    # A kept original is a renamed file: its mtime is that of its last line, its ctime that of the change.
     if gone or now - _changed(original, status=True) >= keep["originals"] * _DAY_S:
         budget.remove(original)
 
 
 def _is_gone(transcript: str) -> bool:
-    """Whether a transcript was deleted. Where all of the host's projects are missing, it is somewhere else."""
+    """Return whether a transcript was deleted. Where the folder of all projects is missing, the transcripts are elsewhere."""
     try:
         os.stat(parent_of(parent_of(transcript)))
     except (OSError, ValueError):
@@ -129,7 +129,7 @@ def _is_gone(transcript: str) -> bool:
 
 
 def _is_folder(path: str) -> bool:
-    """Whether it is a folder, and no link to one."""
+    """Return whether it is a folder, and no link to one."""
     try:
         return os.lstat(path).st_mode & 0o170000 == 0o040000
     except OSError:
@@ -137,7 +137,7 @@ def _is_folder(path: str) -> bool:
 
 
 def _changed(path: str, status: bool = False) -> float:
-    """When a file was last written to, or changed in any way; 0 for none."""
+    """Return when a file was last written to, or with `status` changed in any way; 0 for none."""
     try:
         found = os.lstat(path)
     except (OSError, ValueError):  # a payload may name anything
@@ -146,14 +146,14 @@ def _changed(path: str, status: bool = False) -> float:
 
 
 def _remove_session(popkit_home: str, name: str, budget: _Budget) -> bool:
-    """Puts a session's folder aside as a whole, its counters noted, and empties it as far as the budget goes; the next call goes on.
-    Whether it is out of the way."""
+    """Move a session's folder aside as a whole, note its counters, and empty it as far as the budget goes; the next call goes on. Return
+    whether it is out of the way."""
     folder = join(popkit_home, "sessions", name)
     held: list[int] = []
     try:
         for each in files.names(folder):
             if each.endswith(".lock") and not _try_lock(join(folder, each), held):
-                return False  # somebody is at work in it
+                return False  # another process is at work in it
         _note_past(popkit_home, name)
         aside = join(popkit_home, "sessions", _ASIDE + name)
         os.rename(folder, aside)
@@ -167,7 +167,7 @@ def _remove_session(popkit_home: str, name: str, budget: _Budget) -> bool:
 
 
 def _remove_kept(popkit_home: str, transcript: str, budget: _Budget) -> None:
-    """Removes what the helper has kept of a session of another host: its transcript, those of its subagents, and the folders that this
+    """Remove what the helper has kept of a session of another host: its transcript, those of its subagents, and the folders that this
     leaves empty. A transcript of the host's own stays."""
     project = parent_of(transcript)
     if parent_of(project) != join(popkit_home, home.TRANSCRIPTS) or ".." in transcript.split("/"):
@@ -207,7 +207,7 @@ def _remove_empty(folder: str) -> None:
 
 
 def _note_past(popkit_home: str, name: str) -> None:
-    """Keeps the counters of a session that is about to go; of the rest, only a digest of its project's name."""
+    """Keep the counters of a session that is about to go, and a digest of its project's name."""
     contexts = []
     for paths in peek.contexts_of(popkit_home, name):
         try:
@@ -223,8 +223,8 @@ def _note_past(popkit_home: str, name: str) -> None:
 
 
 def past(popkit_home: str) -> dict[str, dict[str, Any]]:
-    """session -> {"project": its safe name, "contexts": what is left of their states} of the sessions whose folder was swept. One that
-    has come back since counts by its folder."""
+    """Return session -> {"project": its safe name, "contexts": the rest of their states} of the sessions whose folder was swept and has not
+    come back since."""
     found: dict[str, dict[str, Any]] = {}
     for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
         try:

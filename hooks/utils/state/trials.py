@@ -1,6 +1,8 @@
-"""Trials of settings, kept as one small file of our folder: the sessions that were drawn, and what a finished trial has shown.
+"""Trials of settings, kept in one small file of our folder: the sessions that were drawn, and what a finished trial has shown.
 
-Sessions are drawn in blocks of two, one with what is tried and one without, in an order that a secret of this machine decides.
+Sessions are drawn in blocks of two, one with the tried setting and one without, in an order that a secret of this machine decides. The coin
+is thrown before a session's first request, and its result stays among the facts of the session. A session that began before its trial, or
+that is a fork, has the usual setting and counts in no trial.
 """
 
 from __future__ import annotations
@@ -8,16 +10,18 @@ from __future__ import annotations
 from ..io import files
 from ..io.codec import dumps, loads
 from ..io.storage import OK, PROBLEM, Check, Storage
-from ..io.system import join, os, sha256
-from ..policy.trials import ARMS, PER_ARM
+from ..io.system import join, now, os, sha256
+from ..policy.trials import ARMS, HINTS, MEMORY, PER_ARM, USUAL, is_tried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from .site import Site
+
 NAME = "trials.json"
-AGAIN = "Move it away to begin all trials anew"
+AGAIN = "Move it away to begin all trials again"
 _SECRET_BYTES = 32
 _MOST_BYTES = 4 * 1024 * 1024
 MOST_ROWS = 400  # sessions of a trial; later ones are not drawn
@@ -63,12 +67,12 @@ class Run:
 
     @property
     def is_open(self) -> bool:
-        """Whether sessions are drawn for it."""
+        """Return whether sessions are drawn for it."""
         return self.result is None and self.stopped is None
 
     @property
     def is_due(self) -> bool:
-        """Whether the user is to be told that enough sessions are over."""
+        """Return whether enough sessions are over for the user to hear of it."""
         over = [row.treated for row in self.rows if row.ended is not None and row.spoke]
         return self.is_open and not self.told and over.count(True) >= PER_ARM and over.count(False) >= PER_ARM
 
@@ -101,13 +105,13 @@ class Trials:
         return self.runs[-1]
 
     def is_treated(self, run: Run, place: int) -> bool:
-        """Return what the coin says for the session at a place (from 0) of a trial."""
+        """Return the result of the coin for the session at a place (from 0) of a trial."""
         block, second = divmod(place, 2)
         fell = sha256(f"{self.secret} {run.name} {run.number} {block}".encode()).digest()[0] & 1
         return bool(fell ^ second)
 
     def draw(self, name: str, session: str, at: float) -> bool | None:
-        """Return what the coin says for a session, the same whenever it is asked; None where none is thrown: the trial is over."""
+        """Return the result of the coin for a session, the same each time; None where none is thrown, because the trial is over."""
         run = self.current(name) or self.begin(name, at)
         row = run.of(session)
         if row is None and run.is_open and len(run.rows) < MOST_ROWS:
@@ -120,7 +124,7 @@ class Trials:
 
 
 def load(popkit_home: str) -> Trials:
-    """Return the trials as they are kept. Corrupt where they cannot be read."""
+    """Read the trials; Corrupt where they cannot be read."""
     path = join(popkit_home, NAME)
     kept = files.read_text(path, _MOST_BYTES)
     if kept is None:
@@ -144,7 +148,7 @@ def _run(value: dict[str, Any]) -> Run:
 
 
 class Changing:
-    """The trials, for `with`: nobody else changes them meanwhile, and they are kept at its end. LockTimeout, Corrupt."""
+    """Within the `with`, the trials are locked; they are saved at its end. LockTimeout, Corrupt."""
 
     def __init__(self, popkit_home: str) -> None:
         self._path = join(popkit_home, NAME)
@@ -174,7 +178,7 @@ class Changing:
 
 
 def check(popkit_home: str, _project: str, _environ: Mapping[str, str], _now: float) -> Check:
-    """Return what doctor finds of trials."""
+    """Check the trials for doctor."""
     try:
         running = [run.name for run in load(popkit_home).runs if run.is_open]
     except OSError as error:
@@ -183,3 +187,105 @@ def check(popkit_home: str, _project: str, _environ: Mapping[str, str], _now: fl
 
 
 STORAGE = (Storage("trials", {"": r"trials\.json"}, check, ("To keep what trials have shown:", "popkit try-out --json")),)
+
+
+# --- a session: nothing here fails it ------------------------------------------------------------------------------------------------
+
+
+FACT = "trials"  # of a session: setting -> its value, _TO_THROW or _NONE
+_TO_THROW, _NONE = "", "-"
+_HOOK = "trials"  # in the log
+
+
+def begun(site: Site) -> dict[str, Any]:
+    """Return the facts of a session whose context is empty and new: the result of the coin for hints, and the other settings on trial, for
+    which it is thrown once they are of use to the session."""
+    tried = [name for name in ARMS if is_tried(site.config, name)]
+    if not tried or FACT in site.session:
+        return {}
+    return {FACT: {name: _thrown(site, name) if name == HINTS else _TO_THROW for name in tried}}
+
+
+def closed(site: Site) -> dict[str, Any]:
+    """Return the facts of a session that has sent requests: settings for which no coin was thrown are not on trial."""
+    given = site.session.get(FACT) or {}
+    return {FACT: {name: value or _NONE for name, value in given.items()}} if _TO_THROW in given.values() else {}
+
+
+def throw(site: Site, names: Iterable[str], is_new: Callable[[], bool]) -> None:
+    """Throw the coin for settings that still need it. `is_new()`: whether the session has sent no request yet; one that has is not drawn.
+    Fails open: a result that cannot be noted is no trial."""
+    given = site.session.get(FACT) or {}
+    due = [name for name in names if given.get(name) == _TO_THROW]
+    if not due:
+        return
+    fresh = is_new()
+    try:
+        site.remember(**{FACT: {**given, **{name: _thrown(site, name) if fresh else _NONE for name in due}}})
+    except (OSError, ValueError) as error:
+        _record(site, error)
+
+
+def arm(site: Site, name: str) -> str:
+    """Return the value of a setting on trial in a session: the result of the coin, or the usual value."""
+    value = (site.session.get(FACT) or {}).get(name)
+    return value if value in ARMS[name] else USUAL[name]
+
+
+def _thrown(site: Site, name: str) -> str:
+    try:
+        with Changing(site.home) as known:
+            treated = known.draw(name, site.session_id, now(site.environ))
+    except (OSError, ValueError) as error:
+        _record(site, error)
+        return _NONE
+    return _NONE if treated is None else ARMS[name][not treated]
+
+
+def is_given(site: Site) -> bool:
+    """Return whether a session is given what memory holds; asked only where there is something to give, before the first request or behind
+    a compaction."""
+    if not is_tried(site.config, MEMORY):
+        return True
+    throw(site, (MEMORY,), lambda: True)
+    return arm(site, MEMORY) == ARMS[MEMORY][0]
+
+
+def mark(site: Site, ended: float | None, spoke: bool = False) -> None:
+    """Note that a session has ended, or (None) goes on. `spoke`: it has a transcript. Fails open: a session that is quiet counts, too."""
+    if not any(value in ARMS[name] for name, value in (site.session.get(FACT) or {}).items() if name in ARMS):
+        return
+    try:
+        with Changing(site.home) as known:
+            for row in _rows_of(known.runs, site.session_id):
+                row.ended, row.spoke = ended, row.spoke or spoke
+    except (OSError, ValueError) as error:
+        _record(site, error)
+
+
+def _record(site: Site, error: Exception) -> None:
+    from ..io import failures  # seldom
+
+    failures.record(site.environ, _HOOK, error)
+
+
+def _rows_of(runs: Iterable[Run], session: str) -> list[Row]:
+    return [row for run in runs if run.is_open for row in [run.of(session)] if row is not None]
+
+
+def news(site: Site) -> str:
+    """Return the message for the user when enough sessions of a trial are over, once; "" for none."""
+    tried = [name for name in ARMS if is_tried(site.config, name)]
+    if not tried or not files.is_there(join(site.home, NAME)):
+        return ""
+    try:
+        if not any(run.is_due for run in load(site.home).runs):
+            return ""
+        with Changing(site.home) as known:
+            due = [run for run in known.runs if run.is_due]
+            for run in due:
+                run.told = True
+    except (OSError, ValueError):
+        return ""  # the next session says it
+    names = " and ".join(run.name for run in due)
+    return f"PopKit: {PER_ARM} sessions with and {PER_ARM} without {names} are over. popkit try-out shows what came of it." if due else ""

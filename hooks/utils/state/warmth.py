@@ -1,28 +1,36 @@
-"""Whether the prompt cache of a session is kept warm, and what comes next: the user's word, the newest request, what was sent so far. Reads
-no more of the transcript than its end.
+"""Decide whether the prompt cache of a session is kept warm and when the next request goes out; learn from past sessions what that would
+have been worth. Of the session's transcript only the end is read.
 
 Facts of the session: `warm`, the user's word (on or off) · `warming`, of the requests since the newest answer: {`row` (id of that answer),
-`model` (as the client names it), `used` (when the last that was answered was sent), `next` (when the next will be, null for never), `ended`
+`model` (as the client names it), `used` (when the last answered one was sent), `next` (when the next one goes out, null for never), `ended`
 (why), `about`}.
 
-The journal tells of each request twice: before it is sent (`warming`: what it will cost, behind which answer), so that no other window,
-helper or kill makes a session send more than its limits allow, and once it is answered (`warmed`: what it has cost). Times are names here,
-too: both say the same.
+The journal records each request twice: before it is sent (`warming`: its cost, and the answer behind which it goes), so that no other
+window, helper or kill makes a session send more than its limits allow, and once it is answered (`warmed`: its real cost). The time of a
+request also identifies it: both entries have the same.
+
+Breaks are how long the user was away between an answer and the next request, and what the cache held then. They are kept in one small file;
+one that cannot be used counts as empty.
 """
 
 from __future__ import annotations
 
 import os
+import time
 
 from ..hosts import is_kept
-from ..hosts.claude_code import moments
-from ..io import files
+from ..hosts.claude_code import moments, projects
+from ..io import codec, files
+from ..io.storage import Storage
 from ..policy import economics, warming
+from ..policy.economics import HOUR_S
 from ..policy.ruleset import KEEP_WARM_REQUESTS, KEEP_WARM_USD
-from . import breaks, journal, store
+from ..policy.warming import Break
+from . import journal, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from ..policy.economics import Prices
@@ -57,11 +65,11 @@ class Warmth:
         self._count(store.read_lines(site.paths().journal))
         self.last_row: dict[str, Any] = site.session.get("warming") or {}
         self.facts = self.last_row if self.moment and self.last_row.get("row") == self.row else {}
-        self.own = breaks.own(site.home)
+        self.own = read_breaks(site.home)
 
     @property
     def row(self) -> str:
-        """Names the newest answer, "" before the first."""
+        """Return the id of the newest answer, "" before the first."""
         return self.moment.message_id[:_NAME_CHARS] if self.moment else ""
 
     def _count(self, entries: list[Any]) -> None:
@@ -75,27 +83,27 @@ class Warmth:
         self.spent = sum(map(self._usd_of, self.sent)) + sum(entry["usd"] for entry in asked if entry["at"] not in answered)
 
     def _usd_of(self, entry: dict[str, Any]) -> float:
-        """What an answered request has cost, at the prices of its time."""
+        """Return what an answered request cost, at the prices of its time."""
         usd = entry.get("usd")
         if isinstance(usd, (int, float)) and 0 <= usd < _MOST_USD:
             return usd
         return self.usd_for(entry["prompt"], entry["read"], entry["created"], entry["output"])
 
     def usd_for(self, prompt: int, read: int, created: int, output: int) -> float:
-        """What a request of such a usage costs, in dollars."""
+        """Return what a request with such a usage costs, in dollars."""
         return warming.cost(prompt, read, created, output, self.prices) * (self.usd or 0.0)
 
     @property
     def used_at(self) -> float:
-        """When the cache was last used, as far as is known (seconds)."""
+        """Return when the cache was last used, as far as is known (seconds)."""
         used = self.facts.get("used")
         sent_at = self.moment.sent_at if self.moment else 0.0
         return max(sent_at, self._asked_at, used if isinstance(used, (int, float)) else 0.0)
 
     @property
     def refused(self) -> str:
-        """Why nothing is ever sent in this session: the provider keeps its cache by itself, the cache lasts an hour, or the host lets
-        nobody send a request over the cached prompt; "" where it may."""
+        """Return why nothing is ever sent in this session: the provider keeps its cache by itself, the cache lasts an hour, or the host
+        allows no request over the cached prompt; "" where one may be sent."""
         if self.moment is not None and self.model.kept_s:
             return warming.KEPT
         if self.is_guest:
@@ -103,7 +111,7 @@ class Warmth:
         return warming.HOUR if self.moment is not None and warming.is_refused(self.prices) else ""
 
     def following(self, now: float, every_s: float = 0.0) -> warming.Next:
-        """What comes next; `every_s`: seconds between requests, where another number than the lifetime's holds."""
+        """Return the next request, or why there is none; `every_s`: seconds between requests, if not by the cache's lifetime."""
         if not self.on:
             return warming.Next(None, 0, warming.OFF)
         if self.moment is None:
@@ -116,25 +124,25 @@ class Warmth:
         return warming.Next(None, found.most, ended) if isinstance(ended, str) and ended in warming.FOR_GOOD else found
 
     def past(self) -> warming.Past:
-        """What it would have been worth in the user's own sessions, at the prices and with the limits of now."""
+        """Return what it would have been worth in the user's own sessions, at today's prices and limits."""
         return warming.Past(self.own.breaks, lambda model, prompt: _priced(self.models, model, prompt), self.most_in_a_row, self.most_usd)
 
 
 def locked(site: Site) -> files.Lock:
-    """One helper at a time decides for a session; files.LockTimeout where another does for too long."""
+    """Return the lock under which one helper at a time decides for a session; files.LockTimeout where another holds it for too long."""
     folder = site.paths().folder
     files.make_private_folder(folder, may_be_link=False)
     return files.Lock(os.path.join(folder, "warming.lock"))
 
 
 def ask(site: Site, found: Warmth, now: float) -> None:
-    """Writes down that a request is sent now. OSError where it cannot be: then none may be."""
+    """Journal that a request is sent now. OSError where that fails: then none may be sent."""
     usd = warming.price(found.prompt, found.prices) * (found.usd or 0.0)
     store.journal(site.paths(), journal.warming(found.row, usd, now))
 
 
 def _priced(models: Models, model_id: str, prompt: int, ttl_s: float = 300) -> tuple[Prices, float | None]:
-    """The prices of a model, and dollars a unit."""
+    """Return (the prices of a model, dollars a unit)."""
     model = models.model(model_id)
     dollars = model.usd(prompt)[0]
     return economics.prices_of(model, ttl_s), None if dollars is None else dollars / 1e6
@@ -150,3 +158,121 @@ def _is_sent(entry: Any) -> bool:
     if not isinstance(entry, dict) or entry.get("event") != "warmed" or not isinstance(entry.get("at"), (int, float)):
         return False
     return all(type(entry.get(name)) is int for name in ("prompt", "read", "created", "output"))
+
+
+# --- the breaks of past sessions ------------------------------------------------------------------------------------------------
+
+
+BREAKS = "breaks.json"
+# Earlier versions also learnt how likely results are needed again.
+STORAGE = (Storage("learnt of projects", {"": r"(breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),)
+SCHEMA = 2
+BREAKS_BYTES = 512 * 1024
+# Bounds of one look: the newest transcripts, the bytes of one and of all, seconds.
+TRANSCRIPTS, TRANSCRIPT_BYTES, ALL_BYTES, SECONDS = 100, 64 * 1024 * 1024, 256 * 1024 * 1024, 3.0
+# A session with fewer requests says nothing about breaks.
+LEAST_REQUESTS = 5
+_DAY_S = 86_400
+# Bounds of the file.
+MOST_BREAKS, _MODEL_CHARS = 5_000, 60
+
+
+class Breaks:
+    """The breaks of each session whose cache lives for minutes; `sessions`: how many were read, `hour`: how many of them have a cache that
+    lasts an hour; `at`: when they were read (seconds), 0 for never."""
+
+    __slots__ = ("at", "breaks", "hour", "sessions")
+
+    def __init__(self, breaks: list[list[Break]] | None = None, sessions: int = 0, hour: int = 0, at: float = 0.0) -> None:
+        self.breaks = breaks or []
+        self.sessions = sessions
+        self.hour = hour
+        self.at = at
+
+    def is_old(self, now: float) -> bool:
+        """Return whether it is time to read the transcripts again."""
+        return abs(now - self.at) >= _DAY_S
+
+
+def read_breaks(popkit_home: str) -> Breaks:
+    """Return the breaks that `learn_breaks` kept; none where there are none yet."""
+    try:
+        return _known(files.read_text(os.path.join(popkit_home, BREAKS), BREAKS_BYTES + 1) or "")
+    except (OSError, ValueError):
+        return Breaks()
+
+
+def _known(text: str) -> Breaks:
+    value = codec.loads(text)
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+        raise ValueError("not a file of breaks")
+    learnt, sessions = value.get("learnt"), value.get("breaks")
+    if not (isinstance(learnt, dict) and isinstance(sessions, list) and all(isinstance(rows, list) for rows in sessions)):
+        raise ValueError("not a file of breaks")
+    counts = (_count(learnt.get(name)) for name in ("sessions", "hour", "at"))
+    return Breaks([list(map(_break_of, rows)) for rows in sessions], *counts)
+
+
+def _break_of(row: object) -> Break:
+    if not (isinstance(row, list) and len(row) == 4 and isinstance(row[3], str)):
+        raise ValueError("not a file of breaks")
+    seconds = float("inf") if row[0] is None else float(_count(row[0]))
+    return Break(seconds, _count(row[1]), _count(row[2]), row[3])
+
+
+def _count(value: object) -> int:
+    if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**10):
+        raise ValueError("not a file of breaks")
+    return value
+
+
+def learn_breaks(environ: Mapping[str, str], popkit_home: str, now: float) -> Breaks:
+    """Read the newest transcripts, within the bounds above, and keep their breaks. OSError where they cannot be written."""
+    paths = projects.newest_first(environ)[:TRANSCRIPTS]
+    known, left, began = Breaks(at=now), ALL_BYTES, time.monotonic()
+    rows = 0
+    for path in paths:
+        if time.monotonic() - began > SECONDS or rows > MOST_BREAKS:
+            break
+        found, size = _read(path)
+        left -= size
+        if left < 0:
+            break
+        if len(found) >= LEAST_REQUESTS:
+            rows += _add(known, found, now)
+    _keep(popkit_home, known)
+    return known
+
+
+def _add(known: Breaks, found: list[moments.Moment], now: float) -> int:
+    """Add the requests of a session; return how many breaks they had."""
+    known.sessions += 1
+    if any(moment.usage is not None and moment.usage.cache_ttl_s >= HOUR_S for moment in found):
+        known.hour += 1
+        return 0
+    goes_on = now - found[-1].answered_at < _DAY_S  # its last break has no length yet
+    breaks = [one for one in warming.breaks_of(found) if one.seconds < float("inf") or not goes_on]
+    if breaks:
+        known.breaks.append(breaks)
+    return len(breaks)
+
+
+def _read(path: str) -> tuple[list[moments.Moment], int]:
+    """Return (the requests of a transcript, its bytes); no requests where it is too large or cannot be read."""
+    try:
+        size = os.stat(path).st_size
+        return (moments.of(path), size) if size <= TRANSCRIPT_BYTES else ([], 0)
+    except (OSError, ValueError):
+        return [], 0
+
+
+def _keep(popkit_home: str, known: Breaks) -> None:
+    learnt = {"sessions": known.sessions, "hour": known.hour, "at": round(known.at)}
+    rows = [[_row_of(one) for one in breaks] for breaks in known.breaks]
+    files.make_private_folder(popkit_home)
+    files.replace_text(os.path.join(popkit_home, BREAKS), codec.dumps({"schema": SCHEMA, "learnt": learnt, "breaks": rows}))
+
+
+def _row_of(one: Break) -> list[Any]:
+    seconds = round(one.seconds) if one.seconds < float("inf") else None
+    return [seconds, one.prompt, one.kept, one.model[:_MODEL_CHARS]]

@@ -1,15 +1,19 @@
-"""What people read of the prompt cache: whether it is kept warm and what that costs, whether the conversation compacts once it is cold.
-Data of operations/cache.py in, lines out. Pure."""
+"""What people read of the prompt cache: whether it is kept warm and what that costs, whether the conversation compacts once it is cold, why
+it was lost. Data in, lines out. Pure."""
 
 from __future__ import annotations
 
 from .. import text
-from ..policy import warming
+from ..hosts import CLAUDE_CODE
+from ..policy import lost_cache, warming
 from ..reclaim import cold_compaction as cold
 from . import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..policy.lost_cache import Loss
     from .shapes import CompactsCold, Costs, KeptWarm
 
 _PRICES = "Dollars are at the prices of the API. With a subscription these requests count toward its limits."
@@ -39,7 +43,7 @@ _COLD = {
 
 
 def pane_line(found: KeptWarm) -> str:
-    """One line for the pane."""
+    """Return the line of the pane."""
     if not found["on"]:
         return "Kept warm: off"
     if found["refused"]:
@@ -52,12 +56,12 @@ def pane_line(found: KeptWarm) -> str:
 
 
 def sum_lines(found: KeptWarm) -> list[text.Line]:
-    """What it would have been worth, what it costs and what it would save, for whoever decides."""
+    """Return what it would have been worth, what it costs and what it would save, for the decision."""
     return [line for label, said in sums(found) for line in text.pair(label, said)]
 
 
 def sums(found: KeptWarm) -> list[tuple[str, str]]:
-    """The same as (what it is about, what there is to say); of this session nothing where nothing has been sent yet."""
+    """Return the same as (topic, words); of this session nothing before its first request."""
     allowed = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
     now = [] if found["refused"] or not found["prompt_tokens"] else _now(found)
     return [("Past", _past(found)), *now, ("Limits", allowed)]
@@ -77,7 +81,7 @@ def _now(found: KeptWarm) -> list[tuple[str, str]]:
 
 
 def refused(found: KeptWarm, is_sure: bool) -> str:
-    """Why `warm on` does not switch it on; "" where it does."""
+    """Return why `warm on` does not switch it on; "" where it does."""
     if found["refused"]:
         return "The prompt cache is not kept warm here: " + _ENDED[found["refused"]] + "."
     if has_lost(found) and not is_sure:
@@ -86,12 +90,12 @@ def refused(found: KeptWarm, is_sure: bool) -> str:
 
 
 def has_lost(found: KeptWarm) -> bool:
-    """Whether it would have cost more than it saved in the user's own sessions."""
+    """Return whether it would have cost more than it saved in the user's own sessions."""
     return found["past"]["paid_usd"] > found["past"]["saved_usd"]
 
 
 def on_lines(found: KeptWarm, command: str) -> list[text.Line]:
-    """What `warm on` answers."""
+    """Return the answer to `warm on`."""
     return [
         *text.title("The prompt cache is kept warm from now on"),
         *sum_lines(found),
@@ -106,12 +110,12 @@ def on_lines(found: KeptWarm, command: str) -> list[text.Line]:
 
 
 def off_lines(found: KeptWarm) -> list[text.Line]:
-    """What `warm off` answers."""
+    """Return the answer to `warm off`."""
     return ["", *text.wrap("The prompt cache is not kept warm in this session." + _so_far(found))]
 
 
 def show_lines(found: KeptWarm, command: str) -> list[text.Line]:
-    """What `warm show` answers."""
+    """Return the answer to `warm show`."""
     whose = ", by your word in this session" if found["from"] == "session" else ", by your configuration" if found["on"] else ""
     lines = [*text.title("Keeping the prompt cache warm"), *text.pair("State", ("on" if found["on"] else "off") + whose)]
     sent = found["sent"]
@@ -169,7 +173,7 @@ def _money(usd: float) -> str:
 
 
 def cold_lines(found: CompactsCold, command: str) -> list[text.Line]:
-    """What the word answers."""
+    """Return the answer to `cold`."""
     shown = text.title("Compacting when the cache is cold")
     shown += text.wrap(f"It is {_COLD[found['setting']]}.")
     if found["tokens"]:
@@ -179,14 +183,76 @@ def cold_lines(found: CompactsCold, command: str) -> list[text.Line]:
 
 
 def cold_sum(found: CompactsCold) -> str:
-    """~12,300 tokens, worth about $0.11,"""
+    """Return `~12,300 tokens, worth about $0.11,`."""
     share = limits.gain(found["share"])
     worth = " and ".join(filter(None, [f"about ${found['usd']:.2f}" if found["usd"] is not None else "", share]))
     return text.long_tokens(found["tokens"]) + (f", worth {worth}," if worth else "")
 
 
 def cold_question(found: CompactsCold) -> str:
-    """What the pane asks, in a line; "" where there is nothing to ask."""
+    """Return the question of the pane, in a line; "" where there is nothing to ask."""
     if found["setting"] != cold.ASK or not found["tokens"]:
         return ""
     return f"the cache is cold: {cold_sum(found)} can leave before your next prompt. Let that happen by itself whenever it pays?"
+
+
+# --- why a cache was lost -------------------------------------------------------------------------------------------------------
+
+
+# cause -> (what happened, what would prevent it; "" for nothing that a person could do)
+CAUSES = {
+    lost_cache.PAUSE: (
+        "A pause longer than the cache lives",
+        "/popkit warm on bridges short pauses; /popkit cold on makes what is written again smaller.",
+    ),
+    lost_cache.EARLY: ("The cache was gone before its time", "Nothing on record explains it. Only the provider knows why."),
+    lost_cache.COMPACTION: ("A compaction", "What stands after it is written once. That is the point of it."),
+    lost_cache.REWIND: ("You went back to an earlier message", "Saying what to change, instead of going back, leaves the cache as it is."),
+    lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them: popkit native show."),
+    lost_cache.MODEL: ("The model changed", "Each model has a cache of its own: change it at a conversation's beginning."),
+    lost_cache.EFFORT: ("The effort changed", "Change it at a conversation's beginning."),
+    lost_cache.TOOLS: ("Tools or servers came or went", "A server that comes and goes costs the whole prompt each time."),
+    lost_cache.ERROR: ("A request failed and was sent again", "Nothing of yours prevents it."),
+    lost_cache.DATE: ("The day changed", "In older versions of Claude Code the prompt begins with the date."),
+    lost_cache.SYSTEM: ("The system prompt changed", "Settings, servers and mods add to it: change them between conversations."),
+    lost_cache.MESSAGES: ("Earlier messages were sent differently", "Nothing that you did is on record."),
+    lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older do so at each prompt, unless asked not to."),
+    lost_cache.COMMAND: ("A slash command", "Current versions of Claude Code leave what was sent as it was: update."),
+    lost_cache.INTERRUPTION: ("You interrupted the answer", "Current versions of Claude Code leave what was sent as it was: update."),
+    lost_cache.LOOK_BACK: ("More was added than the cache looks back", "It looks back 20 blocks: add fewer at once."),
+    lost_cache.UNKNOWN: ("No cause is on record", "Neither the transcript nor the provider tells."),
+}  # fmt: skip
+_OF_CLAUDE_CODE = (
+    lost_cache.PAUSE,
+    lost_cache.CLEARED,
+    lost_cache.DATE,
+    lost_cache.COMMAND,
+    lost_cache.INTERRUPTION,
+)  # whose advice holds there alone
+
+
+def said_of(cause: str, hosts: Sequence[str]) -> tuple[str, str]:
+    """Return what happened, and what would prevent it in sessions of these hosts; "" for nothing that a person could do there."""
+    words, advice = CAUSES[cause]
+    return words, "" if cause in _OF_CLAUDE_CODE and CLAUDE_CODE not in hosts else advice
+
+
+def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:
+    """Return one line for losses, with what each cost in dollars and whether it is a subagent's; "" for none."""
+    if not priced:
+        return ""
+    head = "Cache miss" if len(priced) == 1 else text.counted(len(priced), "cache miss")
+    tokens, usd = sum(loss.tokens for loss, _, _ in priced), sum(usd for _, usd, _ in priced)
+    causes = dict.fromkeys(_cause(loss, in_subagent) for loss, _, in_subagent in priced)
+    return f"{head}: {text.short_tokens(tokens)} written again, ${usd:,.2f} ({'; '.join(causes)})"
+
+
+def _cause(loss: Loss, in_subagent: bool) -> str:
+    """Return what happened, as part of a sentence."""
+    where = "in a subagent, " if in_subagent else ""
+    if loss.cause == lost_cache.PAUSE:
+        away = loss.spoke and not in_subagent
+        return f"you were away {text.span(loss.pause_s)}" if away else f"{where}{text.span(loss.pause_s)} went by"
+    what = CAUSES[loss.cause][0]
+    said = where + what[0].lower() + what[1:]
+    return f"{said}: {text.clean(loss.detail)}" if loss.detail else said

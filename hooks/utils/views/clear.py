@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from ..policy.planning import Asked, Plan
     from ..policy.shapes import Share, Sums
     from ..reclaim.clearing import Cleared
-    from .report_shapes import Report, ResultRow
-    from .shapes import Clear, ClearedRow
+    from .shapes import Clear, ClearedRow, Report, ResultRow
 
 _MOST = 6  # results of one tier, unless everything is asked for
 # Reasons for which --now takes an expired result all the same.
@@ -32,9 +31,9 @@ _SAID_ABOVE = ("nothing", "clear", "wait")
 def clear_data(
     plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry_run: bool, in_place: bool = False, share: Share | None = None
 ) -> Clear:
-    """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), what of the expired stays and why
-    (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), of which `cold` is the plan. `in_place`: the
-    running conversation is changed, not its transcript; `share`: what it is worth in a window of the plan."""
+    """Return what `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), which expired results stay
+    and why (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), by the plan `cold`. `in_place`: the
+    running conversation is changed, not its transcript; `share`: its worth in a window of the plan."""
     rows = {row["id"]: row for row in report["results"]}
     handles = done.handles if done else {}
     taken = {decision.result.id: decision for decision in plan.decisions}
@@ -76,7 +75,7 @@ def _going(row: ResultRow, need: float | None, handle: str | None) -> ClearedRow
 
 
 def _kept(plan: Plan) -> dict[str, Sums]:
-    """Why expired results stay, and those that are pinned where the user named them: reason -> {`items`, `tokens`}."""
+    """Return why expired results stay, and named ones that are pinned: reason -> {`items`, `tokens`}."""
     going = {result.id for result in plan.going}
     kept: dict[str, Sums] = {}
     for decision in plan.decisions:
@@ -89,14 +88,14 @@ def _kept(plan: Plan) -> dict[str, Sums]:
 
 
 def _is_named(result: Result, asked: Asked) -> bool:
-    """Whether the user means a result by its id, its tier or a path."""
+    """Return whether the user means a result by its id, its tier or a path."""
     if asked.pattern:
         return matches(result, asked.pattern)
     return result.id in asked.ids or result.tier == asked.tier
 
 
 def clear_lines(found: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
-    """The lines of an answer. `words` name what the user gave, to be repeated in the command that would do it."""
+    """Return the lines of an answer. `words`: what the user named, to be repeated in the command that would do it."""
     lines = text.title(_head(found))
     if not found["items"] and not found["cold"]["items"]:
         return [*lines, *text.wrap(_nothing(found)), *_kept_lines(found, command), *_instead_lines(report, _NOTHING)]
@@ -111,12 +110,12 @@ def clear_lines(found: Clear, report: Report, command: str, words: str = "", eve
 
 
 def _instead_lines(report: Report, but: tuple[str, ...]) -> list[text.Line]:
-    """What to do now, as the panel says it, unless it is of one of these kinds."""
+    """Return what to do now, as the panel says it, unless the verdict is of one of these kinds."""
     return [] if report["verdict"]["kind"] in but else ["", *text.wrap(phrases.verdict(report))]
 
 
 def _head(found: Clear) -> str:
-    """The first line: what was done, or when it would pay."""
+    """Return the first line: what was done, or when it would pay."""
     goes = found["pays"] or found["now"]
     if found["cleared"]:
         return "Cleared" if found["pays"] else "Cleared, though it " + _when(found).replace("pays after", "pays only after")
@@ -128,7 +127,7 @@ def _head(found: Clear) -> str:
 
 
 def _when(found: Clear) -> str:
-    """When what would go now has paid for itself."""
+    """Return when what would go now has paid for itself."""
     after = found["sum"]["pays_after"]
     if after is None:
         return "never pays"
@@ -199,7 +198,7 @@ def _pays(found: Clear) -> str:
 
 
 def _cold_lines(found: Clear) -> list[text.Line]:
-    """What a clear takes once the cache is cold, where waiting is of use."""
+    """Return what a clear takes once the cache is cold, where it is worth waiting."""
     have, wait_s = found["cold"], found["wait_s"]
     if found["cleared"] or found["pays"] or not have["items"] or not wait_s:
         return []
@@ -209,7 +208,7 @@ def _cold_lines(found: Clear) -> list[text.Line]:
 
 
 def _is_weighed(found: Clear) -> bool:
-    """Whether what goes was chosen by its worth: not by lifetimes, nor by the user."""
+    """Return whether what goes was chosen by its worth: not by lifetimes, nor by the user."""
     return found["profile"] == AUTO and not (found["tier"] or found["ids"])
 
 
@@ -231,7 +230,7 @@ def _result_lines(found: Clear, report: Report, everything: bool) -> list[text.L
 
 
 def _unused(row: ResultRow, found: Clear) -> str:
-    """Why a live result goes that nobody named; "" for any other."""
+    """Return why a live result goes that the user did not name; "" for any other."""
     return f"unused for {text.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(found) else ""
 
 
@@ -245,7 +244,7 @@ def _tokens(rows: list[ResultRow]) -> int:
 
 
 def _kept_lines(found: Clear, command: str) -> list[text.Line]:
-    """Why expired results stay, and what takes them all the same."""
+    """Return why expired results stay, and how to clear them anyway."""
     kept = found["kept"]
     if not kept:
         return []
@@ -259,7 +258,7 @@ def _kept_lines(found: Clear, command: str) -> list[text.Line]:
 
 
 def _undone_lines(found: Clear, command: str, words: str) -> list[text.Line]:
-    """Nothing was changed: the command that would do it, unless it would lose reasoning and not pay."""
+    """Return that nothing was changed, with the command that would do it, unless it would lose reasoning and not pay."""
     goes = found["pays"] or found["now"]
     lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
     if goes:
@@ -294,7 +293,7 @@ def _done_lines(found: Clear, command: str) -> list[text.Line]:
 
 
 def taken_lines(report: Report, most: int = 8) -> list[text.Line]:
-    """The largest results that a clear would take, whatever their tier."""
+    """Return the largest results that a clear would take, whatever their tier."""
     lines = text.title("What a clear would take")
     rows = sorted(filter(is_leaving, report["results"]), key=lambda row: -row["tokens"])
     if not rows:

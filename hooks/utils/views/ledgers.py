@@ -34,7 +34,7 @@ _WHOLE = 1_000_000  # from here on a number is said to three figures
 
 
 def in_words(found: LedgerFigures, scope: str = "This session") -> str:
-    """The figures of a ledger in a sentence; they are not empty."""
+    """Return the figures of a ledger in a sentence; they are not empty."""
     said = []
     if found["kept_out_tokens"]:
         said.append(f"kept out {text.long_tokens(found['kept_out_tokens'])}")
@@ -60,7 +60,7 @@ def _money(found: Figures) -> list[str]:
 
 
 def headline(worth: Mapping[str, Figures]) -> str:
-    """The one number: the net since PopKit was installed."""
+    """Return the one number: the net since PopKit was installed."""
     installed = worth["installed"]
     if not figures.is_anything(installed):
         return "Net: PopKit has saved and cost nothing yet"
@@ -70,8 +70,8 @@ def headline(worth: Mapping[str, Figures]) -> str:
 
 
 def table(worth: Mapping[str, Figures]) -> list[text.Line]:
-    """A row for each quantity, and for each way to save; a column for each period. The money adds up: saved, less the cost, is the net.
-    Memory, which is off unless somebody wants it, has a row where it spared anything."""
+    """Return a row for each quantity, and for each way to save; a column for each period. The money adds up: saved, less the cost, is the
+    net. Memory, which is off unless somebody wants it, has a row where it spared anything."""
     return [lambda width: _table(worth, max(8, (width - _NAME) // len(_PERIODS)))]
 
 
@@ -93,7 +93,7 @@ def _table(worth: Mapping[str, Figures], columns: int) -> list[str]:
 
 
 def notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
-    """What has to be said of the table: what its tokens and its money are; `dated`: the month of the prices, "" where it is not known."""
+    """Return what the tokens and the money of the table are; `dated`: the month of the prices, "" where it is not known."""
     when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
     said = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
     if worth["installed"]["unpriced"]:
@@ -102,12 +102,12 @@ def notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
 
 
 def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
-    """What has to be said where so many sessions went on since they were reckoned. `more`: how more of it comes."""
+    """Return the note that so many sessions went on since they were counted. `more`: how to count more of them."""
     return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
 
 
 def usd(dollars: float | None, signed: bool = False) -> str:
-    """$12.34, with its sign where it is a net; "-" where no price is known."""
+    """Return $12.34, with its sign where it is a net; "-" where no price is known."""
     if dollars is None:
         return _NO_MONEY
     said = _usd(dollars)
@@ -115,12 +115,12 @@ def usd(dollars: float | None, signed: bool = False) -> str:
 
 
 def tokens(number: float) -> str:
-    """12,345; from a million on to three figures."""
+    """Return 12,345; from a million on three figures."""
     return _signed(number, False)
 
 
 def kept_out(found: Figures) -> str:
-    """What figures say was kept out: an estimate."""
+    """Return the tokens that were kept out, as an estimate."""
     return text.estimate(found["kept_out_tokens"]) if found["kept_out_tokens"] else "0"
 
 
@@ -131,7 +131,7 @@ def _fitting(said: str, number: float, columns: int) -> str:
 
 
 def _signed(amount: float, plus: bool = True) -> str:
-    """12,345, -12,345, and with `plus` +12,345; from a million on to three figures."""
+    """Return 12,345, -12,345, and with `plus` +12,345; from a million on three figures."""
     amount = round(amount)
     if abs(amount) >= _WHOLE:
         return _short(amount, plus)
@@ -139,7 +139,7 @@ def _signed(amount: float, plus: bool = True) -> str:
 
 
 def _short(amount: float, plus: bool = True) -> str:
-    """12k, -1.23M."""
+    """Return 12k, -1.23M."""
     sign = "-" if amount < 0 else "+" if plus and amount else ""
     amount = abs(amount)
     for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -149,12 +149,12 @@ def _short(amount: float, plus: bool = True) -> str:
 
 
 def _figures(number: float) -> str:
-    """Three figures, without an exponent."""
+    """Return three figures, without an exponent."""
     return f"{number:.0f}" if number >= 99.95 else f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
 
 
 def _usd(dollars: float) -> str:
-    """In at most seven columns: $12.34, -$0.003, -$123, $12.3k, $0.00."""
+    """Return at most seven columns: $12.34, -$0.003, -$123, $12.3k, $0.00."""
     sign, amount = "-" if dollars < 0 else "", abs(dollars)
     if amount >= 9_999.5:
         return f"{sign}${_short(amount, False)}"

@@ -1,4 +1,4 @@
-"""What people read of memory and of marks in a session: what switching it did, what of value goes soon, what is marked for deletion. Plain
+"""What people read of memory and of marks in a session: what switching it did, which memories go soon, what is marked for deletion. Plain
 values in, lines out. Pure."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LONGEST = 20  # characters of an id that a command is made of
 
 
 def turned_lines(found: Switched, command: str) -> list[text.Line]:
-    """What `on` and `off` answer. `command`: how the reader calls us."""
+    """Return the answer to `on` and `off`. `command`: how the reader calls us."""
     name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
     us = called(command)
     already = "" if found["changed"] else "already "
@@ -56,25 +56,25 @@ def turned_lines(found: Switched, command: str) -> list[text.Line]:
 
 
 def called(command: str) -> str:
-    """How the reader calls `popkit memory`."""
+    """Return how the reader calls `popkit memory`."""
     return "popkit memory" if command == _SHELL else f"{command} memory"
 
 
 def _leaves(found: Switched) -> str:
-    """Who else gets to see what is remembered."""
+    """Return who else sees what is remembered."""
     said = ["Your own summariser (memory.summariser) is given texts that have become too long." if found["summariser"] else ""]
     said += ["What is remembered is sent to that server alone (memory.store)." if "://" in found["store"] else ""]
     return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
 
 
 def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
-    """Return what of value is about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
+    """Return which valuable memories are about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
     many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
     return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
 
 
 def shown(output: str) -> list[str]:
-    """The lines of an output, as Claude Code may write them to a terminal."""
+    """Return the lines of an output, as Claude Code may write them to a terminal."""
     lines = list(map(text.visible, output.split("\n")))
     more = len(lines) - _SHOWN_LINES
     return [*lines[:_SHOWN_LINES], f"… {text.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines
@@ -84,7 +84,7 @@ def shown(output: str) -> list[str]:
 
 
 def marks(part: str, row: marked.Marked, now: float, memory_command: str) -> list[text.Line]:
-    """One row of `state.marked`."""
+    """Return the lines of a row of `state.marked`."""
     count = int(row["count"])
     one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")
     what = text.counted(count, one) if count == 1 else f"{count:,} {several}"
@@ -101,5 +101,5 @@ def marks(part: str, row: marked.Marked, now: float, memory_command: str) -> lis
 
 
 def _is_typed_as_it_is(id: str) -> bool:
-    """Whether no shell reads anything else than an id."""
+    """Return whether an id can stand in a shell command without quotes."""
     return id.isascii() and id.isalnum() and len(id) <= _LONGEST

@@ -13,7 +13,7 @@ from .results import detail_lines
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.shapes import Sums
-    from .report_shapes import Coming, Report, Soonest, Tier
+    from .shapes import Coming, Report, Soonest, Tier
 
 
 _COMMAND = "/popkit:context"
@@ -36,7 +36,7 @@ _MEANS = {
 
 
 def panel(report: Report, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[text.Line]:
-    """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
+    """Return the lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
     lines = [*text.title("Retention status"), *head(report), ""]
     if not report["enabled"]:
         lines += [*text.wrap("Retention is switched off in the configuration. This answer only shows what the transcript holds."), ""]
@@ -49,7 +49,7 @@ def panel(report: Report, details: bool = False, everything: bool = False, comma
 
 
 def head(report: Report) -> list[text.Line]:
-    """How full the context is, whether the cache is warm, and what the session did so far."""
+    """Return how full the context is, whether the cache is warm, and what the session has done."""
     return [*context(report), *rest(report, False)]
 
 
@@ -63,7 +63,7 @@ def context(report: Report) -> list[text.Line]:
 
 
 def rest(report: Report, counts_down: bool) -> list[text.Line]:
-    """The cache, the calls and the profile. `counts_down`: the reader shows by himself how long the cache stays warm."""
+    """Return the cache, the calls and the profile. `counts_down`: the reader shows by itself how long the cache stays warm."""
     have, lines = report["context"], []
     if have and have["cache"] and not (counts_down and have["cache"] == "warm"):
         left = have["cache_seconds_left"]
@@ -108,7 +108,7 @@ def _cells(sums: Sums, items: int, tokens: int) -> str:
 
 
 def _next(tier: str, have: Tier) -> str:
-    """What ends the tier's live results next."""
+    """Return what ends the tier's live results next."""
     if not have["live"]["items"]:
         return "-"
     coming, pinned = have["next"], have["next"]["kinds"].get(_PINNED, 0)
@@ -162,7 +162,7 @@ def expired(report: Report) -> list[text.Line]:
 
 
 def reclaimable(report: Report) -> list[text.Line]:
-    """What a clear would take, now and once the cache is cold."""
+    """Return what a clear would take, now and once the cache is cold."""
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
     if not now["items"] and not cold["items"]:
         return ["Reclaimable: nothing"]
@@ -189,7 +189,7 @@ def _share(have: Sums, report: Report) -> str:
 
 
 def came_to(report: Report) -> list[text.Line]:
-    """What PopKit did to this session, and what that came to."""
+    """Return what PopKit did to this session, and what that came to."""
     have, figures = report["cleared"], report["figures"]
     lines = []
     if have["items"]:
@@ -200,7 +200,7 @@ def came_to(report: Report) -> list[text.Line]:
 
 
 def by_host(report: Report) -> list[text.Line]:
-    """What the host itself did to results."""
+    """Return what the host itself did to results."""
     have = report["by_host"]
     said = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
     said += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
@@ -209,7 +209,7 @@ def by_host(report: Report) -> list[text.Line]:
 
 
 def notes(report: Report) -> list[text.Line]:
-    """What else there is to know, one paragraph each."""
+    """Return further notes, one paragraph each."""
     said = []
     if report["compacted"]:
         said.append(
@@ -233,7 +233,7 @@ def notes(report: Report) -> list[text.Line]:
 
 
 def _commands(command: str, details: bool, report: Report) -> list[str]:
-    """What can be done at this moment."""
+    """Return what can be done now."""
     kind = report["verdict"]["kind"]
     offered = {
         "clear": [("Clear", f"{command} clear")],
@@ -250,7 +250,7 @@ def _commands(command: str, details: bool, report: Report) -> list[str]:
 
 
 def profile_chosen(target: str | None, now_holds: str) -> str:
-    """What an answer says of the choice; `now_holds` is the profile that holds after it."""
+    """Return the sentence about a chosen profile; `now_holds`: the profile after it."""
     if target is None:
         return f"Back to the configured profile, {text.clean(now_holds)}."
     return f"Profile {target} for this session: {_MEANS[target]}. To go back: --profile {DEFAULT}."
@@ -260,12 +260,13 @@ def profile_chosen(target: str | None, now_holds: str) -> str:
 
 
 def pane_head(report: Report) -> list[text.Line]:
-    """Return what to do now: it stands above what can be done."""
+    """Return what to do now, which is shown above the offers."""
     return text.wrap(phrases.verdict(report))
 
 
 def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[text.Line]:
-    """Return all below that; what matters is in the first `rows` of them. `full`: how full the plan's limits are, "" where nobody knows."""
+    """Return the lines below that, the most important in the first `rows`. `full`: how full the plan's limits are, "" where that is
+    unknown."""
     each = full.split(" · ") if text.width(_ASIDE + full) > columns else [full]  # a window is not broken where it fits
     limits = [part for head, said in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + said, _ASIDE) if full]
     above = text.laid_out([*context(report), *limits, *came_to(report)], columns)

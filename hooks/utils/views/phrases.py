@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..policy.shapes import Verdict
-    from .report_shapes import Report, ResultRow
+    from .shapes import Report, ResultRow
 
 
 # What a label of these names is a path.
@@ -87,25 +87,25 @@ STAYS = {
 
 
 def agent_of(hosts: Sequence[str]) -> str:
-    """Who answers in sessions of these hosts."""
+    """Return the name of what answers in sessions of these hosts."""
     if not hosts or list(hosts) == [CLAUDE_CODE]:
         return "Claude"
     return hosts[0] if len(hosts) == 1 else "the model"
 
 
 def number(row: ResultRow) -> str:
-    """The name of a result: T and the number of its call."""
+    """Return the name of a result: T and the number of its call."""
     return "T" + str(row["number"])
 
 
 def label(row: ResultRow, columns: int) -> str:
-    """A result's label in so many columns, with (fail) for an error."""
+    """Return a result's label in so many columns, with (fail) for an error."""
     mark = " (fail)" if row["error"] else ""
     return shortened(row["label"], columns - len(mark)) + mark
 
 
 def shortened(said: str, columns: int) -> str:
-    """A label in so many columns: of a path the end is kept, of a command line what it does."""
+    """Return a label in so many columns: of a path the end is kept, of a command line what it does."""
     said = text.clean(said).strip()
     tool, _, rest = said.partition(" ")
     if text.width(said) > columns > len(tool) + 8 and tool_named(tool).operation in _OF_PATHS:
@@ -120,14 +120,14 @@ def shortened(said: str, columns: int) -> str:
 
 
 def _path(path: str, columns: int) -> str:
-    """The end of a path, from the start of a segment where that wastes little room."""
+    """Return the end of a path, from the start of a segment where that wastes little room."""
     kept = text.cut_start(path, columns)
     at = kept.find("/")
     return text.ELLIPSIS + kept[at:] if 0 < at <= _WASTE else kept
 
 
 def run_name(said: str, family: str) -> str:
-    """A run as a person calls it, `npm run build`; where its command line is long, what kind of run it is."""
+    """Return a run as a person calls it, `npm run build`; for a long command line the kind of run."""
     command = text.clean(said).partition(" ")[2]
     while later := _without_preparation(command):
         command = later
@@ -138,7 +138,7 @@ def run_name(said: str, family: str) -> str:
 
 
 def _without_preparation(command: str) -> str:
-    """A command line without what it does first to get ready: `cd DIR &&`, `NAME=value`; "" when it does nothing of the kind."""
+    """Return a command line without its preparation, `cd DIR &&` or `NAME=value`; "" when it has none."""
     if command.startswith("cd "):
         return command.partition(" && ")[2]
     name, equals, value = command.partition("=")
@@ -150,7 +150,7 @@ def _without_preparation(command: str) -> str:
 
 
 def quoted(target: str) -> str:
-    """A pin's target as a person would type it."""
+    """Return a pin's target as a person would type it."""
     target = text.clean(target)
     return '"' + target + '"' if " " in target or "*" in target else target
 
@@ -171,7 +171,7 @@ def title(row: ResultRow, columns: int) -> str:
 
 
 def until(row: ResultRow) -> str:
-    """What will end a live result, in a few words: `until T7 or 2 min`, `until edited or committed`."""
+    """Return what will end a live result, in a few words: `until T7 or 2 min`, `until edited or committed`."""
     expires = row["expires"]
     on = expires["on"]
     if "unpin" in on:
@@ -191,7 +191,8 @@ def until(row: ResultRow) -> str:
 
 
 def fate(row: ResultRow, columns: int = text.WIDTH) -> str:
-    """What ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named where it fits."""
+    """Return what ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named if it
+    fits."""
     ended = row["ended"]
     trigger, at = ended["trigger"], "T" + str(ended["at_call"])
     if row["state"] == "cleared":
@@ -211,7 +212,7 @@ def fate(row: ResultRow, columns: int = text.WIDTH) -> str:
 
 
 def caused_by(row: ResultRow) -> str:
-    """The label of the call that superseded a result, a command line without its tool; "" where the reasons do not tell."""
+    """Return the label of the call that superseded a result, of a command line without its tool; "" where the reasons do not name it."""
     for reason in row["ended"]["reasons"]:
         head, colon, tail = text.clean(reason).partition(": ")
         if colon and head.startswith(_CAUSES):
@@ -221,7 +222,7 @@ def caused_by(row: ResultRow) -> str:
 
 
 def why_ended(row: ResultRow) -> str:
-    """The trigger of an expired result, in words."""
+    """Return the trigger of an expired result, in words."""
     trigger = row["ended"]["trigger"]
     if trigger == "manual" and row["ended"]["reasons"][:1] != [CLEARED_BY_USER]:
         return "long unused"
@@ -229,7 +230,7 @@ def why_ended(row: ResultRow) -> str:
 
 
 def endings(row: ResultRow) -> list[str]:
-    """Sentences on what will end a live result, each a line of its own."""
+    """Return sentences on what will end a live result, each a line of its own."""
     expires = row["expires"]
     said = []
     if expires["at_call"] is not None and expires["calls_left"] is not None:
@@ -258,13 +259,13 @@ _SENTENCES = {
 
 
 def verdict(report: Report) -> str:
-    """The verdict of a report (policy/verdict.py) as one sentence: what to do now."""
+    """Return the verdict of a report (policy/verdict.py) as one sentence: what to do now."""
     said = report["verdict"]
     return _VERDICTS[said["kind"]](said, report)
 
 
 def unasked(report: Report) -> str:
-    """The same for somebody who has not asked: what to do now, never to wait."""
+    """Return the same for somebody who has not asked: what to do now, but not to wait."""
     said = report["verdict"]
     return _full(said, report) if said["kind"] == "wait" else verdict(report)
 
@@ -307,7 +308,7 @@ def _nothing(said: Verdict, report: Report) -> str:
 
 
 def sum_line(report: Report) -> str:
-    """What the context holds and what was kept out of it, in a line: of results, as in 6 live, 3 expired · ~1.2k tokens kept out."""
+    """Return what the context holds and what was kept out of it, in a line: 6 live, 3 expired · ~1.2k tokens kept out."""
     rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
     counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
     line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no results yet"

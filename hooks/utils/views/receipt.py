@@ -2,7 +2,7 @@
 
 The data: receipts, the newest first, as state/receipts.py has them; each of their `calls` with a `state` too: `archived` (can be restored),
 `back` (was put back), `gone` (for good) or `unknown` (the archive does not tell now); the newest with the `share` of a window of the plan
-that it saves, None where nobody knows.
+that it saves, None where that is unknown.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Receipt = dict[str, Any]
+
+    from ..archive.records import Record
+    from ..reclaim.undoing import PutBack
 
 LEAST = 3  # results of the newest receipt that are named, however few rows there are
 _EARLIER = 3  # earlier receipts in the pane
@@ -36,7 +39,7 @@ _NOTHING = "No clear or compaction of PopKit has taken anything out of this cont
 
 
 def lines(found: list[Receipt], now: float, everything: bool, command: str) -> list[text.Line]:
-    """The newest receipt whole, the earlier ones in a line each, or whole as well."""
+    """Return the newest receipt whole, the earlier ones in a line each, or whole as well."""
     shown = text.title("What left the context")
     if not found:
         return [*shown, *text.wrap(_NOTHING)]
@@ -49,12 +52,12 @@ def lines(found: list[Receipt], now: float, everything: bool, command: str) -> l
 
 
 def pane_head(found: list[Receipt], now: float) -> list[text.Line]:
-    """The newest receipt in a sentence or two; [] where nothing has left."""
+    """Return the newest receipt in a sentence or two; [] where nothing has left."""
     return _head(found[0], now) if found else []
 
 
 def pane_lines(found: list[Receipt], now: float, width: int, rows: int, command: str) -> list[text.Line]:
-    """What stands below that: its results in about so many `rows` of `width` columns, and the earlier receipts in a line each."""
+    """Return the lines below that: its results in about `rows` lines of `width` columns, and a line for each earlier receipt."""
     if not found:
         return []
     earlier = _earlier(found[1:], now, _EARLIER, "", command) if found[1:] else []
@@ -62,7 +65,7 @@ def pane_lines(found: list[Receipt], now: float, width: int, rows: int, command:
 
 
 def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) -> list[text.Line]:
-    """Why a call left of which nothing stands in the context any more."""
+    """Return why a call left that is no longer in the context."""
     number = _number(call)
     shown: list[text.Line] = ["", lambda columns: text.heading(f"{number}  {phrases.shortened(call['label'], columns - 8)}", columns)]
     shown += text.pair("Left", f"{when(receipt, now)}, {text.long_tokens(call['tokens'] or 0)}")
@@ -75,13 +78,13 @@ def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) 
 
 
 def when(receipt: Receipt, now: float) -> str:
-    """`5 min ago, by /compact`."""
+    """Return `5 min ago, by /compact`."""
     ago = now - receipt["at"]
     return f"{text.span(ago) + ' ago' if ago >= _JUST_S else 'Just now'}, {_BY.get(receipt['why'], 'by PopKit')}"
 
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:
-    """When and by whom, what it came to, how much of it can be restored."""
+    """Return when and by whom, what it came to, how much of it can be restored."""
     said = when(receipt, now) + ": "
     if receipt["before"] is not None:
         said += f"{text.tokens(receipt['before'])} to {text.tokens(receipt['after'])} tokens"
@@ -118,7 +121,7 @@ def _earlier(found: list[Receipt], now: float, most: int, hint: str, command: st
 
 
 def _results(receipt: Receipt, room: tuple[int, int] | None, hint: str) -> list[text.Line]:
-    """Results below their reasons, what is largest first, in about so much `room` (columns, rows; None: all of them)."""
+    """Return results below their reasons, what is largest first, in about so much `room` (columns, rows; None: all of them)."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for call in sorted(receipt["calls"], key=lambda call: -(call["tokens"] or 0)):
         groups.setdefault(_why(call), []).append(call)
@@ -152,3 +155,96 @@ def _number(call: dict[str, Any]) -> str:
 def _why(call: dict[str, Any]) -> str:
     said = [_KINDS.get(part["kind"], "{}").format(text.clean(part["why"])) for part in call["left"]]
     return "; ".join(filter(None, said)) or "no reason was noted"
+
+
+# --- what went back -------------------------------------------------------------------------------------------------------------
+
+
+def record_data(record: Record) -> dict[str, Any]:
+    """Return a record for `--json`."""
+    return {
+        "handle": record.id,
+        "id": record.tool_use_id,
+        "label": record.label,
+        "tokens": record.tokens,
+        "archived_at": record.created_at,
+        "zone": record.zone,
+    }
+
+
+def put_back_data(back: PutBack) -> dict[str, Any]:
+    """Return the data of an undo or of a restore in place."""
+    return {
+        "restored": [record_data(record) for record in back.records],
+        "gone": [record_data(record) for record in back.gone],
+        "tokens": sum(back.tokens),
+        "thinking": back.thinking,
+        "thinking_left": back.left,
+        "thinking_lost": back.unthought,
+        "trouble": back.trouble,
+    }
+
+
+def begun_lines(many: int) -> list[text.Line]:
+    """Return the lines for contents that go back into the running conversation as soon as Claude is idle."""
+    return [
+        "",
+        *text.wrap(f"Putting {text.counted(many, 'content')} back in place, as far as the window allows. Claude goes on from there."),
+    ]
+
+
+def undo_lines(back: PutBack, session_id: str) -> list[text.Line]:
+    """Return the answer to an undo."""
+    return _lines("Undone", back, session_id, "The last clear was taken back")
+
+
+def in_place_lines(back: PutBack, session_id: str, hold_calls: int) -> list[text.Line]:
+    """Return the answer to a restore in place."""
+    held = f", held for {text.counted(hold_calls, 'call')}" if hold_calls else ""
+    return _lines("Restored", back, session_id, "Back in the transcript" + held)
+
+
+def _lines(title: str, back: PutBack, session_id: str, said: str) -> list[text.Line]:
+    lines = text.title(title)
+    if back.records:
+        many = f"{text.counted(len(back.records), 'result')}, {text.long_tokens(sum(back.tokens))}"
+        lines += text.wrap(f"{said}: {many}.")
+        lines += [_record_line(record) for record in back.records[:8]]
+        lines += [f"  … {len(back.records) - 8} more"] if len(back.records) > 8 else []
+    for record in back.gone:
+        lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}", indent="  ")
+    if back.thinking:
+        lines += text.wrap(f"The reasoning that had left with them is back too: {text.long_tokens(back.thinking)}.")
+    if back.unthought > 0:
+        said = f"Reasoning that had left with them stays out, because something before it is lost: {text.long_tokens(back.unthought)}."
+        lines += text.wrap(said)
+    if back.left:
+        said = f"Reasoning since the clear has left, because it depended on the shorter conversation: {text.long_tokens(back.left)}."
+        lines += text.wrap(said)
+    if back.records:
+        urgent = back.thinking or back.left
+        lines += ["", "Before you go on, load the session again:" if urgent else "They are back in the conversation once you run:", ""]
+        lines.append(phrases.resume(session_id))
+    return lines + text.wrap(back.trouble) if back.trouble else lines
+
+
+def _record_line(record: Record) -> text.Line:
+    head = f"  {record.id}  {text.tokens(record.tokens):>6}  "
+    return text.fitted(head + text.clean(record.label))
+
+
+def printed_lines(printed: list[tuple[Record, str | None]]) -> list[text.Line]:
+    """Return the contents of records, each under its name if there are several. `printed`: [(record, text or None)]."""
+    lines: list[text.Line] = []
+    for record, content in printed:
+        if len(printed) > 1:
+            lines += [*([""] if lines else []), f"=== {record.id}  {text.clean(record.label)}"]
+        if content is None:
+            lines += text.wrap(f"Gone for good (pruned, or no longer in git): {text.clean(record.label)}")
+        else:
+            lines += content.split("\n")
+    return lines
+
+
+def printed_data(printed: list[tuple[Record, str | None]]) -> dict[str, Any]:
+    return {"records": [{**record_data(record), "content": content} for record, content in printed]}

@@ -1,4 +1,4 @@
-"""One context as one plain dict (report_shapes.Report): what all views of it are drawn from, and what `--json` prints. Pure."""
+"""One context as one plain dict (shapes.Report): what all views of it are drawn from, and what `--json` prints. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import LedgerFigures, Sums
     from ..reclaim.outlook import Outlook
-    from .report_shapes import ByHost, Entered, Expires, PartialReads, Planned, Report, ResultRow, ShownFile, Soonest, Tier
+    from .shapes import ByHost, Entered, Expires, PartialReads, Planned, Report, ResultRow, ShownFile, Soonest, Tier
 
 SCHEMA = 3
 
@@ -149,7 +149,7 @@ def _entered(event: events.Entered, numbers: dict[str, int], calibration: float)
 
 
 def _shows(result: Result) -> list[ShownFile]:
-    """[{path, lines}] of the files that a result shows (of a live one: that nothing newer shows)."""
+    """Return [{path, lines}] of the files that a result shows (of a live one: that nothing newer shows)."""
     shown: dict[str, list[list[int]]] = {}
     for key, scope in result.parts:
         if key.startswith("read:"):
@@ -227,7 +227,7 @@ def _soonest(live: list[ResultRow]) -> Soonest | None:
 
 
 def _rerun_names(live: list[ResultRow]) -> list[str]:
-    """What would have to run again, newest first, each once."""
+    """Return the runs that would have to be repeated, newest first, each once."""
     names: list[str] = []
     for row in reversed(live):
         family = row["kind"].partition(":")[2]
@@ -243,7 +243,7 @@ def _sums(rows: list[ResultRow]) -> Sums:
 
 
 def _partial_reads(state: ContextState) -> list[PartialReads]:
-    """Files of which several live results show something, with the lines that they show together."""
+    """Return files of which several live results show something, with the lines that they show together."""
     files: dict[str, list[tuple[int, list[int]]]] = {}
     for result in state.live.values():
         for key, scope in result.parts:

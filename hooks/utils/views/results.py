@@ -10,7 +10,7 @@ from .report import matching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .report_shapes import Entered, Planned, Report, ResultRow, ShownFile
+    from .shapes import Entered, Planned, Report, ResultRow, ShownFile
 
 
 _MOST = 12  # results of one tier, unless everything is asked for
@@ -111,7 +111,7 @@ def _agent_lines(report: Report) -> list[text.Line]:
 
 
 def why(report: Report, row: ResultRow, command: str = "/popkit:context", left: str = "") -> list[text.Line]:
-    """Return the lines that explain one row of a report; `left`: when and by what it left the context."""
+    """Return the lines that explain one row of a report; `left`: when and how it left the context."""
     lines: list[text.Line] = ["", lambda columns: text.heading(phrases.title(row, columns), columns)]
     lines += text.pair("What", _what(row))
     if row["verdict"]:
@@ -154,7 +154,7 @@ _REASONS = {
 
 
 def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
-    """What a clear thinks of a result: whether it goes, why, the chance that it is needed again, what its going is worth."""
+    """Return what a clear does with a result: whether it goes, why, the chance that it is needed again, what clearing it is worth."""
     cold = report["context"] is not None and report["context"]["cache"] == "warm" and plan["cold"] == "clear"
     if plan["action"] == "clear":
         said = f"a clear takes it now: {_REASONS[plan['reason']]}"
@@ -178,7 +178,7 @@ def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
 
 
 def _entered(entered: Entered) -> list[text.Line]:
-    """What of a result never entered the context, why, and where it is."""
+    """Return what of a result never entered the context, why, and where it is."""
     if not entered["kept_out_tokens"]:
         return text.pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
     lines = text.pair("Entered", f"shorter, {text.long_tokens(entered['kept_out_tokens'])} kept out: " + "; ".join(entered["reasons"]))
@@ -254,7 +254,7 @@ def _end(row: ResultRow, command: str, left: str) -> list[text.Line]:
 
 
 def pinned_lines(before: Report, after: Report, targets: list[str], command: str) -> list[text.Line]:
-    """What a pin did, one paragraph a target."""
+    """Return what a pin did, one paragraph a target."""
     lines = text.title("Pinned")
     for target in targets:
         row = next((row for row in after["results"] if row["id"] == target), None)
@@ -280,7 +280,7 @@ def _title_line(row: ResultRow) -> text.Line:
 
 
 def unpinned_lines(after: Report, targets: list[str]) -> list[text.Line]:
-    """What an unpin did, one paragraph a target."""
+    """Return what an unpin did, one paragraph a target."""
     lines = text.title("Unpinned")
     for target in targets:
         row = next((row for row in after["results"] if row["id"] == target), None)

@@ -7,7 +7,7 @@ from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .report_shapes import Report, ResultRow
+    from .shapes import Report, ResultRow
 
 
 LAST = 40
@@ -21,8 +21,8 @@ _ENDED_SHOWN = 3
 
 
 def timeline(report: Report, last: int | None = LAST, folds: bool = False) -> list[text.Line]:
-    """Return the timeline of the newest `last` results that are in the context (None: of all). `folds`: a note that has no room goes on
-    below, where it would be cut."""
+    """Return the timeline of the newest `last` results in the context (None: of all). `folds`: a note without room goes on below instead of
+    being cut."""
     rows = report["results"]
     shown = rows if last is None else rows[max(0, len(rows) - last) :]
     lines = text.title("Tool call timeline")
@@ -57,7 +57,7 @@ def _bars(report: Report, shown: list[ResultRow], columns: int, folds: bool) -> 
 
 
 def _axis(first: int, now: int) -> str:
-    """`T2 ──────────► T41` over the bars."""
+    """Return `T2 ──────────► T41` over the bars."""
     left, right = f"T{first} ", f" T{now}"
     room = _BAR + 2 - len(left) - len(right)
     return left + "─" * (room - 1) + "►" + right if room > 1 else f"T{first}─T{now}"
@@ -85,7 +85,7 @@ def _whole_note(row: ResultRow, ended: list[int]) -> str:
 
 
 def _note(row: ResultRow, ended: list[int], room: int) -> str:
-    """What became of a result, and before it what its call ended: of that the newest, as many as fit."""
+    """Return what became of a result, and before it the newest results that its call ended, as many as fit."""
     shown = min(len(ended), _ENDED_SHOWN)
     if ended and row["tier"] == "ephemeral":  # what it did tells more than that it is gone after one call
         return text.cut(_did(ended, shown), room)
@@ -103,13 +103,14 @@ def _fate(row: ResultRow, room: int) -> str:
 
 
 def _did(ended: list[int], shown: int) -> str:
-    """`← T15, T16 +4`: the results that a call ended."""
+    """Return `← T15, T16 +4`: the results that a call ended."""
     more = f" +{len(ended) - shown}" if len(ended) > shown else ""
     return "← " + ", ".join(f"T{number}" for number in ended[-shown:]) + more
 
 
 def _bar(row: ResultRow, first: int, now: int) -> str:
-    """The bar on the axis from call `first` to call `now`: blank before the call, full while live, shaded when expired, dots if cleared."""
+    """Return the bar on the axis from call `first` to call `now`: blank before the call, full while live, shaded when expired, dots if
+    cleared."""
     calls = now - first + 1
     born = (row["number"] - first) * _BAR // calls
     end = now + 1 if row["state"] == "live" else row["ended"]["at_call"]
@@ -118,7 +119,7 @@ def _bar(row: ResultRow, first: int, now: int) -> str:
 
 
 def _ended_by(rows: list[ResultRow]) -> dict[int, list[int]]:
-    """number of a call -> numbers of the results that it ended by what it did; acknowledgements are not worth telling."""
+    """Return number of a call -> numbers of the results that it ended by what it did; acknowledgements are not worth telling."""
     ended: dict[int, list[int]] = {}
     for row in rows:
         if row["state"] == "live" or row["tier"] == "ephemeral":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils.io import files
-from hooks.utils.state import standing
+from hooks.utils.state import prompt_overhead
 
 from . import statement
 
@@ -22,7 +22,7 @@ _FILE_BYTES = 1_000_000
 
 def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
     """Return the bill of a project as data. `everything`: the digests of all sessions; `since`: of those that its sums cover."""
-    breakdown, hidden = standing.load(popkit_home, project), standing.hidden(popkit_home, project)
+    breakdown, hidden = prompt_overhead.load(popkit_home, project), prompt_overhead.hidden(popkit_home, project)
     folders = {digest["cwd"] for digest in everything if os.path.isabs(digest["cwd"])}  # those of another system are not
     inside = {cwd for cwd in folders if statement.is_inside(os.path.realpath(cwd), project)}
     own = [digest for digest in everything if digest["cwd"] in inside]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state.standing import is_hidden, server_key
+from hooks.utils.state.prompt_overhead import is_hidden, server_key
 
 from . import kinds
 from .costs import usd_of

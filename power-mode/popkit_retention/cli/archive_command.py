@@ -14,7 +14,7 @@ from hooks.utils.archive import chain, holds, index, searching
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import archived, peek, transcript_handles
+from hooks.utils.state import archived, peek
 from hooks.utils.text import size
 
 from ..views import archive as views
@@ -138,15 +138,15 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
-    held = transcript_handles.records(db, environ, set(archive.prunable(db, older_than, now)))
+    held = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if held and doing and not args.yes:
         _confirm(db, held, older_than, args, environ)
     pruned = _pruned(db, older_than, now, args, environ)
     originals = _prune_originals(home.popkit_home(environ), older_than, args.dry_run)
     data = {
-        **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": transcript_handles.ids(held), "originals": originals,
-        "dry_run": args.dry_run,
+        **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": archived.handles_by_transcript(held),
+        "originals": originals, "dry_run": args.dry_run,
     }  # fmt: skip
     lines: list[text.Line] = []
     if originals:

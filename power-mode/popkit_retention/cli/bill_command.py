@@ -14,7 +14,7 @@ from hooks.utils.config import layers
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy.models import models_of
-from hooks.utils.state import standing
+from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 
 from ..bill import costs, digests, statement
@@ -45,7 +45,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation of `popkit bill`."""
     now = time.time()
     popkit_home = home.popkit_home(environ)
-    project = standing.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
+    project = prompt_overhead.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
     models = _models(popkit_home)
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
@@ -149,10 +149,10 @@ def _hide(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any], no
         return Answer(
             [*lines, *text.wrap(f"Nothing was changed. To hide it: popkit bill hide {text.clean(name)} --yes")], {"hidden": bill["hidden"]}
         )
-    standing.hide(popkit_home, project, row["key"], {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now})
+    prompt_overhead.hide(popkit_home, project, row["key"], {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now})
     return Answer(
         text.wrap(f"{text.clean(name)} is hidden {_HIDDEN_FROM}. To have it back: popkit bill show {text.clean(name)}"),
-        {"hidden": standing.hidden(popkit_home, project)},
+        {"hidden": prompt_overhead.hidden(popkit_home, project)},
     )
 
 
@@ -169,13 +169,13 @@ def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> An
     if not key:
         listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)
         raise Refused(f"{text.quote(name)} is not hidden in this project. " + (f"Hidden: {listed}" if listed else "Nothing is"))
-    standing.hide(popkit_home, project, key, None)
+    prompt_overhead.hide(popkit_home, project, key, None)
     return Answer(
         text.wrap(
             f"{text.clean(name)} is back: in a session that goes on by /popkit bill show, from its next turn on, which may write the prompt"
             " cache again; else from the next session on."
         ),
-        {"hidden": standing.hidden(popkit_home, project)},
+        {"hidden": prompt_overhead.hidden(popkit_home, project)},
     )
 
 

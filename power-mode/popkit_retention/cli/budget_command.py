@@ -6,7 +6,7 @@ What sessions have used since is booked first.
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.config import usable
+from hooks.utils.config import validation
 from hooks.utils.config.fields import FIELDS
 
 from .. import extras
@@ -56,7 +56,7 @@ def _limits_of(words: list[str]) -> dict[str, Any]:
             raise Refused(f"{word!r:.60} is no limit. Write KEY=VALUE, with one of {', '.join(LIMITS)}")
         problems: list[str] = []
         note = lambda _at, _value, allowed, _known, listed=problems: listed.append(allowed)  # noqa: E731
-        limits[name] = usable.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)
+        limits[name] = validation.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)
         if problems:
             raise Refused(f"{name} takes {problems[0].replace('null', 'none')}")
     return limits

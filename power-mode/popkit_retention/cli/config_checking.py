@@ -13,7 +13,7 @@ import os
 
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.config.layers import layer_paths, merge, read_layer, read_text, without_comments
-from hooks.utils.config.usable import usable
+from hooks.utils.config.validation import usable
 from hooks.utils.policy.masking import mask
 
 TYPE_CHECKING = False

@@ -44,7 +44,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
 def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation on the session that is meant; UsageError for what there is not."""
     from hooks.utils.operations import context as answers
-    from hooks.utils.operations import running
+    from hooks.utils.operations.request import in_place_of
 
     from ..operations import sessions
 
@@ -55,7 +55,7 @@ def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
         raise UsageError(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a helper that is stopped may hold a lock: after that, the answer has what is known without
     site = live.Site(environ, sessions.session_id_of(path), began)
-    in_place = running.of_session(site.home, site.session_id)
+    in_place = in_place_of(site.home, site.session_id)
     site.in_place = in_place is not None
     given = answers.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place)
     if given.error:
@@ -109,7 +109,7 @@ def _names_itself(word: str) -> bool:
 def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Return the contents to print, and book that they were printed. An error in booking goes to standard error."""
     from hooks.utils.reclaim import access, restoring
-    from hooks.utils.views import putback
+    from hooks.utils.views import receipt
 
     site = live.Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
     try:
@@ -121,6 +121,6 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
         raise UsageError(str(error)) from None
     if trouble:
         print(f"{RESTORE}: {clean(trouble)}", file=sys.stderr)
-    content = "\n".join(laid_out(putback.printed_lines(printed), screen.width(sys.stdout))) + "\n"
+    content = "\n".join(laid_out(receipt.printed_lines(printed), screen.width(sys.stdout))) + "\n"
     is_incomplete = any(content is None for _, content in printed)
-    return Answer([], putback.printed_data(printed), content, int(is_incomplete), "raw" in parsed.flags)
+    return Answer([], receipt.printed_data(printed), content, int(is_incomplete), "raw" in parsed.flags)

@@ -126,7 +126,7 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
         events = list(json.loads(files.read_text(os.path.join(home.plugin_root(), "hooks", "hooks.json")) or "")["hooks"])
     except (OSError, ValueError, KeyError, TypeError):
         return Check("hooks", PROBLEM, f"{home.plugin_root()}/hooks/hooks.json cannot be read", "Install the plugin again.")
-    ran = next((seen.written for seen in peek.contexts(popkit_home)), None)
+    ran = next((written for _, written in peek.contexts(popkit_home)), None)
     last = f"the last one ran {span(now - ran)} ago" if ran else "none has run yet"
     facts: dict[str, Any] = {"events": events, "last_run_s": round(now - ran) if ran else None}
     if environ.get("POPKIT_OFF") or not enabled:

@@ -9,7 +9,7 @@ import time
 
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import projects
-from hooks.utils.io import failures, home, unix_http
+from hooks.utils.io import failures, home
 from hooks.utils.io.storage import OK, WARNING, Check
 from hooks.utils.operations import cache
 from hooks.utils.policy import warming
@@ -94,7 +94,7 @@ def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
     """Return the session that asks, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]
-    return next((seen.paths.session_id for seen in peek.of_project(popkit_home, project)), "")
+    return next((paths.session_id for paths in peek.of_project(popkit_home, project)), "")
 
 
 def _socket(popkit_home: str, session_id: str) -> str:
@@ -105,7 +105,7 @@ def _socket(popkit_home: str, session_id: str) -> str:
 def _health(path: str) -> dict[str, Any] | None:
     """Return what the helper answers to /health; None where that is not understood."""
     try:
-        value = json.loads(unix_http.ask(path, "/health", b"{}", LIMIT_S))
+        value = json.loads(sockets.ask(path, "/health", b"{}", LIMIT_S))
     except (OSError, ValueError):
         return None
     known: dict[str, Any] = {
@@ -156,9 +156,9 @@ def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Che
 def _newest(popkit_home: str, project: str) -> dict:
     """Return this project's newest sessions: id -> the stored contexts of each, the main thread first."""
     newest: dict = {}
-    for seen in peek.of_project(popkit_home, project):
-        if seen.paths.session_id in newest or len(newest) < SESSIONS:
-            newest.setdefault(seen.paths.session_id, []).append(seen.paths)
+    for paths in peek.of_project(popkit_home, project):
+        if paths.session_id in newest or len(newest) < SESSIONS:
+            newest.setdefault(paths.session_id, []).append(paths)
     return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in newest.items()}
 
 

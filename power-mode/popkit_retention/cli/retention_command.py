@@ -13,7 +13,7 @@ from hooks.utils import flag_parser, text
 from hooks.utils.io import failures
 from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.collecting import HOOK
+from hooks.utils.state.jobs import COLLECTION_HOOK
 
 from ..governance import hourly_job
 from ..governance.controller import Controller
@@ -73,7 +73,7 @@ def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
     try:
         _answer(flag_parser.parse(words, TABLE), environ)
     except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
-        failures.record(environ, HOOK, error)
+        failures.record(environ, COLLECTION_HOOK, error)
     return 0
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
-    from hooks.utils.views.report_shapes import Report
+    from hooks.utils.views.shapes import Report
 
 MISTAKES = (sessions.NoSession,)
 _HOUR_S = 3_600

@@ -15,7 +15,7 @@ from hooks.utils import archive, text
 from hooks.utils.io import files, home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.reclaim import access, rewrite, undoing
-from hooks.utils.state import live, sockets, transcript_handles
+from hooks.utils.state import archived, live, sockets
 
 from ..governance import data_folder as governance
 from ..operations import holdings, sessions
@@ -51,7 +51,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         "folder": folder,
         "bytes": sum(part["bytes"] for part in parts.values()),
         "parts": parts,
-        "placeholders": transcript_handles.ids(held),
+        "placeholders": archived.handles_by_transcript(held),
         "dry_run": args.dry_run,
         "put_back": 0,
         "deleted": [],
@@ -64,7 +64,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     if held and (args.undo or (not args.yes and screen.is_confirmed("Put their contents back first?"))):
         result["put_back"] = _put_back(held, environ)
         held = _held(folder, environ)
-        result["placeholders"] = transcript_handles.ids(held)
+        result["placeholders"] = archived.handles_by_transcript(held)
         if held:
             _show([*text.wrap(f"{_many(held)} could not be put back:"), *placeholders(held)], environ)
             if args.undo:
@@ -96,7 +96,7 @@ def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
         return _unknown(error, environ)
     try:
-        return transcript_handles.records(db, environ)
+        return archived.placed_records(db, environ)
     except sqlite3.Error as error:
         return _unknown(error, environ)
     finally:

@@ -10,9 +10,9 @@ import time
 from typing import TYPE_CHECKING
 
 from hooks.utils.io.sqlite_file import StoreError
-from hooks.utils.state import standing
+from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
-from hooks.utils.views.lost_cache import CAUSES, said_of
+from hooks.utils.views.cache import CAUSES, said_of
 
 from ..bill import costs, digests, statement
 from ..bill.project_bill import bill_of
@@ -75,7 +75,7 @@ class BillReport:
     def _projects(self, known: list[Digest]) -> list[str]:
         """Return the projects of sessions, that of the newest first."""
         folders = dict.fromkeys(digest["cwd"] for digest in reversed(known) if digest["cwd"] and statement.is_main(digest))
-        return list(dict.fromkeys(standing.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
+        return list(dict.fromkeys(prompt_overhead.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
 
     def _reading(self) -> threading.Thread | None:
         """Return the thread that reads; None where what is known is fresh."""

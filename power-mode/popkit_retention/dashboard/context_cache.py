@@ -12,7 +12,7 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.operations import running
+from hooks.utils.operations.request import in_place_of
 from hooks.utils.policy import events
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live
@@ -26,7 +26,7 @@ from .shapes import Fill, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hooks.utils.views.report_shapes import Report
+    from hooks.utils.views.shapes import Report
 
     from .catalog import Known
     from .shapes import SessionDetail
@@ -109,7 +109,7 @@ class ContextCache:
     def site(self, known: Known) -> Site:
         """Return where the things of a session are."""
         site = live.Site(self._environ, known.id, began_in(known.transcript))
-        site.in_place = running.of_session(site.home, known.id) is not None
+        site.in_place = in_place_of(site.home, known.id) is not None
         return site
 
     def _keep(self, id: str, cached: CachedContext, took_s: float) -> None:

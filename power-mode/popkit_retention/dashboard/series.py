@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.context import Result
     from hooks.utils.policy.conversation import Conversation
-    from hooks.utils.views.report_shapes import Report
+    from hooks.utils.views.shapes import Report
 
 MOST = 300
 

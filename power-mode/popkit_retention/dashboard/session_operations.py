@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hooks.utils import flag_parser, text
 from hooks.utils.context_table import CONTEXT
-from hooks.utils.operations import cache, context, offers, running
-from hooks.utils.operations.request import COMMAND
+from hooks.utils.operations import cache, context, offers
+from hooks.utils.operations.request import COMMAND, in_place_of
 from hooks.utils.policy import planning, verdict
 from hooks.utils.reclaim import outlook
 
@@ -19,8 +19,7 @@ from .stored_data import HOLD, RELEASE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hooks.utils.views.report_shapes import ResultRow
-    from hooks.utils.views.shapes import KeptWarm
+    from hooks.utils.views.shapes import KeptWarm, ResultRow
 
     from .app_state import AppState
     from .catalog import Known
@@ -38,7 +37,7 @@ def of_session(app_state: AppState, known: Known, cached: CachedContext, kept: K
     if known.recorded:
         return []  # nothing of it is ours
     found = [*offers.of_context(cached.report), *offers.of_warmth(kept)] if known.transcript else []
-    cleared = CLEARED_IN_PLACE if running.of_session(cached.site.home, known.id) else CLEARED
+    cleared = CLEARED_IN_PLACE if in_place_of(cached.site.home, known.id) else CLEARED
     return [*_shown(found, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.deeds_of(known.id)]
 
 
@@ -100,7 +99,7 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> DeedDone:
             raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
         site = app_state.contexts.site(known)
         parsed = flag_parser.parse(context.split(id), CONTEXT, shell=False)
-        in_place = running.of_session(site.home, known.id)
+        in_place = in_place_of(site.home, known.id)
         given = context.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
         app_state.changes += 1
     return DeedDone(done=not given.error, text=given.error or "\n".join(text.laid_out(given.lines, COLUMNS)).strip("\n"))

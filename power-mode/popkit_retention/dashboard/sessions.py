@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hooks.utils.archive.records import Record
     from hooks.utils.policy.conversation import Usage
     from hooks.utils.policy.shapes import Figures as FiguresOf
-    from hooks.utils.views.report_shapes import ResultRow
+    from hooks.utils.views.shapes import ResultRow
 
     from .app_state import AppState
     from .catalog import Known

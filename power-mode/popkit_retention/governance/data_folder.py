@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.io import durable, failures, files
 from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check, Storage
-from hooks.utils.state.collecting import HOOK
+from hooks.utils.state.jobs import COLLECTION_HOOK
 from hooks.utils.text import clean, counted, listed
 
 from .errors import Busy, GovernanceError
@@ -93,7 +93,7 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     from .log import Log
 
     folder = Folder(popkit_home)
-    failed = failures.count(popkit_home, (HOOK,))
+    failed = failures.count(popkit_home, (COLLECTION_HOOK,))
     facts: dict[str, Any] = {"revision": 0, "auto_gc": [], "marked": 0, "due": 0, "holds": 0, "failures": failed}
     try:
         with closing(Log(folder.log_path)) as log:

@@ -10,8 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hooks.utils.io.hash_chain import link_hash
-from hooks.utils.io.sqlite_file import StoreDamaged, StoreTooNew, Transaction, migrate, open_store
+from hooks.utils.io.sqlite_file import StoreDamaged, StoreTooNew, Transaction, link_hash, migrate, open_store
 from hooks.utils.policy.masking import mask
 
 from .data_folder import WAIT_S

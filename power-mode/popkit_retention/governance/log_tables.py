@@ -8,8 +8,7 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from hooks.utils.io.hash_chain import FIRST_PREV_HASH, AsWritten, link_hash
-from hooks.utils.io.sqlite_file import Schema
+from hooks.utils.io.sqlite_file import FIRST_PREV_HASH, AsWritten, Schema, link_hash
 
 from .errors import one_line
 

@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from hooks.utils.config import remembered
+from hooks.utils.config import cached
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.io import home
@@ -60,7 +60,7 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
     with open_local(environ) as store:
         shared = replication.Replication(store, server_in(environ), now)
         count = _Run(store, shared, now - KEPT_DAYS * DAY_S).read(sources, progress or (lambda done, whole: None))
-        days = remembered.effective(home.plugin_root(), ours, "")["context"]["snapshot_days"]
+        days = cached.effective(home.plugin_root(), ours, "")["context"]["snapshot_days"]
         if count:
             store.sweep(now, days)
         shared.send(days)
@@ -82,7 +82,7 @@ class _Source(NamedTuple):
 
 def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterator[_Source]:
     """Yield the files of these sessions."""
-    models = models_of(remembered.effective(home.plugin_root(), ours, ""))
+    models = models_of(cached.effective(home.plugin_root(), ours, ""))
     user, older = user_in(environ), _OlderTranscripts(environ)
     for name in names:
         if home.safe_name(name) != name:

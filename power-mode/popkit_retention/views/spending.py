@@ -7,7 +7,7 @@ import os
 
 from hooks.utils import text
 from hooks.utils.views import bill, limits
-from hooks.utils.views.lost_cache import said_of
+from hooks.utils.views.cache import said_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hooks.utils import archive
-from hooks.utils.archive import deletion, index, marks, readmission
+from hooks.utils.archive import deletion, index, readmission
 from hooks.utils.archive import holds as holding
 from hooks.utils.archive.content import to_bytes, to_text
 from hooks.utils.io import home, repository
 from hooks.utils.policy import kinds
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import transcript_handles
+from hooks.utils.state import archived
 from hooks.utils.state.archived import THINKING
 
 from ..errors import DomainUnavailable
@@ -117,7 +117,7 @@ class RagDomain:
         found: dict[str, list[str]] = {}
         wanted = set(ids)
         with self._using() as db:
-            for path, handles in transcript_handles.handles(db, self._environ) if db and wanted else ():
+            for path, handles in archived.placed_handles(db, self._environ) if db and wanted else ():
                 for handle in wanted.intersection(handles):
                     found.setdefault(handle, []).append(path)
         return found
@@ -140,18 +140,18 @@ class RagDomain:
 
     def marked(self) -> dict[str, Mark]:
         with self._using() as db:
-            return marks.marked(db) if db else {}
+            return deletion.marked(db) if db else {}
 
     def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
         with self._using() as db:
             if db is None:
                 return []
             self._held(db, at)
-            return marks.mark(db, ids, at, by, self._now())
+            return deletion.mark(db, ids, at, by, self._now())
 
     def unmark(self, ids: Sequence[str]) -> list[str]:
         with self._using() as db:
-            return marks.unmark(db, ids) if db else []
+            return deletion.unmark(db, ids) if db else []
 
     def delete(self, ids: Sequence[str], now: float) -> list[str]:
         with self._using() as db:

@@ -1,9 +1,9 @@
-"""What of a document can be used, by the table of `fields`. Never raises, touches nothing.
+"""Validate a document of configuration by the table of `fields`: return what can be used of it. Never raises, touches nothing.
 
 The reader of a kind is a function of (field, value, path, note): it returns what can be used of the value, or `DROP`, and calls `note` for
 each part that cannot be: `note(path, value, allowed, known)`, where `allowed` says in words what could stand there and `known` names the
-possible words (with an empty `allowed`, the key itself is unknown). The hooks' reader and `popkit config check` both come here, so neither
-can accept what the other refuses.
+possible words (with an empty `allowed`, the key itself is unknown). The hooks' reader and `popkit config check` both use it, so neither can
+accept what the other refuses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOO_MUCH = (
 
 
 def usable(document: object, layer: str, note: Note) -> dict[str, Any]:
-    """The settings of a document that can be used, as the content of its `retention` object.
+    """Return the settings of a document that can be used, as the content of its `retention` object.
 
     The object may stand alone in its file, but not in `power-mode/config.json`, which holds settings of others as well.
     """
@@ -49,7 +49,7 @@ def usable(document: object, layer: str, note: Note) -> dict[str, Any]:
 
 
 def pattern_cost(values: dict[str, Any]) -> int:
-    """What the patterns of a `retention` object cost a hook, in characters; those that are compared step by step count more."""
+    """Return what the patterns of a `retention` object cost a hook, in characters; those that are compared step by step count more."""
     patterns = [*values.get("pins", ()), *values.get("preserved_patterns", ())]
     for tool, override in values.get("tool_overrides", {}).items():
         patterns.append(tool)
@@ -64,7 +64,7 @@ def _weight(pattern: str) -> int:
 
 
 def read(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """What can be used of a value under a field, or DROP."""
+    """Return what can be used of a value under a field, or DROP."""
     if value is None and "null" in field:
         return None
     if "null" in field:
@@ -108,7 +108,7 @@ def _text(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> 
 
 
 def _is_unicode(value: str) -> bool:
-    """Whether the text can be written: JSON can spell half of a surrogate pair."""
+    """Return whether the text can be written: JSON can spell half of a surrogate pair."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -117,7 +117,7 @@ def _is_unicode(value: str) -> bool:
 
 
 def _address(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """An address without credentials. What is refused is not told again in full: it may hold a password."""
+    """Return an address without credentials. A refused one is not shown in full: it may hold a password."""
     if not isinstance(value, str) or len(value) > field["longest"]:
         return _refused_address(field, value if not isinstance(value, str) else "…", path, note)
     return value if is_address(field, value) else _refused_address(field, value.partition(":")[0][:20] + ":…", path, note)
@@ -129,7 +129,8 @@ def _refused_address(field: Field, shown: Any, path: tuple[str | int, ...], note
 
 
 def is_address(field: Field, value: str) -> bool:
-    """Whether a text is "" or an address of the field's schemes that names a host, and no user or anything else that may be secret."""
+    """Return whether a text is "" or an address of the field's schemes that names a host, and no user or anything else that may be
+    secret."""
     scheme, separator, rest = value.partition("://")
     plain = value.isascii() and value.isprintable() and not any(char in value for char in " @?#")
     return not value or (scheme in field["schemes"] and separator != "" and rest[:1] not in ("", "/") and plain)
@@ -150,7 +151,7 @@ def _null(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> 
 
 
 def _either(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """A word or an object."""
+    """Return a word or an object."""
     word, record = field["of"]
     if isinstance(value, dict):
         return _record(record, value, path, note)
@@ -161,7 +162,7 @@ def _either(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -
 
 
 def _list(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """A list; items that cannot be used fall out of it one by one."""
+    """Return a list; items that cannot be used fall out of it one by one."""
     if not isinstance(value, list):
         note(path, value, f"a list of {field['what']}", ())
         return DROP
@@ -172,7 +173,7 @@ def _list(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> 
 
 
 def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """An object with free keys."""
+    """Return an object with free keys."""
     if not isinstance(value, dict):
         note(path, value, f"an object of {field['what']}", ())
         return DROP
@@ -188,7 +189,7 @@ def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> A
 
 
 def _record(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """An object with known keys; the rule of the record then looks at the usable ones together."""
+    """Return an object with known keys; the rule of the record then looks at the usable ones together."""
     fields = field["fields"]
     if not isinstance(value, dict):
         note(path, value, "an object with " + ", ".join(fields), ())
@@ -211,7 +212,7 @@ _READERS = {
 
 
 def rises(thresholds: dict[str, float]) -> bool:
-    """Whether each threshold present lies above the one before it."""
+    """Return whether each threshold present lies above the one before it."""
     levels = [thresholds[name] for name in THRESHOLDS if name in thresholds]
     return all(low < high for low, high in zip(levels, levels[1:]))
 

@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.hosts.claude_code import moments
 from hooks.utils.io import files
-from hooks.utils.state import breaks
+from hooks.utils.state import warmth
 from popkit_retention.lab import sessions
 from tests.patience import HANG_S
 from tests.views.written import Written
@@ -37,12 +37,12 @@ def session(home: Path, number: int, away_s: float = 1_000, turns: int = 6) -> W
     return made
 
 
-def seconds(known: breaks.Known) -> list[float]:
+def seconds(known: warmth.Breaks) -> list[float]:
     return [one.seconds for session in known.breaks for one in session]
 
 
-def learn(home: Path, made: Written, days: float = 2) -> breaks.Known:
-    return breaks.learn(environ(home), str(home), made.now + days * 86_400)
+def learn(home: Path, made: Written, days: float = 2) -> warmth.Breaks:
+    return warmth.learn_breaks(environ(home), str(home), made.now + days * 86_400)
 
 
 def test_what_is_learnt_is_what_is_read_again_and_holds_no_word_of_the_user(home: Path):
@@ -52,7 +52,7 @@ def test_what_is_learnt_is_what_is_read_again_and_holds_no_word_of_the_user(home
     assert [(one.prompt, one.kept, one.model) for one in known.breaks[0]] == [(20_500, 20_500, "claude-opus-4-8")] * 5 + [
         (20_500, 0, "claude-opus-4-8")
     ]
-    again = breaks.own(str(home))
+    again = warmth.read_breaks(str(home))
     assert (seconds(again), again.sessions, again.is_old(made.now + 2 * 86_400 + 60)) == (seconds(known), 1, False)
     kept = json.loads((home / "breaks.json").read_text())
     assert kept["breaks"] == [[[1_005, 20_500, 20_500, "claude-opus-4-8"]] * 5 + [[None, 20_500, 0, "claude-opus-4-8"]]]
@@ -75,10 +75,10 @@ def test_a_session_that_a_program_drove_teaches_nothing(home: Path):
 
 
 def test_only_the_newest_sessions_are_looked_at(home: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(breaks, "SECONDS", HANG_S)
-    for number in range(breaks.TRANSCRIPTS + 3):
-        made = session(home, number, turns=breaks.LEAST_REQUESTS)
-    assert learn(home, made).sessions == breaks.TRANSCRIPTS
+    monkeypatch.setattr(warmth, "SECONDS", HANG_S)
+    for number in range(warmth.TRANSCRIPTS + 3):
+        made = session(home, number, turns=warmth.LEAST_REQUESTS)
+    assert learn(home, made).sessions == warmth.TRANSCRIPTS
 
 
 def test_breaks_that_leave_the_cache_warm_are_none(home: Path):
@@ -112,8 +112,8 @@ LEARNT = '"learnt": {"sessions": 1, "hour": 0, "at": 9}'
 )
 def test_a_file_that_cannot_be_used_teaches_nothing(home: Path, text: str):
     files.replace_text(str(home / "breaks.json"), text)
-    assert (breaks.own(str(home)).breaks, breaks.own(str(home)).is_old(0)) == ([], False)
-    assert breaks.own(str(home)).is_old(1e9)
+    assert (warmth.read_breaks(str(home)).breaks, warmth.read_breaks(str(home)).is_old(0)) == ([], False)
+    assert warmth.read_breaks(str(home)).is_old(1e9)
 
 
 def test_requests_are_those_that_the_lab_replays(transcripts: Path):

@@ -1,13 +1,14 @@
-"""What stands in each prompt before the first word, by project, as the client has estimated it; and which tools a project's sessions hide.
+"""The contents of each prompt before the user's first word, by project, as the client estimates them; and which tools a project's sessions
+hide.
 
-Two small files for each project in our folder. The client's breakdown is taken as far as it can be understood: what could not be is listed
-in `missing`, and one that tells nothing leaves the one before, with a `problem`.
+Two small files for each project in our folder. The parts of the client's breakdown that are not understood are listed in `missing`; one
+that says nothing leaves the one before, with a `problem`.
 """
 
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps, loads
+from ..io.codec import dumps
 from ..io.storage import Storage
 from ..io.system import join, os, parent_of, sha256
 
@@ -90,7 +91,7 @@ def keep(popkit_home: str, project: str, session: str, breakdown: object, at: fl
     try:
         record = {**parsed(breakdown), "project": project, "session": session, "at": at}
     except ValueError as error:
-        record = {**(_read(path) or {"project": project}), "problem": {"why": str(error), "at": at}}
+        record = {**(files.read_object(path, _READ_BYTES) or {"project": project}), "problem": {"why": str(error), "at": at}}
     folder = join(popkit_home, FOLDER)
     files.make_private_folder(folder)
     files.replace_text(path, dumps(record))
@@ -98,7 +99,7 @@ def keep(popkit_home: str, project: str, session: str, breakdown: object, at: fl
 
 
 def _sweep(folder: str, before: float) -> None:
-    """Delete breakdowns of projects in which nobody has worked since a time."""
+    """Delete the breakdowns of projects that were not used since a time."""
     for name in files.names(folder):
         path = join(folder, name)
         try:
@@ -110,7 +111,7 @@ def _sweep(folder: str, before: float) -> None:
 
 def load(popkit_home: str, project: str) -> dict[str, Any]:
     """Return what `keep` has kept; {} where there is nothing, or nothing that can be read."""
-    return _read(_path(popkit_home, project, "breakdown"))
+    return files.read_object(_path(popkit_home, project, "breakdown"), _READ_BYTES)
 
 
 def project_of(popkit_home: str, folder: str) -> str:
@@ -127,7 +128,7 @@ def project_of(popkit_home: str, folder: str) -> str:
 
 def hidden(popkit_home: str, project: str) -> dict[str, dict[str, Any]]:
     """Return what sessions of a project hide: name of a tool, or how those of a server begin (it ends in `__`), -> {name, tokens, at}."""
-    rows = _read(_path(popkit_home, project, "hidden")).get("hidden")
+    rows = files.read_object(_path(popkit_home, project, "hidden"), _READ_BYTES).get("hidden")
     return {key: row for key, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
 
 
@@ -141,7 +142,7 @@ def hide(popkit_home: str, project: str, key: str, row: dict[str, Any] | None) -
 
 
 def server_key(server: str, tool: str) -> str:
-    """Return how the names of all tools of an MCP server begin, by its name and one of them; "" where that cannot be told."""
+    """Return the beginning of the names of all tools of an MCP server, by its name and one of them; "" where it is unclear."""
     begins = "mcp__" + "".join(char if char.isascii() and (char.isalnum() or char in "-_") else "_" for char in server) + _SERVER_ENDS
     return begins if tool.startswith(begins) else ""
 
@@ -153,11 +154,3 @@ def is_hidden(tool: str, keys: Mapping[str, Any]) -> bool:
 
 def _path(popkit_home: str, project: str, what: str) -> str:
     return join(popkit_home, FOLDER, f"{sha256(project.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{what}.json")
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        value = loads(files.read_text(path, _READ_BYTES) or "{}")
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
