@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, NotUnderstood, Shown, Use, paired
-from hooks.utils.reclaim.carried import Pictures, pictures, readable, without_commands
+from hooks.utils.reclaim.carried import Marked, Pictures, pictures, readable, without_commands
 from tests.hosts.lines import Lines
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
@@ -59,7 +59,7 @@ def told() -> Told:
 
 
 def found_in(told: Told, tmp_path: Path, rows: list | None = None) -> Pictures:
-    return pictures(told.write(tmp_path / "t.jsonl"), told.rows() if rows is None else rows)
+    return pictures(Marked(told.write(tmp_path / "t.jsonl")), told.rows() if rows is None else rows)
 
 
 def carried(told: Told, tmp_path: Path) -> list[Message]:
@@ -150,7 +150,7 @@ def test_a_text_that_speaks_of_pictures_is_none(told, tmp_path, text):
 def test_a_picture_is_found_however_the_line_is_spaced(told, tmp_path):
     told.shown(IMAGE)
     Lines.write(told, tmp_path / "t.jsonl")
-    assert pictures(str(tmp_path / "t.jsonl"), told.rows()).beside == {"u1": ["image"]}
+    assert pictures(Marked(str(tmp_path / "t.jsonl")), told.rows()).beside == {"u1": ["image"]}
 
 
 # --- commands of ours ---------------------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_whatever_a_host_hands_over_is_understood_or_not_and_nobody_fails(tmp_pa
         told.shown(TEXT, IMAGE)
         told.prompt("go")
         told.write(path)
-    found = pictures(str(path), rows)
+    found = pictures(Marked(str(path)), rows)
     try:
         said = readable(rows, found, TOOLS)
     except NotUnderstood:
@@ -251,7 +251,7 @@ def test_a_row_whose_handle_names_no_entry_says_what_it_says(told, tmp_path, han
 def test_lines_that_are_none_of_the_hosts_are_passed_over(tmp_path, line: bytes):
     path = tmp_path / "t.jsonl"
     path.write_bytes(line)
-    found = pictures(str(path), [{"role": "user", "text": "", "handle": "u1"}])
+    found = pictures(Marked(str(path)), [{"role": "user", "text": "", "handle": "u1"}])
     assert (found.beside, found.lost) == ({}, set())
 
 
@@ -274,4 +274,49 @@ def test_a_line_that_is_not_clear_about_whose_picture_it_holds_is_not_understood
 
 def test_a_transcript_that_cannot_be_read_is_an_error_that_is_said(tmp_path):
     with pytest.raises(OSError, match="nowhere"):
-        pictures(str(tmp_path / "nowhere.jsonl"), [])
+        pictures(Marked(str(tmp_path / "nowhere.jsonl")), [])
+
+
+# --- a transcript that grows ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_read_before_the_transcript_grew_is_known_and_what_came_since_is_read(told, tmp_path):
+    told.shown(IMAGE)
+    told.prompt("go on")
+    marked = Marked(told.write(tmp_path / "t.jsonl"))
+    marked.look()
+    told.shown(TEXT, DOCUMENT)
+    told.write(tmp_path / "t.jsonl")
+    found = pictures(marked, told.rows())
+    assert found.beside == {"u1": ["image"], "u3": ["document"]}
+    assert found.beside == found_in(told, tmp_path).beside
+
+
+def test_a_line_that_is_being_written_is_read_once_it_is_whole(told, tmp_path):
+    told.shown(IMAGE)
+    path = Path(told.write(tmp_path / "t.jsonl"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-5])
+    marked = Marked(str(path))
+    marked.look()
+    assert marked.places == []
+    path.write_bytes(whole)
+    assert pictures(marked, told.rows()).beside == {"u1": ["image"]}
+
+
+@pytest.mark.parametrize("how", ["shorter", "another"])
+def test_a_transcript_that_was_written_anew_is_read_from_its_beginning(told, tmp_path, how):
+    told.shown(IMAGE)
+    path = Path(told.write(tmp_path / "t.jsonl"))
+    marked = Marked(str(path))
+    marked.look()
+    other = Told()
+    other.prompt("x" * (0 if how == "shorter" else 2_000))
+    other.shown(DOCUMENT)
+    if how == "shorter":
+        path.write_text("")
+        marked.look()
+    else:
+        path.rename(tmp_path / "before.jsonl")
+    other.write(path)
+    assert pictures(marked, other.rows()).beside == {"u2": ["document"]}

@@ -7,6 +7,7 @@ bytes, and names are written with escapes.
 
 from __future__ import annotations
 
+import sys
 import time
 import zlib
 
@@ -110,7 +111,8 @@ class Row:
 
 def hash_content(content: str) -> str:
     """Return the SHA-256 of a content's UTF-8 bytes, as 64 lower-case hex digits."""
-    return sha256(to_bytes(content)).hexdigest()
+    loaded = sys.modules.get("hashlib")  # no hook loads it, but where it is, it hashes several times as fast
+    return (loaded.sha256 if loaded else sha256)(to_bytes(content)).hexdigest()
 
 
 def compress_content(content: str, most: int = LARGEST) -> bytes:

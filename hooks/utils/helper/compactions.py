@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib  # noqa: TID253  only the helper comes here
 import queue
 import threading
+from contextlib import suppress
 
 from .. import text
 from ..hosts.claude_code.usage import newest_usage
@@ -14,6 +15,7 @@ from ..operations import reclaiming
 from ..policy import kinds, outline
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..reclaim import in_place
+from ..reclaim.carried import Marked
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
 from ..views import limits
 
@@ -40,12 +42,14 @@ _OLDER = 0.6
 class Compactions:
     """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outline.findings` is."""
 
-    def __init__(self, find: Callable[[str, bool], Findings] = outline.findings) -> None:
+    def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = outline.findings) -> None:
         self.find = find
+        self.marked = Marked(transcript_path)
         self.wanted: Wanted | None = None
         self.is_begun = True  # whether the host has been told to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
-        self._answered: Callable[[], object] | None = None  # says in the journal what was answered last, once that stands
+        # says in the journal what was answered last, once that stands, and returns what is left to do
+        self._answered: Callable[[], Callable[[], None]] | None = None
 
     def clear(self, ids: Sequence[str]) -> None:
         """Have the next compaction that we start take these results out."""
@@ -66,16 +70,21 @@ class Compactions:
             self.wanted, self.is_begun = None, True
         return is_waiting
 
+    def look(self) -> None:
+        """Read on in the transcript, so that no compaction has to wait for that."""
+        with suppress(OSError):  # there is none yet
+            self.marked.look()
+
     def begin(self) -> bool:
         """Return whether the host is to start a compaction for what is wanted; True once for each."""
         is_due, self.is_begun = not self.is_begun, True
         return is_due
 
-    def confirm(self, is_ours: bool) -> None:
-        """Record that a compaction is done: with what was answered if `is_ours`, else without it."""
-        if is_ours and self._answered is not None:
-            self._answered()
-        self._answered = None
+    def confirm(self, is_ours: bool) -> Callable[[], None] | None:
+        """Record that a compaction is done: with what was answered if `is_ours`, else without it. Return what is left to do then, for which
+        the host need not wait."""
+        made, self._answered = self._answered, None
+        return made() if is_ours and made is not None else None
 
     def answer(self, site: Site, transcript_path: str, asked: dict[str, Any], now: float) -> dict[str, Any]:
         """Return what the mod does with a compaction: `rows` replace the conversation; with `hand_on` they go to the summariser; with
@@ -94,7 +103,8 @@ class Compactions:
             return {"skip": "the prompt cache is warm again"}
         rows = asked.get("rows")
         try:
-            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find)
+            marked = self.marked if transcript_path == self.marked.path else None
+            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find, marked)
         except Declined as error:
             if is_own:
                 return {"skip": str(error), "notice": f"Nothing was changed: {error}."}
@@ -108,9 +118,10 @@ class Compactions:
             older, newer = _split(made.rows)
             return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": made.rows, "hand_on": True}
 
-        def note() -> None:
-            made.note(False)
+        def note() -> Callable[[], None]:
+            rest = made.note(False)
             in_place.tell(site, agent_id, now)
+            return rest
 
         self._answered = note
         saved = reclaiming.share_of_reads(site, transcript_path, made.before - made.after, now)

@@ -46,6 +46,7 @@ _STARTS = 5
 # Allocations until Python looks for circles. What a session shows is many small objects that live as long as it does: looked through as
 # often as Python would, they take a fifth of the time of an answer to a compaction.
 _COLLECT = (100_000, 50, 50)
+_SWITCH_S = 0.0005  # what is put off must not keep an answer
 _CALL = "compact"  # tells the mod that a compaction is to be started
 
 
@@ -60,7 +61,7 @@ class Session:
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         outlines = Outlines(lambda error: failures.record(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
-        self.compactions = Compactions(outlines.findings)
+        self.compactions = Compactions(transcript_path, outlines.findings)
         self.misses = Misses(transcript_path, now(environ))
         self.pane = Pane(transcript_path, Native(environ, cwd), self.compactions, self.misses)
         self.keeper = Keeper(environ, self._site, transcript_path)
@@ -77,6 +78,7 @@ class Session:
         """Learn what a resumed session has shown, before the first request, and what it has sent; have tokens weighed where that is due."""
         with self.lock:
             self.door.context("")
+        self.work.put((self.compactions.look, ()))
         self.misses.look()
         site = self._site()
         if site.enabled:
@@ -117,6 +119,7 @@ class Session:
             blocks = self.door.row(asked, calls if isinstance(calls, dict) else {}, _text(asked, "agent_id"), _text(asked, "cwd"))
             self.rows += 1
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
+        self.work.put((self.compactions.look, ()))
         return {} if blocks is None else {"content": blocks}
 
     def result(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -195,15 +198,13 @@ class Session:
     def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Note that a compaction is done; `stood`: with what was answered."""
         with self._settled():
-            self.compactions.confirm(asked.get("stood") is True)
+            rest = self.compactions.confirm(asked.get("stood") is True)
         with self.lock:
             self.door.compacted(_text(asked, "agent_id"))
         if self.guest:
             self.guest.compacted(_text(asked, "agent_id"))
-        if asked.get("stood") is True:
-            from ..reclaim import in_place  # seldom
-
-            self.work.put((in_place.take_in, (self._site(),)))  # not before: the client waits for this answer, too
+        if rest is not None:
+            self.work.put((rest, ()))  # not before: the client waits for this answer, too
         return {}
 
     def late(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -362,6 +363,7 @@ class _Handler(BaseHTTPRequestHandler):
 def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
     """Serve one session until its client has gone, or asks for the end. Prints where it listens, as one line of JSON."""
     gc.set_threshold(*_COLLECT)
+    sys.setswitchinterval(_SWITCH_S)
     if session_id.startswith(OPENCODE):
         transcript_path = transcript_of(home.popkit_home(environ), cwd, session_id)
     path, server = _listening(environ, session_id)

@@ -47,13 +47,15 @@ def tokens_of(chars: int, wide: int, content: str) -> int:
     """Estimated tokens of a text of so many characters, `wide` of them CJK."""
     if chars <= 0:
         return 0
+    if not wide:
+        return max(1, round(chars / CHARS_PER_TOKEN.get(content, 2.9)))
     narrow = max(0, chars - wide)
     return max(1, round(narrow / CHARS_PER_TOKEN.get(content, 2.9) + wide / WIDE_CHARS_PER_TOKEN))
 
 
 def estimate_tokens(text: str, content: str = "dialogue") -> int:
     """Estimated tokens of a text of this kind of content (a key of CHARS_PER_TOKEN)."""
-    return tokens_of(len(text), wide_chars(text), content)
+    return tokens_of(len(text), 0 if text.isascii() else wide_chars(text), content)
 
 
 def image_tokens(width: float, height: float) -> int:

@@ -81,8 +81,12 @@ class NeedModel:
 
     def probability(self, result: Result, state: ContextState, tools: Tools) -> float:
         """Return how likely the result is needed again, from 0 to 1."""
+        return self.probability_of(features(result, state, tools))
+
+    def probability_of(self, values: list[tuple[str, float]]) -> float:
+        """Return how likely a result with these `features` is needed again."""
         weights = self.weights
-        total = sum([weights.get(name, 0.0) * value for name, value in features(result, state, tools)])
+        total = sum([weights.get(name, 0.0) * value for name, value in values])
         return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
 
     def to_json(self) -> dict[str, Any]:

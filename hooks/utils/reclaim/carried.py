@@ -8,6 +8,7 @@ say nothing to the model.
 from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
+import os
 
 from ..hosts.claude_code import entries
 from ..hosts.claude_code.spans import NotUnderstood as NoSpans
@@ -40,12 +41,44 @@ class Pictures:
         self.lost: set[str] = set()
 
 
-def pictures(transcript_path: str, rows: Sequence[object]) -> Pictures:
-    """Return what the messages show that is more than text, from the transcript. OSError where it cannot be read; NotUnderstood where it is
-    not."""
+class Marked:
+    """The lines of a transcript that can hold anything but text, found as it grows: a compaction must not wait until all of it is read.
+    `places`: where each begins, and its bytes."""
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+        self.places: list[tuple[int, int]] = []
+        self._read = self._inode = 0
+
+    def look(self) -> None:
+        """Read what has been written since the last look. OSError where it cannot be read."""
+        with open(self.path, "rb") as file:
+            found = os.fstat(file.fileno())
+            if found.st_ino != self._inode or found.st_size < self._read:
+                self.places, self._read, self._inode = [], 0, found.st_ino
+            file.seek(self._read)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return  # it is being written
+                if any(mark in line for mark in _MARKS) or line.count(_LIST) > 1:
+                    self.places.append((self._read, len(line)))
+                self._read += len(line)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield them: those with a picture, and those with a result whose content is a list, as its entry's is."""
+        self.look()
+        with open(self.path, "rb") as file:
+            for at, length in self.places:
+                file.seek(at)
+                yield file.read(length)
+
+
+def pictures(marked: Marked, rows: Sequence[object]) -> Pictures:
+    """Return what the messages show that is more than text, from their transcript. OSError where it cannot be read; NotUnderstood where it
+    is not."""
     result = Pictures()
     handles = {row["handle"] for row in rows if isinstance(row, dict) and isinstance(row.get("handle"), str)}
-    for line in _lines(transcript_path):
+    for line in marked.lines():
         entry = entries.entry_of(line)
         if entry is None or entry.get("uuid") not in handles:
             continue
@@ -69,14 +102,6 @@ def _is_text(content: object) -> bool:
     if isinstance(content, list):
         return all(isinstance(block, dict) and block.get("type") == "text" for block in content)
     return isinstance(content, (str, type(None)))
-
-
-def _lines(path: str) -> Iterator[bytes]:
-    """Yield the lines that can hold anything but text: with a picture, or with a result whose content is a list, as its entry's is."""
-    with open(path, "rb") as file:
-        for line in file:
-            if any(mark in line for mark in _MARKS) or line.count(_LIST) > 1:
-                yield line
 
 
 def readable(rows: Iterable[object], pictured: Pictures, tools: Tools) -> list[Message]:

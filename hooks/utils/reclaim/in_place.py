@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..policy.compacting import Compacted, Content, Left
     from ..policy.outline import Findings
     from ..state.site import Site
+    from .carried import Marked
 
 _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
@@ -41,6 +42,7 @@ ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
 _WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "worth more gone than kept, as the prompt cache was cold"}
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: a conversation has thousands of contents
 
 
 class Wanted:
@@ -59,13 +61,14 @@ class Wanted:
 class Answer:
     """`rows`: the messages that stand, as the host takes them · tokens of the context `before` and `after`, system and tools too where
     they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `note`, once it
-    stands: says so in the journal, and whether what is left was `summarised`."""
+    stands: says so in the journal, and whether what is left was `summarised`. It returns what is left to do: the host need
+    not wait for that. Errors of the archive where it cannot be done."""
 
     __slots__ = ("after", "back", "before", "left", "met", "note", "rows")
 
     def __init__(
         self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool,
-        note: Callable[[bool], None],
+        note: Callable[[bool], Callable[[], None]],
     ) -> None:  # fmt: skip
         self.rows = rows
         self.before = before
@@ -82,12 +85,13 @@ class Declined(Exception):
 
 def answer(
     site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float,
-    found_in: Callable[[str, bool], Findings] = outline.findings,
+    found_in: Callable[[str, bool], Findings] = outline.findings, marked: Marked | None = None,
 ) -> Answer:  # fmt: skip
     """Return the answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where something
-    is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does it."""
+    is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does it;
+    `marked`: the lines of this transcript, where they are known."""
     try:
-        pictures = carried.pictures(transcript_path, rows)
+        pictures = carried.pictures(marked or carried.Marked(transcript_path), rows)
         standing = messages.paired(carried.without_commands(carried.readable(rows, pictures, site.tools)))
     except (messages.NotUnderstood, OSError) as error:
         raise Declined(str(error)) from None
@@ -118,15 +122,16 @@ def answer(
         raise Declined(f"the archive cannot be used: {error}") from None
     beside = max(0, conversation.last.tokens - done.before)
 
-    def note(summarised: bool) -> None:
+    def note(summarised: bool) -> Callable[[], None]:
         _note(site, agent_id, done, conversation, wanted.why, now, beside, summarised)
+        return finish
+
+    def finish() -> None:
+        paths = site.paths(agent_id)
+        store.append(paths, paths.receipts, receipts.noted(receipts.calls_of(done.left, conversation.state), now))
+        archive.open_archive(home.archive_path(site.home)).close()  # takes in what lies beside it
 
     return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, note)
-
-
-def take_in(site: Site) -> None:
-    """Let the archive take in what was laid beside it. Errors of the archive where it cannot: then it is taken in when it next opens."""
-    archive.open_archive(home.archive_path(site.home)).close()
 
 
 def last_handles(site: Site) -> list[str]:
@@ -193,8 +198,9 @@ def _with_back(
     entries = [journal.undone(ids, noted or max(0, after - before), now), journal.put_back([record.id for record in records], now)]
     beside = max(0, conversation.last.tokens - before)
 
-    def note(_summarised: bool) -> None:
+    def note(_summarised: bool) -> Callable[[], None]:
         live.note(site, site.paths(agent_id), entries)
+        return lambda: None
 
     return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True, note)
 
@@ -250,7 +256,7 @@ class _Keeper:
 
     def _text(self, id: str, content: Content) -> str:
         known = self.contents.get(id) if isinstance(content, str) else None
-        return known if known is not None else json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+        return known if known is not None else _as_json(content)
 
     def keep(self, left: Sequence[Left], state: ContextState) -> None:
         """Lay everything beside the archive, which takes it in when it is next opened. Errors of the archive where it cannot."""
@@ -285,7 +291,6 @@ def _note(
     handles = [one.handle for one in done.left]
     store.journal(paths, journal.compacted(why, done.before, done.after, handles, now, beside, summarised))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
-    store.append(paths, paths.receipts, receipts.noted(receipts.calls_of(done.left, conversation.state), now))
 
 
 def tell(site: Site, agent_id: str, now: float) -> None:
