@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import memory_data
 
 from popkit_retention.memory import embeddings, search
-from popkit_retention.memory.embeddings import HashedEmbedder
+from popkit_retention.memory.embeddings import HashedEmbedder, MiniLmEmbedder
 from popkit_retention.memory.items import Item
-from popkit_retention.memory.minilm import MiniLmEmbedder
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 

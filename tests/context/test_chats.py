@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from popkit_retention.context import Provider, Sources, apply_pruning, build_context, get_pruning_strategy
+from popkit_retention.context import ContextResult, Provider, Sources, apply_pruning, build_context, get_pruning_strategy
 from popkit_retention.context.service import Caller, ContextService, Request
 from popkit_retention.context.usage_log import snapshot_of
 from tests.client.provider import faults
@@ -40,7 +40,7 @@ def texts(content: str | list) -> list[str]:
 
 
 @BOTH
-@pytest.mark.parametrize(("used", "least", "most"), [(40.0, 0.5, 0.7), (60.0, 0.35, 0.6), (80.0, 0.0, 0.2)])
+@pytest.mark.parametrize(("used", "least", "most"), [(40.0, 0.5, 0.7), (60.0, 0.35, 0.6), (80.0, 0.25, 0.4)])
 def test_a_chat_of_401_messages_is_sent_with_fewer_tokens_and_every_figure_says_what_was_sent(provider, used, least, most):
     talk = chat(200, provider)
     result = talk.build(used)
@@ -69,7 +69,7 @@ def test_the_newest_exchanges_stay_as_many_as_the_strategy_names(used, newest):
         assert exchanges > newest or len(stays) == exchanges
 
 
-@pytest.mark.parametrize("used", [30.0, 50.0])
+@pytest.mark.parametrize("used", [30.0, 50.0, 80.0])
 def test_an_old_exchange_that_later_ones_speak_of_stays_and_others_leave_the_oldest_first(used):
     stays = sent(talk := chat(40, at_39=" as in topic_003_of_the_plan"), talk.build(used).messages)
     assert 3 in stays
@@ -79,17 +79,19 @@ def test_an_old_exchange_that_later_ones_speak_of_stays_and_others_leave_the_old
 
 
 def test_what_left_is_told_of_by_its_request_and_its_names_short_ones_too():
-    result = chat(40, at_1=" Take v1.2 and a.py.", at_2=" It is in src/shop/basket.py, says handleBasketOfTheShop.").build(50.0)
+    told = " It is in src/shop/basket.py, says handleBasketOfTheShop. "
+    result = chat(40, at_1=" Take v1.2, a.py and coins.md.", at_2=told, at_3=" See .npmrc, ./till, <TillPage>: first/last.").build(50.0)
     remains = result.messages[-1]["content"][0]["text"]
     assert remains.startswith("PopKit left out what was said before.")
     assert "- What about topic_011_of_the_plan?" in remains
-    for name in ("v1.2", "a.py", "src/shop/basket.py", "handleBasketOfTheShop"):
+    for name in ("v1.2", "a.py", "coins.md", "src/shop/basket.py", "handleBasketOfTheShop", ".npmrc", "./till", "TillPage"):
         assert name in remains
+    assert "first/last" not in remains
 
 
-@BOTH
-@pytest.mark.parametrize("used", [30.0, 50.0])
-def test_what_left_stays_out_and_what_was_sent_stays_to_the_byte_until_the_next_cut(provider, used):
+def grown(provider: Provider, used: float) -> tuple[list[int], ContextResult]:
+    """Build a chat that grows to 80 exchanges at each request, and check that a build keeps what was sent, but for cuts. Return the numbers
+    of the requests that cut, and the last build."""
     talk, cuts, drawn = chat(0, provider), [], random.Random(7)
     before: list = []
     left: set[int] = set()
@@ -106,10 +108,26 @@ def test_what_left_stays_out_and_what_was_sent_stays_to_the_byte_until_the_next_
         before, left = result.messages, out
         talk.answer(" ".join(drawn.choices(WORDS, k=80)))
         talk.ask("")
+    return cuts, result
+
+
+@BOTH
+@pytest.mark.parametrize("used", [30.0, 50.0])
+def test_what_left_stays_out_and_what_was_sent_stays_to_the_byte_until_the_next_cut(provider, used):
+    cuts, result = grown(provider, used)
     assert 3 <= len(cuts) <= 12
     gaps = [after - at for at, after in zip(cuts, cuts[1:])]
     assert gaps == sorted(gaps), "the longer the chat, the more requests go between two cuts"
     assert result.total_tokens < 0.75 * result.full_tokens
+
+
+@BOTH
+def test_below_40_percent_cuts_are_more_frequent_and_become_seldom_too(provider):
+    cuts, result = grown(provider, 80.0)
+    gaps = [after - at for at, after in zip(cuts, cuts[1:])]
+    assert len(gaps) < 20
+    assert sum(gaps[-5:]) > 3 * sum(gaps[:5])
+    assert result.total_tokens < 0.5 * result.full_tokens
 
 
 def test_in_a_session_with_tools_an_exchange_leaves_with_all_its_calls_and_results_and_one_whose_result_is_needed_stays():
@@ -136,6 +154,18 @@ def test_a_context_that_is_pruned_says_what_is_sent_then():
         context = apply_pruning(context, get_pruning_strategy(remaining))
         assert context.pruning_strategy.tier4_messages == context.tier_breakdown.tier4.items == len(sent(talk, context.messages))
     assert context.pruning_strategy.tier4_messages == 0
+
+
+def test_below_40_percent_calls_count_too_so_a_session_with_tools_keeps_little_of_its_history():
+    talk = Talk(model=UNBOUND)
+    for n in range(20):
+        calls = [("Bash", {"command": f"echo part {n} of the whole plan, step {k}"}, "done " * 30) for k in range(6)]
+        talk.work(f"What about topic_{n:03}_of_the_plan?", *calls)
+    talk.ask("And now?")
+    talk.state = None
+    result = talk.build(80.0)
+    assert result.tier_breakdown.tier4.tokens < 0.1 * result.full_tokens
+    assert faults(result.messages) == []
 
 
 def test_the_service_keeps_the_cuts_of_a_chat_that_grows():

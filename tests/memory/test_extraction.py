@@ -101,8 +101,14 @@ def test_what_a_session_deleted_or_moved_away_is_gone(session, tmp_path, line):
     assert (PATH, "src/a.py") in gone(session, tmp_path)
 
 
-@pytest.mark.parametrize("path", [".claude/projects/x/memory/MEMORY.md", "node_modules/x/index.js", ".git/config", ".claude/plans/calm.md"])
-def test_what_tools_keep_for_themselves_is_nothing_to_remember(session, tmp_path, path):
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".claude/projects/x/memory/MEMORY.md", "node_modules/x/index.js", ".git/config", ".claude/plans/calm.md", "journals/2026-01-09.md",
+        "plans/2026-02-15-roadmap.md", "runs/1770760829123.txt", "shot.png",
+    ],
+)  # fmt: skip
+def test_what_tools_keep_for_themselves_and_what_one_day_made_is_nothing_to_remember(session, tmp_path, path):
     session.read(f"/shop/{path}", "")
     assert taught(session, tmp_path) == []
 

@@ -1,5 +1,5 @@
-"""Which checkouts may use the memory of a project, by its settings: the one in which it was switched on (`root`), its worktrees, and those
-that the user let join. What a folder says of itself gives it nothing."""
+"""Which checkouts may use a project's memory, by its settings: the one in which it was switched on (`root`), its worktrees, and those that
+the user let join. What a folder says about itself does not count."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_ASKED = _MOST_CHECKOUTS = 100
 
 
 class NotJoined(OSError):
-    """A folder that says it is of a project, and that nobody has let use the project's memory."""
+    """A folder that claims to belong to a project whose memory nobody has let it use."""
 
     def __init__(self, repository: Repository, owner: str) -> None:
         name, root, there = map(_printable, (repository.name, repository.claimed_by, owner))
@@ -31,29 +31,29 @@ class NotJoined(OSError):
 
 
 def owner(settings: Mapping[str, Any]) -> str:
-    """Where memory was switched on; "" where it never was: whoever comes first has it."""
+    """Return the checkout in which memory was switched on; "" where it never was: the first to do so owns it."""
     root = settings.get("root")
     return root if isinstance(root, str) else ""
 
 
 def is_owner(settings: Mapping[str, Any], repository: Repository) -> bool:
-    """Whether memory was switched on in this checkout or in a worktree of the same repository, or in none yet."""
+    """Return whether memory was switched on in this checkout, in a worktree of the same repository, or nowhere yet."""
     root = owner(settings)
     return root in ("", repository.root, repository.claimed_by) or are_one(repository.claimed_by, root)
 
 
 def may_use(settings: Mapping[str, Any], repository: Repository) -> bool:
-    """Whether this checkout may read the memory and add to it."""
+    """Return whether this checkout may read the memory and add to it."""
     return is_owner(settings, repository) or _is_among(settings, JOINED, repository)
 
 
 def is_apart(settings: Mapping[str, Any], repository: Repository) -> bool:
-    """Whether the user keeps this checkout apart."""
+    """Return whether the user keeps this checkout apart."""
     return _is_among(settings, APART, repository) and not is_owner(settings, repository)
 
 
 def decided(settings: Mapping[str, Any], repository: Repository, joins: bool) -> dict[str, Any]:
-    """The settings once this checkout has joined, or is kept apart."""
+    """Return the settings once this checkout has joined or is kept apart."""
     mine = repository.claimed_by
     kept = {name: [root for root in _texts(settings, name) if not are_one(mine, root)] for name in (JOINED, APART)}
     kept[JOINED if joins else APART].append(mine)
@@ -61,12 +61,12 @@ def decided(settings: Mapping[str, Any], repository: Repository, joins: bool) ->
 
 
 def was_asked(settings: Mapping[str, Any], repository: Repository) -> bool:
-    """Whether the user has been asked about this checkout."""
+    """Return whether the user has been asked about this checkout."""
     return repository.claimed_by in _texts(settings, ASKED)
 
 
 def asked(settings: Mapping[str, Any], repository: Repository) -> dict[str, Any]:
-    """The settings once the user has been asked."""
+    """Return the settings once the user has been asked."""
     return {**settings, ASKED: [*_texts(settings, ASKED), repository.claimed_by][-_MOST_ASKED:]}
 
 

@@ -1,4 +1,4 @@
-"""Long-term memory as hooks know it: whether it is on for a project, the MEMORY.md that sessions are given, what is still to be learnt.
+"""Long-term memory as hooks see it: whether it is on for a project, the MEMORY.md that sessions get, the sessions still to be learnt.
 
 Memory itself is `popkit memory`'s, in a process of its own. Both meet in the folder of a project: `memory/<key>/` in our folder.
 """
@@ -40,7 +40,7 @@ class Corrupt(OSError):
 
 
 def is_used(popkit_home: str) -> bool:
-    """Whether memory was ever on for any project: where not, nothing has to be looked up."""
+    """Return whether memory was ever on for any project."""
     return files.is_there(join(popkit_home, FOLDER))
 
 
@@ -59,22 +59,22 @@ class Project:
 
     @property
     def lock_path(self) -> str:
-        """The lock that one process holds while it learns."""
+        """Return the path of the lock that a process holds while it learns."""
         return join(self.folder, LOCK)
 
     # --- on and off ---------------------------------------------------------------------------------------------------------------
 
     def is_on(self) -> bool:
-        """Whether the user has switched memory on, and this checkout may use it. OSError where that cannot be read."""
+        """Return whether the user has switched memory on and this checkout may use it. Raise OSError where the settings cannot be read."""
         settings = self.settings()
         return settings.get("on") is True and joining.may_use(settings, self.repository)
 
     def turn_on(self, now: float) -> bool:
-        """Switches memory on; whether it was off before. `now`: seconds."""
+        """Switch memory on; return whether it was off before. `now`: seconds."""
         return self._turn(True, now)
 
     def turn_off(self, now: float) -> bool:
-        """Switches memory off; what is known stays. Whether it was on before."""
+        """Switch memory off and keep what is known; return whether it was on before."""
         return self._turn(False, now)
 
     def _turn(self, on: bool, now: float) -> bool:
@@ -104,20 +104,20 @@ class Project:
     # --- which checkouts it is for --------------------------------------------------------------------------------------------------
 
     def owner(self) -> str:
-        """Where another checkout has switched memory on; "" where none has, or where it was this one."""
+        """Return the checkout that has switched memory on; "" where none has, or where it was this one."""
         settings = self.settings()
         return "" if joining.is_owner(settings, self.repository) else joining.owner(settings)
 
     def is_apart(self) -> bool:
-        """Whether the user keeps this checkout apart from the project that it says it is of."""
+        """Return whether the user keeps this checkout apart from the project that it claims to belong to."""
         return joining.is_apart(self.settings(), self.repository)
 
     def check_joined(self) -> None:
-        """NotJoined where this checkout may not use the memory of the project that it says it is of."""
+        """Raise NotJoined where this checkout may not use the memory of the project that it claims to belong to."""
         self._refuse(self.settings())
 
     def decide(self, joins: bool) -> None:
-        """The user lets this checkout use the project's memory, or keeps it apart."""
+        """Write down whether the user lets this checkout use the project's memory or keeps it apart."""
         files.replace_text(join(self.folder, SETTINGS), dumps(joining.decided(self.settings(), self.repository, joins)))
 
     def note_checkout(self) -> None:
@@ -128,7 +128,7 @@ class Project:
             files.replace_text(join(self.folder, SETTINGS), dumps(noted))
 
     def asks(self) -> str:
-        """Why the user is to be asked now, once, whether this checkout shall join; "" for nothing."""
+        """Return what to ask the user about this checkout, once; "" where there is nothing to ask."""
         settings = self.settings()
         if settings.get("on") is not True or joining.may_use(settings, self.repository) or joining.was_asked(settings, self.repository):
             return ""
@@ -142,8 +142,8 @@ class Project:
     # --- MEMORY.md ----------------------------------------------------------------------------------------------------------------
 
     def document(self) -> str:
-        """MEMORY.md as a session is given it; "" where there is none. TooLarge where the host would cut it, OSError for what is no
-        regular file of ours: it is not opened, and no link is followed."""
+        """Return the MEMORY.md that a session gets; "" where there is none. Raise TooLarge where the host would cut it, and OSError for
+        anything but a regular file of ours, which is not opened; no link is followed."""
         data = _bytes_of(self.document_path, MOST_BYTES + 1)
         said = files.text_of(data).strip()
         if len(data) > MOST_BYTES or said.count("\n") >= MOST_LINES or estimate_tokens(said, CONTENT) > MOST_TOKENS:
@@ -171,12 +171,12 @@ class Project:
     # --- what is still to be learnt -----------------------------------------------------------------------------------------------
 
     def note_ended(self, session_id: str, transcript_path: str, now: float) -> None:
-        """Notes that a session has something to teach, until somebody has learnt it."""
+        """Note that a session has something to teach, until it is learnt."""
         told = dumps({"session": session_id, "transcript": transcript_path, "at": now})
         files.replace_text(join(self.folder, ENDED + home.safe_name(session_id) + _NOTED), told)
 
     def to_learn(self) -> list[str]:
-        """The transcripts that are still to be learnt, those first that ended first; a note that cannot be read says nothing."""
+        """Return the transcripts that are still to be learnt, in the order in which they ended, without notes that cannot be read."""
         found = []
         for name in self._notes():
             try:
@@ -188,7 +188,7 @@ class Project:
         return [transcript for _, transcript in sorted(found)]
 
     def learnt(self, transcript_path: str) -> None:
-        """The session of a transcript has been learnt, or cannot be: its note goes."""
+        """Delete the note of a transcript, whose session has been learnt or cannot be."""
         for name in self._notes():
             path = join(self.folder, name)
             try:
@@ -207,23 +207,23 @@ class Project:
     # --- alerts -------------------------------------------------------------------------------------------------------------------
 
     def set_alerts(self, due: dict[str, float]) -> None:
-        """Items of value that are about to be forgotten: id -> when (seconds). What was told of them stays told."""
+        """Set the items of value that will soon be forgotten: id -> when (seconds). Alerts that were shown stay so."""
         told = [id for id in self._alerts().get("told", ()) if id in due]
         files.replace_text(join(self.folder, ALERTS), dumps({"due": due, "told": told}))
 
     def untold_alerts(self) -> dict[str, float]:
-        """Alerts that nobody has been told of yet."""
+        """Return the alerts that nobody has seen yet."""
         known = self._alerts()
         return {id: at for id, at in known["due"].items() if id not in known["told"]} if known else {}
 
     def told_alerts(self, ids: list[str]) -> None:
-        """Somebody has been told of these."""
+        """Note that somebody has seen these alerts."""
         known = self._alerts()
         if known:
             files.replace_text(join(self.folder, ALERTS), dumps({**known, "told": sorted({*known["told"], *ids})}))
 
     def _alerts(self) -> dict[str, Any]:
-        """{`due`: id -> seconds, `told`: ids}; {} for nothing (readable)."""
+        """Return {`due`: id -> seconds, `told`: ids}; {} where there are none that can be read."""
         try:
             value = loads(files.read_text(join(self.folder, ALERTS)) or "")
         except (OSError, ValueError):
@@ -235,14 +235,14 @@ class Project:
 
 
 def tokens_of(config: Mapping[str, Any]) -> int:
-    """Tokens that MEMORY.md may have, by the user's configuration."""
+    """Return the tokens that MEMORY.md may have, by the user's configuration."""
     configured: int = (config.get("memory") or {}).get("tokens", MEMORY_TOKENS)
     return configured
 
 
 def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
-    """The memory of the repository that a folder lies in, or its own where the user keeps it apart (not with `claimed`). A folder that is
-    gone is of the project that knows it as one of its checkouts."""
+    """Return the memory of the repository that a folder lies in, or the folder's own where the user keeps it apart (not with `claimed`). A
+    folder that is gone belongs to the project that has noted it as one of its checkouts."""
     from ..io import repository
 
     found = repository.of(folder)
@@ -271,7 +271,7 @@ def _remembered(popkit_home: str, gone: Repository) -> Repository:
 
 
 def _bytes_of(path: str, limit: int) -> bytes:
-    """The first bytes of a file of ours, made private on the way; none where there is none, OSError for a link or anything else."""
+    """Return the first bytes of a file of ours and make it private; none where it is missing. Raise OSError for a link or anything else."""
     try:
         files.make_private_file(path, create=False)
     except FileNotFoundError:

@@ -1,5 +1,5 @@
-"""What hooks do about memory: a session is given MEMORY.md, and what it taught is learnt by a child. Fails open: nothing of it may fail a
-hook, and what went wrong stands in the log."""
+"""What hooks do for memory: they give a session its MEMORY.md and start the child that learns from it. Fails open: no error of memory's
+fails a hook; it goes to the log."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _HOOK = "memory"  # in the log
 
 
 def deliver(site: Site, now: float) -> str:
-    """The MEMORY.md that a session's empty context is given, booked; "" where memory is off, knows nothing, or this context has it, and
-    where a trial has the session do without. What a compaction or a clear empties is told by `emptied`."""
+    """Return the MEMORY.md for the empty context of a session, and book it; "" where memory is off or knows nothing, where this context has
+    it already, and where a trial leaves the session without. `emptied` says when a compaction or a clear has emptied the context."""
     said = ""
 
     def work(project: memory.Project) -> None:
@@ -61,8 +61,8 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
 
 
 def question(site: Site) -> str:
-    """What the user is asked, once, about a checkout that says it is of a project with a memory; "" for nothing. Comes after `deliver`,
-    which has told the log of what cannot be read."""
+    """Return what to ask the user, once, about a checkout that claims to belong to a project with a memory; "" for nothing. Call it after
+    `deliver`, which has logged what cannot be read."""
     try:
         asked = memory.project_of(site.home, site.project).asks() if memory.is_used(site.home) else ""
     except (OSError, ValueError):
@@ -71,14 +71,14 @@ def question(site: Site) -> str:
 
 
 def emptied(site: Site) -> None:
-    """The context is about to lose all it holds, MEMORY.md too."""
+    """Note that the context is about to lose all it holds, MEMORY.md too."""
     if site.session.get("memory") is not None:
         site.remember(memory=None)
 
 
 def learn(site: Site, transcript_path: str, now: float) -> bool:
-    """Lets a child learn what the session has taught so far; whether one was started. Should it die before, the next one finds a note of
-    it."""
+    """Start a child that learns what the session has taught so far; return whether one was started. A child that dies leaves a note for
+    the next."""
     started = False
 
     def work(project: memory.Project) -> None:
@@ -95,7 +95,7 @@ def learn(site: Site, transcript_path: str, now: float) -> bool:
 
 
 def _where_on(site: Site, work: Callable[[memory.Project], None]) -> None:
-    """Works on the memory of the site's project, if it is on."""
+    """Call `work` with the memory of the site's project, if it is on."""
     try:
         if memory.is_used(site.home):
             project = memory.project_of(site.home, site.project)

@@ -151,7 +151,7 @@ MOST, MOST_ALIKE = 2_000, 32
 
 
 class _Kept(NamedTuple):
-    """The state that was handed on over messages with these digests."""
+    """Return the state that was handed on over messages with these digests."""
 
     digests: Sequence[str]
     state: dict[str, Any]

@@ -114,17 +114,17 @@ class Dialogue:
 
     @property
     def newest(self) -> int:
-        """The number of the newest message that is not the system's."""
+        """Return the number of the newest message that is not the system's."""
         return max(number for number, parsed in enumerate(self.parsed) if parsed.part != SYSTEM)
 
     @property
     def asks(self) -> bool:
-        """Whether the newest message is a request of the user's; else a turn is under way."""
+        """Return whether the newest message is a request of the user's; else a turn is under way."""
         return self.parsed[self.newest].part == REQUEST
 
     @property
     def thinks_on(self) -> bool:
-        """Whether the turn under way has thinking, and waits for the results of its tools: that thinking stays."""
+        """Return whether the turn under way has thinking and waits for the results of its tools: that thinking stays."""
         last = [number for number in range(self.current.start, len(self.parsed)) if self.parsed[number].part == ANSWER]
         return bool(last) and self.parsed[self.newest].part == RESULTS and any(self.parsed[number].thoughts for number in last)
 

@@ -4,8 +4,8 @@ The parts that are least likely to be missed leave first: below 80 percent the t
 files; results that the engine judges dead, then those that are unlikely to be needed again, the more of them the tighter the budget, and
 sooner in exchanges that are older than the newest that the strategy names. Then whole exchanges leave, of the older ones, until what was
 said has no more than the strategy's share of its tokens: those first whose names were used least lately, the oldest of them before the
-others. All leave only where no exchange is to stay, the oldest first for the sake of a limit of tokens. A tighter cut begins where the
-looser ones end, so it never keeps more than they do.
+others; under the tightest strategy all that stays, calls too, has to fit into that share. For a limit of tokens the oldest leave first. A
+tighter cut begins where the looser ones end, so it never keeps more than they do.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ DEPTHS = (
     Depth(10, 0.1, 0.1, True, False, 1.0),
     Depth(5, 0.08, 0.08, False, True, 0.6),
     Depth(2, 0.35, 2.0, False, True, 0.5),
+    Depth(0, 2.0, 2.0, False, True, 0.4),
 )
 
 
@@ -63,7 +64,7 @@ def reduced(dialogue: Dialogue, before: Changes, strategy: PruningStrategy, most
             _leave(depth, dialogue, before, changes, names)
     if most is not None and dialogue.size(numbers_of(dialogue), changes) > most:
         _go_to(Depth(0, 2.0, 2.0, False, True, 0.0), dialogue, changes, judged, names)
-    _drop(dialogue, changes, 0 if strategy.tier4_messages <= 0 else most)
+    _drop(dialogue, changes, most)
     return changes
 
 
@@ -102,21 +103,26 @@ def _go_to(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judg
 
 def _leave(depth: Depth, dialogue: Dialogue, before: Changes, changes: Changes, names: Names) -> None:
     """Leave older exchanges out, those first whose names were used least lately, until the history, or what was said in it, has no more
-    than the depth's share of its tokens. One with a result that stays, stays with it; of the newest exchanges only what was said counts."""
+    than the depth's share of its tokens. One with a result that stays, stays with it; of the newest exchanges only what was said counts. At
+    a depth that names no newest ones, what stays has no more tokens than that share of what was said."""
     if depth.said >= 1.0 or len(dialogue.history) <= depth.exchanges:
         return
-    newest, history = dialogue.history[len(dialogue.history) - depth.exchanges :], numbers_of(dialogue)
-    older = [each for each in dialogue.history[: -depth.exchanges] if not _holds_results(dialogue, changes, each)]
-    said = sum([dialogue.said(number) for each in newest for number in range(each.start, each.end)])
-    whole = said + sum([dialogue.tokens[number].all for each in older for number in range(each.start, each.end)])
-    over = said + sum([dialogue.size(range(each.start, each.end), changes) for each in older]) - depth.said * whole
-    over = min(over, dialogue.size(history, changes) - depth.said * sum([dialogue.tokens[number].all for number in history]))
+    first = len(dialogue.history) - depth.exchanges
+    newest, older, history = dialogue.history[first:], dialogue.history[:first], numbers_of(dialogue)
+    if newest:
+        older = [each for each in older if not _holds_results(dialogue, changes, each)]
+        said = sum([dialogue.said(number) for each in newest for number in range(each.start, each.end)])
+        whole = said + sum([dialogue.tokens[number].all for each in older for number in range(each.start, each.end)])
+        over = said + sum([dialogue.size(range(each.start, each.end), changes) for each in older]) - depth.said * whole
+        over = min(over, dialogue.size(history, changes) - depth.said * sum([dialogue.tokens[number].all for number in history]))
+    else:
+        over = dialogue.size(history, changes) - depth.said * sum(map(dialogue.said, history))
     told = [remains_tokens(each, dialogue) for each in dialogue.history if each.start in changes.left - before.left]
     over += sum([sum(tokens) for tokens in told])
     used = names.last_used(dialogue.exchanges)
     for exchange in sorted((each for each in older if each.start not in changes.left), key=lambda each: (used[each.start], each.start)):
         size, (of_names, asked) = dialogue.size(range(exchange.start, exchange.end), changes), remains_tokens(exchange, dialogue)
-        if over > 0 and size - of_names - asked >= LEAST_GAIN:
+        if (over > 0 and size - of_names - asked >= LEAST_GAIN) or (not newest and _thinks_alone(dialogue, exchange)):
             told.append((of_names, asked if len(told) < MOST_ASKED else 0.0))
             over -= size - sum(told[-1])
             _take_out(exchange, dialogue, changes)
@@ -130,6 +136,11 @@ def _holds_results(dialogue: Dialogue, changes: Changes, exchange: Exchange) -> 
         for number in numbers
         for result, tokens in zip(dialogue.parsed[number].results, dialogue.tokens[number].results)
     )
+
+
+def _thinks_alone(dialogue: Dialogue, exchange: Exchange) -> bool:
+    """Return whether an exchange has an answer of thinking alone: where that stays, nothing else may leave (`Dialogue.is_stuck`)."""
+    return any(parsed.alone for parsed in dialogue.parsed[exchange.start : exchange.end])
 
 
 def _drop(dialogue: Dialogue, changes: Changes, most: float | None) -> None:

@@ -26,8 +26,9 @@ _LABEL_CHARS = 80
 _SHARE, _LEAST_CHARS = 0.2, 200
 _NAMES = re.compile(NAME)
 _is_plain = re.compile(PLAIN).match
-# In what was said a name is short, too, where a sign, a number or a capital within tells it from a word.
-_SHORT_NAMES = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_\-./:@]{2,190}[A-Za-z0-9_]")
+# In what was said a name is short, too, where a sign, a number or a capital within tells it from a word; a word with an ending is a file.
+_SHORT_NAMES = re.compile(r"(?<![\w./])(?:(?<!<)~?\.{0,2}/)?[.@]?[A-Za-z0-9_][A-Za-z0-9_\-./:@]{1,190}[A-Za-z0-9_]")
+_is_said_plainly = re.compile(r"[A-Za-z][a-z]+(?:[-/][A-Za-z]?[a-z]+)?\Z").match
 _is_shaped = re.compile(r"[^_./0-9]*[_./0-9]|.*[a-z0-9][A-Z]").match
 
 
@@ -67,7 +68,8 @@ class Names:
     def fresh(self, text: str, room: int, short: bool = False) -> list[str]:
         """Return the names in a text that are nowhere else, in its order, and count them; where there are too many, the short ones."""
         found = dict.fromkeys((*self._in(text), *_short_in(text))) if short else self._in(text)
-        names = [name for name in found if self.places[name] <= 0 and not _is_plain(name)]
+        is_plain = _is_said_plainly if short else _is_plain
+        names = [name for name in found if self.places[name] <= 0 and not is_plain(name)]
         kept = set()
         for name in sorted(names, key=len):
             room -= len(name) + 1

@@ -281,9 +281,9 @@ def _rules(strategy: PruningStrategy) -> list[tuple[str, str]]:
 
 
 def _history(exchanges: int) -> str:
-    share = next((depth.said for depth in DEPTHS if depth.exchanges == exchanges), 0.0)
+    share = next(depth.said for depth in DEPTHS if depth.exchanges == exchanges)
     if exchanges == 0:
-        return "what was asked, and names"
+        return f"{share:.0%} of what was said"
     if share >= 1.0:
         return "all but dead results"
     return f"{exchanges} newest exchanges, {share:.0%} in all"

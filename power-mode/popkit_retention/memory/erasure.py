@@ -18,6 +18,7 @@ from hooks.utils.io.codec import loads
 
 from . import exchange, holds
 from .items import BY_TOOL, BY_USER
+from .stores import mapping
 from .transitions import GRACE_S
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ FORGOTTEN_KEY = "forgotten:"  # and a project
 
 def forgotten_ids(store: Store, project: str) -> Mapping[str, object]:
     """Return the ids that a project is not to learn again, as keys."""
-    known = store.value(FORGOTTEN_KEY + project)
-    return known if isinstance(known, dict) else {}
+    return mapping(store.value(FORGOTTEN_KEY + project))
 
 
 def note_forgotten(batch: Batch, store: Store, items: Sequence[Item], forgotten: bool) -> None:

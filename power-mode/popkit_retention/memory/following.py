@@ -10,18 +10,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .items import ACCESSES_KEPT, COMMAND, NAME, PATH
-from .stores import Batch, Change
+from hooks.utils.state.memory_text import HEAD
+
+from .items import ACCESSES_KEPT, COMMAND, NAME, PATH, Shown
+from .stores import Batch, Change, listed, mapping
 from .transitions import ACTIVE_HOURS, HOUR_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from .items import Item, Shown
+    from .extraction import Returned
+    from .items import Item
     from .stores import Store
 
+REQUESTS = 10  # so soon after it was shown an item is followed, if at all
 APART_S = ACTIVE_HOURS * HOUR_S  # where nobody says which session it is, uses so close together are of one
 
+_CHARS = 20_000  # of one request's text
+_TITLE = HEAD.partition("\n")[0]
+_COMMAND = re.compile(r"\bpopkit(?:\.py)?['\"]?\s+memory\s+(?:search|list|why)\b")
+_TOOL = "memory_search"
 _WORD = re.compile(r"[\w.@~/-][\w./:@~-]*")
 _AROUND = ".:-/@~"
 _LINES = re.compile(r":\d.*")
@@ -29,6 +37,34 @@ _LINES = re.compile(r":\d.*")
 _CODE = re.compile(r"[/_]|\w\.\w{2}|[a-z][A-Z]|^--\w|[A-Za-z]\d|\d[A-Za-z]")
 _LEAST = 4  # characters of a name: shorter ones are written by chance
 _BEGINNING = 60  # characters of a text by which it is recognised
+
+
+class Showings:
+    """Everything that memory showed in one session."""
+
+    def __init__(self) -> None:
+        self._texts: list[tuple[int, str]] = []  # with the number of requests that there were before
+        self._wrote: list[str] = []  # by request
+
+    def give(self, text: str) -> None:
+        """Take in what a hook gave the assistant."""
+        if _TITLE in text:
+            self._texts.append((len(self._wrote), text))
+
+    def see(self, returned: Returned) -> None:
+        """Take in a completed call."""
+        command = returned.call.tool_input.get("command")
+        if returned.call.tool.endswith(_TOOL) or (isinstance(command, str) and _COMMAND.search(command)):
+            self._texts.append((len(self._wrote), returned.text))
+
+    def write(self, request: int, text: str) -> None:
+        """Take in a text that the assistant wrote in a request (numbered from 1)."""
+        self._wrote += [""] * (request - len(self._wrote))
+        self._wrote[request - 1] = "\n".join(filter(None, (self._wrote[request - 1], text)))[:_CHARS]
+
+    def all(self) -> tuple[Shown, ...]:
+        """Return what was shown, in order, each with what was written in the requests after it."""
+        return tuple(Shown(text, "\n".join(self._wrote[at : at + REQUESTS])) for at, text in self._texts)
 
 
 def followed(shown: Sequence[Shown], items: Iterable[Item]) -> list[str]:
@@ -81,8 +117,8 @@ def reinforce(store: Store, items: Sequence[Item], session: str, at: float) -> N
     """Reinforce items that were of use in a session ("": in none that is known), except those that it has made or reinforced already."""
     for item in items:
         known = opened_in(store, item.project, session) if session else set()
-        lesson = _mapping(store.value(f"lesson:{item.project}:{session}")) if session else {}
-        counted = {item.episode, *known, *_mapping(lesson.get("writes")), *_listed(lesson.get("followed"))}
+        lesson = mapping(store.value(f"lesson:{item.project}:{session}")) if session else {}
+        counted = {item.episode, *known, *mapping(lesson.get("writes")), *listed(lesson.get("followed"))}
         if session in counted or item.id in counted if session else at - max(item.reinforced, default=-APART_S) < APART_S:
             continue
         values: dict[str, object] = {key_of(item.project, session): sorted({*known, item.id})} if session else {}
@@ -91,17 +127,9 @@ def reinforce(store: Store, items: Sequence[Item], session: str, at: float) -> N
 
 def opened_in(store: Store, project: str, session: str) -> set[str]:
     """Return the ids of the items that were reinforced during a session, before it was learnt."""
-    return set(_listed(store.value(key_of(project, session))))
+    return set(listed(store.value(key_of(project, session))))
 
 
 def key_of(project: str, session: str) -> str:
     """Return the key of what was reinforced during a session that is not learnt yet."""
     return f"opened:{project}:{session}"
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _listed(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []

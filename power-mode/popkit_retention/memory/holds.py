@@ -15,6 +15,7 @@ from hooks.utils.archive.holds import PROJECT, SESSION, Hold
 from hooks.utils.state import marked
 
 from .items import BY_POLICY, BY_TOOL
+from .stores import mapping
 from .transitions import GRACE_S
 
 if TYPE_CHECKING:
@@ -70,14 +71,9 @@ def read(store: Store, now: float) -> Holds:
     if held.sessions:
         for project in {total.project for total in store.totals()}:
             for session, hold in held.sessions.items():
-                held.items.update((id, hold) for id in _taught(store, project, session) if id not in held.items)
+                lesson = mapping(store.value(f"lesson:{project}:{session}"))
+                held.items.update((id, hold) for id in mapping(lesson.get("writes")) if id not in held.items)
     return held
-
-
-def _taught(store: Store, project: str, session: str) -> Iterable[str]:
-    lesson = store.value(f"lesson:{project}:{session}")
-    writes = lesson.get("writes") if isinstance(lesson, dict) else None
-    return writes if isinstance(writes, dict) else ()
 
 
 def touch_marks(batch: Batch) -> None:
@@ -121,8 +117,7 @@ ACTORS_KEY = "governed"  # of the value in the store: id -> who let a policy mar
 
 def actors(store: Store) -> Mapping[str, object]:
     """Return who let a retention policy mark the items that it has marked, by id."""
-    known = store.value(ACTORS_KEY)
-    return known if isinstance(known, dict) else {}
+    return mapping(store.value(ACTORS_KEY))
 
 
 def notices(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:

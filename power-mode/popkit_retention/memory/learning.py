@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import erasure, following, holds, transitions, valuation
 from .items import ACCEPTED, BY_JOB, BY_POLICY, CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
-from .stores import Batch, Change, DuplicateId, audited
+from .stores import Batch, Change, DuplicateId, audited, listed, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,10 +49,10 @@ def learn(store: Store, lesson: Lesson, now: float, tries: int = 4) -> Learnt:
 
 def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     key = _key(lesson)
-    before = _mapping(store.value(key))
-    numbers = _mapping(store.value("sessions:" + lesson.project))
+    before = mapping(store.value(key))
+    numbers = mapping(store.value("sessions:" + lesson.project))
     number = _whole(before.get("number")) or _whole(numbers.get("count")) + 1
-    counted = {id: _whole(writes) for id, writes in _mapping(before.get("writes")).items()}
+    counted = {id: _whole(writes) for id, writes in mapping(before.get("writes")).items()}
     unwanted = erasure.forgotten_ids(store, lesson.project)
     seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in unwanted}
     written = {id_of(lesson.project, kind, text) for kind, text in lesson.written} - {*seen, *unwanted}
@@ -63,7 +63,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     again = [id for id in seen if id in known and id not in counted]
     at = min(lesson.ended, now)
     opened = following.opened_in(store, lesson.project, lesson.session)
-    reinforced = {*opened, *_listed(before.get("followed"))}
+    reinforced = {*opened, *listed(before.get("followed"))}
     followed = _followed(store, lesson, {*seen, *counted, *reinforced}, at)
     changes = [_seen_again(known[id], one, counted.get(id), number, at, id in reinforced) for id, one in seen.items() if id in known]
     changes += followed
@@ -71,7 +71,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     changes += [Change(id, to={"details": {**known[id].details, GONE: True}}) for id in sorted(gone) if id in known and id not in counted]
     unaided = {id_of(lesson.project, kind, text) for text in lesson.unaided for kind in KINDS}
     used = [id for id in (*seen, *sorted(written)) if id in known and id in unaided]
-    again += [id for id in sorted(written) if id in known and id not in _listed(before.get("written"))]
+    again += [id for id in sorted(written) if id in known and id not in listed(before.get("written"))]
     value = {
         "number": number, "began": lesson.began, "ended": lesson.ended, "writes": {id: one.writes for id, one in seen.items()},
         "used": used, "written": sorted(id for id in written if id in known), "lookups": lesson.lookups,
@@ -96,20 +96,20 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
 
 def session_number(store: Store, project: str) -> int:
     """Return how many sessions of a project have taught something."""
-    return _whole(_mapping(store.value("sessions:" + project)).get("count"))
+    return _whole(mapping(store.value("sessions:" + project)).get("count"))
 
 
 def taught(store: Store, project: str) -> dict[str, Mapping[str, object]]:
     """Return what each session gave, by its id: `number`, `began`, `ended`, `writes` (id -> times), `followed` and `used` (ids), `lookups`,
     `lookup_tokens`."""
     prefix = f"lesson:{project}:"
-    return {key[len(prefix) :]: _mapping(value) for key, value in store.values(prefix).items()}
+    return {key[len(prefix) :]: mapping(value) for key, value in store.values(prefix).items()}
 
 
 def taught_in(store: Store, item: Item) -> list[str]:
     """Return the checkouts whose sessions have taught an item, as far as that is known."""
     lessons = taught(store, item.project).values()
-    return sorted({str(lesson["root"]) for lesson in lessons if lesson.get("root") and item.id in _mapping(lesson.get("writes"))})
+    return sorted({str(lesson["root"]) for lesson in lessons if lesson.get("root") and item.id in mapping(lesson.get("writes"))})
 
 
 def _key(lesson: Lesson) -> str:
@@ -160,14 +160,6 @@ def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at:
     if item.marked_by in (BY_JOB, BY_POLICY):  # it is of use after all
         change.to.update(marked_at=None, marked_by="")
     return change
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _listed(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else []
 
 
 def _whole(value: object) -> int:

@@ -51,7 +51,7 @@ from .items import (
     from_json,
     id_of,
 )
-from .stores import Batch, Change, Outdated, Store, audited, configured_store
+from .stores import Batch, Change, Outdated, Store, audited, configured_store, listed, mapping
 from .stores.in_memory import InMemoryStore
 from .summariser import summarise_with
 from .terms import terms_of
@@ -229,7 +229,7 @@ class Memory:
         )
         if not prompt:
             return document.build(items, tokens, {}, verdicts, self.theirs.says)
-        episodes = {session: list(_ids(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
+        episodes = {session: list(mapping(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
         similar = search.similarities(prompt, episodes, {item.id: item.text for item in items})
         return document.build(items, tokens, similar, verdicts, self.theirs.says)
 
@@ -240,7 +240,7 @@ class Memory:
         before = self.store.value(key)
         if before != made.items:
             reasons = dict(made.left_out)
-            gone = [id for id in (before if isinstance(before, list) else ()) if id not in made.items]
+            gone = [id for id in listed(before) if id not in made.items]
             entry = audited(
                 self.now(), "document", self.project, tokens=made.tokens, items=len(made.items), left_out=Counter(reasons.values()),
                 gone={id: reasons.get(id, "deleted") for id in gone},
@@ -450,7 +450,3 @@ class Memory:
 
     def _entry(self, action: str, item: Item, reasons: Sequence[str]) -> dict[str, object]:
         return audited(self.now(), action, item.project, item.id, reasons=list(reasons))
-
-
-def _ids(writes: object) -> Iterable[str]:
-    return writes if isinstance(writes, dict) else ()

@@ -28,12 +28,12 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import EDITS
 
 from .. import sentences
+from ..following import Showings
 from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
 from . import provenance
 from .commands import Commands
 from .files import Files
 from .names import Names
-from .shown import Showings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

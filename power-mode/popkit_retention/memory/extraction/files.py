@@ -27,12 +27,12 @@ MOST_PATHS = 300
 _LONGEST_PATH = 200
 _READ = "read:"
 _FILE = re.compile(r"[^/]*[^/.][^/]*\Z")
-# What a tool keeps for itself, what is made by others, and what bears the name of one moment.
+# What a tool keeps for itself, what is made by others, and what bears the name of one moment or day: one in 200 of these is opened again.
 _OTHERS = re.compile(r"(?:.*/)?(?:\.git|node_modules|__pycache__|\.venv|dist|target/debug|target/release)/")
 _CLIENTS = re.compile(
     r"(?:.*/)?(?:[Tt]e?mp/claude|\.popkit)/|(?:.*/)?\.claude/(?!(?:agents|commands|hooks|rules|skills|CLAUDE\.md|settings\.json))"
 )
-_MOMENT = re.compile(r".*(?:[0-9a-f]{8}-[0-9a-f]{4}-|\d{12,}|[0-9a-f]{32})")
+_MOMENT = re.compile(r".*(?:[0-9a-f]{8}-[0-9a-f]{4}-|\d{12,}|[0-9a-f]{32}|\d{4}-\d\d-\d\d)")
 # What is looked at once.
 _ONCE = re.compile(r".*\.(?:png|jpe?g|gif|webp|pdf|log|output|tmp)\Z", re.IGNORECASE)
 _NOT_THERE = ("does not exist", "No such file", "ENOENT")

@@ -190,6 +190,16 @@ def write_all(store: Store, batch: Batch) -> None:
     store.log(batch.log)
 
 
+def mapping(value: object) -> Mapping[str, object]:
+    """Return a value of a store that is an object; {} for any other."""
+    return value if isinstance(value, dict) else {}
+
+
+def listed(value: object) -> list[str]:
+    """Return the texts of a value of a store that is a list; none for any other."""
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
 def check_given(key: str, value: object, now: object) -> None:
     """Raise Outdated where a value is not as it was read."""
     if now != value:
