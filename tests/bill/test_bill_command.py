@@ -135,8 +135,24 @@ def test_what_is_hidden_is_shown_first_and_done_on_a_yes(shop: Shop):
     assert "is hidden" in shop.run("hide", SERVER, "--yes").stdout
     assert shop.hidden() == ["mcp__linear__"]
     assert "hidden already" in shop.run("hide", SERVER, "--yes").stdout
-    assert "Hidden in this project" in shop.run().stdout
+    assert "Out of this project's prompts" in shop.run().stdout
     assert "is back" in shop.run("show", SERVER).stdout
+    assert shop.hidden() == []
+
+
+def test_what_is_deferred_is_out_of_the_prompt_and_still_found(shop: Shop):
+    shown = " ".join(shop.run("defer", SERVER).stdout.split())
+    assert "~3,900 tokens less in each prompt" in shown
+    assert "it stays out of the prompt until Claude looks for it from the next session on" in shown
+    assert f"Nothing was changed. To defer it: popkit bill defer {SERVER} --yes" in shown
+    assert shop.hidden() == []
+    assert f"{SERVER} is deferred from the next session on" in " ".join(shop.run("defer", SERVER, "--yes").stdout.split())
+    assert f"{SERVER} is deferred already" in shop.run("defer", SERVER, "--yes").stdout
+    assert f"First: popkit bill show {SERVER}" in " ".join(shop.run("hide", SERVER, "--yes").stderr.split())
+    row = next(row for row in shop.data()["rows"] if row["name"] == SERVER)
+    assert (row["tokens"], row["deferred"], row["on_demand"]) == (0, True, 3_900)
+    assert "), deferred since" in " ".join(shop.run().stdout.split())
+    assert "Until then Claude finds it when it looks for a tool" in " ".join(shop.run("show", SERVER).stdout.split())
     assert shop.hidden() == []
 
 
