@@ -68,7 +68,7 @@ export async function ready($: EngineInterface): Promise<void> {
 export async function end($: EngineInterface): Promise<void> {
   const gone = helper
   starts = 0
-  hiding = undefined
+  out = undefined
 
   if (gone !== undefined) {
     await ask($, '/end', {})

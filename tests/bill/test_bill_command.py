@@ -15,6 +15,7 @@ from hooks.utils.state import standing
 from hooks.utils.views import bill as views
 from popkit_retention.bill import project_bill, statement
 from popkit_retention.bill.digests import digest_of
+from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.bill.standing import DOCS, OTHER, SERVER, at_work, breakdown
 from tests.bill.test_digests import MODELS
 from tests.cli import inside
@@ -78,6 +79,18 @@ def test_a_session_that_began_on_another_system_is_not_of_the_folder_that_one_is
     before = shop.data("--since", "2020-01-01")["whole"]["requests"]
     path.write_text(path.read_text().replace(json.dumps(str(shop.project)), json.dumps("C:\\Users\\dana\\shop")))
     assert shop.data("--since", "2020-01-01")["whole"]["requests"] == before * 2 // 3
+
+
+def test_a_file_that_is_broken_is_named_and_the_others_count(shop: Shop):
+    store = shop.folder / "claude" / "projects" / "-shop"
+    (store / "broken.jsonl").write_bytes(b'{"type":"assi' + bytes(500))
+    (store / "title.jsonl").write_text('{"type":"custom-title","customTitle":"prices"}\n')
+    shown = shop.run(str(store)).stdout
+    assert "3 conversations" in shown
+    assert "1 damaged: none of its lines is understood" in shown
+    assert "broken.jsonl" in shown
+    assert "1 no conversation" in shown
+    assert [reason for _, reason in shop.data(str(store))["left_out"]] == [DAMAGED, NO_CONVERSATION]
 
 
 def test_details_are_of_each_tool_and_section(shop: Shop, golden):

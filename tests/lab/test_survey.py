@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import measure, policies, sessions, survey, totals
+from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
 
@@ -79,10 +80,12 @@ def test_what_is_no_session_is_left_out_and_counted_with_its_reason(folder) -> N
     assert found["skipped"] == {
         "under 5 requests": 1,
         "empty": 1,
-        "no conversation": 2,
+        "no conversation": 1,
+        DAMAGED: 1,
         "cannot be read: No such file or directory": 2,
     }
     assert [str(odd / "empty.jsonl"), "empty"] in found["skipped_files"]
+    assert [str(odd / "noise.jsonl"), DAMAGED] in found["skipped_files"]
 
 
 @pytest.mark.parametrize(

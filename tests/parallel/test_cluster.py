@@ -15,7 +15,7 @@ import pytest
 
 from popkit_retention.cli.main import main
 from popkit_retention.parallel.results import Where, results
-from popkit_retention.parallel.sources import Unavailable
+from popkit_retention.parallel.sources import DAMAGED, Unavailable
 from tests.cli.remembered import Remembered
 from tests.lab.test_survey import session
 from tests.parallel.clusters import cluster
@@ -64,7 +64,7 @@ def test_the_lab_finds_the_same_on_one_process_on_two_and_on_a_cluster(scheduler
     alone, together, spread = (json.dumps(told(capsys, company, *asked, *way)) for way in ways)
     assert alone == together == spread
     assert json.loads(alone)["sessions"] == 9
-    assert json.loads(alone)["skipped_files"] == [[str(company / "-shop-0" / "noise.jsonl"), "no conversation"]]
+    assert json.loads(alone)["skipped_files"] == [[str(company / "-shop-0" / "noise.jsonl"), DAMAGED]]
 
 
 def test_a_bill_comes_to_the_same_on_a_cluster(scheduler: str, company: Path, capsys) -> None:

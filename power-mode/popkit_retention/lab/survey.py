@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from ..parallel.results import Skipped, Where, results
-from ..parallel.sources import find
+from ..parallel.sources import find, why_nothing
 from . import card, sessions
 from .checked import Failed
 from .loading import Unusable
@@ -52,7 +52,7 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> d
     here}, whose numbers are then those of clearing nothing. Skipped when there is nothing to count; OSError when it cannot be read."""
     session = sessions.read(path)
     if not session.requests:
-        raise Skipped("no conversation")
+        raise Skipped(why_nothing(path))
     if len(session.requests) < LEAST_REQUESTS:
         raise Skipped(f"under {LEAST_REQUESTS} requests")
     scores: dict[float, dict[str, dict[str, float]]] = {}
