@@ -41,7 +41,7 @@ from hooks.utils.policy.models import Models, models_of
 from hooks.utils.policy.trials import PER_ARM
 from hooks.utils.state import shipped
 from popkit_retention.bill import digests, trial
-from popkit_retention.bill.comparison import Comparison
+from popkit_retention.bill.trial import Comparison
 
 LIST_TOOLS = {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}
 # What a look-up names: parts of paths and words; and numbers, such as the line to read from.

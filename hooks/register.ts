@@ -3,7 +3,7 @@ import type { Register } from 'claude-code'
 
 import { compacted } from './mod/compaction'
 import { enter, landed, late, remember, stand } from './mod/door'
-import { MOST_AGAIN, comeBack, end, hidden, ready, standing, start, without } from './mod/helper'
+import { MOST_AGAIN, comeBack, end, isAmong, ready, standing, start, takenOut } from './mod/helper'
 import { band, openPane, pane, refresh, run } from './mod/panel'
 import { again, begin, rest } from './mod/warm'
 
@@ -51,9 +51,19 @@ export const register: Register = on => {
 
   on('tool.list', async ($, e, next) => {
     const listed = await next(e)
-    const names = await hidden($)
+    const { hidden } = await takenOut($)
 
-    return listed.value === undefined || names.length === 0 ? listed : { value: without(listed.value, names) }
+    if (listed.value === undefined || hidden.length === 0) {
+      return listed
+    }
+
+    return { value: listed.value.filter(tool => !isAmong(tool.name, hidden)) }
+  })
+
+  on('tool.describe', { tool: /^mcp__/ }, async ($, e, next) => {
+    const told = await next(e)
+
+    return isAmong(e.tool, (await takenOut($)).deferred) ? { ...told, isDeferred: true } : told
   })
 
   on('tool.call', ($, e, next) => {

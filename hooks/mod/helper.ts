@@ -21,14 +21,16 @@ export const MOST_AGAIN = 3
 
 type Helper = { socket: string; session: string; stop: () => unknown }
 type Answer = Record<string, unknown>
+/** Names of tools, or how these begin where that ends in `__`. */
+type Out = { hidden: string[]; deferred: string[] }
 
 // The line by which the helper calls. A question that waits for that would keep a client from ending.
 const CALL = 'compact'
 
 let helper: Helper | undefined
-// The session whose standing prompt was handed over, and the tools that are hidden from it.
+// The session whose standing prompt was handed over, and the tools that are taken out of it.
 let weighed = ''
-let hiding: string[] | undefined
+let out: Out | undefined
 let isStarting = false
 let isOff = false
 let starts = 0
@@ -66,7 +68,7 @@ export async function ready($: EngineInterface): Promise<void> {
 export async function end($: EngineInterface): Promise<void> {
   const gone = helper
   starts = 0
-  hiding = undefined
+  out = undefined
 
   if (gone !== undefined) {
     await ask($, '/end', {})
@@ -145,26 +147,30 @@ export async function standing($: EngineInterface, again = false): Promise<void>
   }
 }
 
-/** The tools that are left where some are hidden, by their names, or by how these begin where that ends in `__`. */
-export function without<Tool extends { name: string }>(tools: readonly Tool[], names: readonly string[]): Tool[] {
-  return tools.filter(tool => !names.some(name => tool.name === name || (name.endsWith('__') && tool.name.startsWith(name))))
+/** Whether a tool is among these. */
+export function isAmong(tool: string, names: readonly string[]): boolean {
+  return names.some(name => tool === name || (name.endsWith('__') && tool.startsWith(name)))
 }
 
-/** What is hidden from this project's sessions. The same all session long, for tools that come and go cost the whole prompt cache, unless it
- * is asked `again`. */
-export async function hidden($: EngineInterface, again = false): Promise<string[]> {
-  if (hiding === undefined || again) {
-    const names = (await ask($, '/hidden', {}, Math.max(START_MS, Math.min(rowMs, LIST_MS))))?.names
-    hiding = Array.isArray(names) ? names.map(String) : (hiding ?? [])
+/** What is taken out of the prompts of this project's sessions. The same all session long, for tools that come and go cost the whole prompt
+ * cache, unless it is asked `again`. */
+export async function takenOut($: EngineInterface, again = false): Promise<Out> {
+  if (out === undefined || again) {
+    const { names, deferred } = (await ask($, '/hidden', {}, Math.max(START_MS, Math.min(rowMs, LIST_MS)))) ?? {}
+    const known = out ?? { hidden: [], deferred: [] }
+    out = {
+      hidden: Array.isArray(names) ? names.map(String) : known.hidden,
+      deferred: Array.isArray(deferred) ? deferred.map(String) : known.deferred,
+    }
   }
 
-  return hiding
+  return out
 }
 
 /** After words that bring a hidden tool back: it comes now, for somebody waits for it. What is hidden goes with the next session. */
 export async function comeBack($: EngineInterface, words: string): Promise<void> {
   if (/^bill show\b/.test(words)) {
-    await hidden($, true)
+    await takenOut($, true)
     $.ui.invalidate('tool.list')
   }
 }

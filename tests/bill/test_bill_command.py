@@ -15,6 +15,7 @@ from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 from popkit_retention.bill import project_bill, statement
 from popkit_retention.bill.digests import digest_of
+from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.bill.standing import DOCS, OTHER, SERVER, at_work, breakdown
 from tests.bill.test_digests import MODELS
 from tests.cli import inside
@@ -80,6 +81,18 @@ def test_a_session_that_began_on_another_system_is_not_of_the_folder_that_one_is
     assert shop.data("--since", "2020-01-01")["whole"]["requests"] == before * 2 // 3
 
 
+def test_a_file_that_is_broken_is_named_and_the_others_count(shop: Shop):
+    store = shop.folder / "claude" / "projects" / "-shop"
+    (store / "broken.jsonl").write_bytes(b'{"type":"assi' + bytes(500))
+    (store / "title.jsonl").write_text('{"type":"custom-title","customTitle":"prices"}\n')
+    shown = shop.run(str(store)).stdout
+    assert "3 conversations" in shown
+    assert "1 damaged: none of its lines is understood" in shown
+    assert "broken.jsonl" in shown
+    assert "1 no conversation" in shown
+    assert [reason for _, reason in shop.data(str(store))["left_out"]] == [DAMAGED, NO_CONVERSATION]
+
+
 def test_details_are_of_each_tool_and_section(shop: Shop, golden):
     golden(GOLDENS / "bill-details.txt", drawn(shop, 100, details=True))
 
@@ -135,8 +148,24 @@ def test_what_is_hidden_is_shown_first_and_done_on_a_yes(shop: Shop):
     assert "is hidden" in shop.run("hide", SERVER, "--yes").stdout
     assert shop.hidden() == ["mcp__linear__"]
     assert "hidden already" in shop.run("hide", SERVER, "--yes").stdout
-    assert "Hidden in this project" in shop.run().stdout
+    assert "Out of this project's prompts" in shop.run().stdout
     assert "is back" in shop.run("show", SERVER).stdout
+    assert shop.hidden() == []
+
+
+def test_what_is_deferred_is_out_of_the_prompt_and_still_found(shop: Shop):
+    shown = " ".join(shop.run("defer", SERVER).stdout.split())
+    assert "~3,900 tokens less in each prompt" in shown
+    assert "it stays out of the prompt until Claude looks for it from the next session on" in shown
+    assert f"Nothing was changed. To defer it: popkit bill defer {SERVER} --yes" in shown
+    assert shop.hidden() == []
+    assert f"{SERVER} is deferred from the next session on" in " ".join(shop.run("defer", SERVER, "--yes").stdout.split())
+    assert f"{SERVER} is deferred already" in shop.run("defer", SERVER, "--yes").stdout
+    assert f"First: popkit bill show {SERVER}" in " ".join(shop.run("hide", SERVER, "--yes").stderr.split())
+    row = next(row for row in shop.data()["rows"] if row["name"] == SERVER)
+    assert (row["tokens"], row["deferred"], row["on_demand"]) == (0, True, 3_900)
+    assert "), deferred since" in " ".join(shop.run().stdout.split())
+    assert "Until then Claude finds it when it looks for a tool" in " ".join(shop.run("show", SERVER).stdout.split())
     assert shop.hidden() == []
 
 

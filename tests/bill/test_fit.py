@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.limit_weights import KINDS
 from hooks.utils.policy.limits import FIVE_HOUR, LEAST_WINDOWS, SEVEN_DAY, Reading
-from popkit_retention.bill.fit import LEAST_MOVEMENTS, Fit, movements
-from popkit_retention.bill.least_squares import dot, inverse, not_negative
+from popkit_retention.bill.fit import LEAST_MOVEMENTS, Fit, dot, inverse, movements, not_negative
 from popkit_retention.bill.sums import GRAIN_S
 
 T = 1_800_000_000 // 18_000 * 18_000

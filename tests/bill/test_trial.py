@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hooks.utils import text
 from hooks.utils.policy.trials import PER_ARM, QUIET_S
 from hooks.utils.state.trials import Row, Run
-from popkit_retention.bill import comparison, trial
+from popkit_retention.bill import trial
 from popkit_retention.bill.trial import COUNTED, MISSING, NO_PROMPT, OPEN, PARTIAL, Standing, fate, read, totals
 from popkit_retention.views import trials as views
 from tests.bill.conversations import Conversation
@@ -43,16 +43,16 @@ def used(tokens: float, prompts: int = 1, usd: float | None = 1.0, **more: float
     ("freedom", "value"), [(1, 12.7062), (2, 4.3027), (5, 2.5706), (10, 2.2281), (30, 2.0423), (38, 2.0244), (120, 1.9799)]
 )
 def test_the_quantile_is_that_of_the_tables(freedom: float, value: float):
-    assert comparison.quantile(0.975, freedom) == pytest.approx(value, abs=5e-5)
+    assert trial.quantile(0.975, freedom) == pytest.approx(value, abs=5e-5)
 
 
 @given(st.floats(0.5, 0.999), st.floats(1, 1e5))
 def test_a_share_lies_below_its_quantile(share: float, freedom: float):
-    assert comparison.below(comparison.quantile(share, freedom), freedom) == pytest.approx(share, abs=1e-9)
+    assert trial.below(trial.quantile(share, freedom), freedom) == pytest.approx(share, abs=1e-9)
 
 
 def test_with_many_values_it_is_the_normal_distribution():
-    assert comparison.quantile(0.975, 1e7) == pytest.approx(NormalDist().inv_cdf(0.975), rel=1e-6)
+    assert trial.quantile(0.975, 1e7) == pytest.approx(NormalDist().inv_cdf(0.975), rel=1e-6)
 
 
 # --- two groups ------------------------------------------------------------------------------------------------------------------------
@@ -61,21 +61,21 @@ def test_with_many_values_it_is_the_normal_distribution():
 def test_a_known_example_comes_out_as_known():
     one = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4]
     other = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4]
-    found = comparison.compare(*([math.exp(value) for value in group] for group in (one, other)))
+    found = trial.compare(*([math.exp(value) for value in group] for group in (one, other)))
     assert found is not None
-    t = math.log(found.ratio) / (math.log(found.high / found.ratio) / comparison.quantile(0.975, 24.99))
+    t = math.log(found.ratio) / (math.log(found.high / found.ratio) / trial.quantile(0.975, 24.99))
     assert t == pytest.approx(-2.46, abs=0.005)
     assert found.is_claimed
 
 
 def test_equal_groups_of_equal_values_are_the_same_for_certain():
-    found = comparison.compare([2.0, 2.0], [2.0, 2.0, 2.0])
+    found = trial.compare([2.0, 2.0], [2.0, 2.0, 2.0])
     assert found is not None
     assert (found.ratio, found.low, found.high, found.is_claimed) == (1, 1, 1, False)
 
 
 def test_one_value_alone_compares_with_nothing():
-    assert comparison.compare([2.0], [2.0, 3.0]) is None
+    assert trial.compare([2.0], [2.0, 3.0]) is None
 
 
 positive = st.lists(st.floats(1e-6, 1e9), min_size=2, max_size=30)
@@ -83,8 +83,8 @@ positive = st.lists(st.floats(1e-6, 1e9), min_size=2, max_size=30)
 
 @given(positive, positive, st.floats(1e-3, 1e3))
 def test_the_unit_does_not_matter_and_the_groups_can_change_places(one: list[float], other: list[float], unit: float):
-    found, scaled = comparison.compare(one, other), comparison.compare([unit * value for value in one], [unit * value for value in other])
-    back = comparison.compare(other, one)
+    found, scaled = trial.compare(one, other), trial.compare([unit * value for value in one], [unit * value for value in other])
+    back = trial.compare(other, one)
     assert found is not None
     assert scaled is not None
     assert back is not None
@@ -124,12 +124,12 @@ def test_the_interval_holds_the_true_effect_at_its_rate_and_claims_none_where_th
 
 def test_how_many_sessions_it_would_take_is_how_many_it_takes():
     spread = 2 * 0.3**2
-    needed = comparison.Comparison(1, 1, 1, spread).needed(0.1)
+    needed = trial.Comparison(1, 1, 1, spread).needed(0.1)
     chance = random.Random(5)
     claims = 0
     for _ in range(200):
         groups = ([chance.lognormvariate(math.log(factor), 0.3) for _ in range(needed)] for factor in (0.9, 1.0))
-        found = comparison.compare(*groups)
+        found = trial.compare(*groups)
         assert found is not None
         claims += found.is_claimed
     assert 0.7 < claims / 200 < 0.9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,10 +55,28 @@ def test_a_tool_that_is_hidden_is_in_no_request_of_the_next_session_and_comes_ba
         _, bill, back, _ = answered(
             home, "go [[SCRIPT:hi]]", "/popkit bill", f"/popkit bill show {HIDDEN}", "again [[SCRIPT:hi]]"
         )  # fmt: skip
-        assert "Hidden in this project" in bill, bill
+        assert "Out of this project's prompts" in bill, bill
         assert "MCP server demo (1 tool)" in bill, bill
         assert f"{HIDDEN} is back" in back, back
         assert tools(api) == [{ANSWER}, {ANSWER, HIDDEN}]
+
+
+def test_a_tool_that_is_deferred_stays_out_of_the_prompt_until_it_is_looked_for(clients: dict[str, installs.Installed], tmp_path: Path):
+    server = {"command": sys.executable, "args": ["-S", "-E", str(SERVER)], "alwaysLoad": True}
+    eager = ("--mcp-config", json.dumps({"mcpServers": {"demo": server}}), "--strict-mcp-config")
+    looks = [call(("ToolSearch", {"query": f"select:{HIDDEN}"})), say("found")]
+    with ScriptedApi({"hi": [say("hello")], "looks": looks}) as api:
+        home = ClientHome(tmp_path, clients["newest"], api.url, {"POPKIT_DOOR_MS": "60000"})
+        run = home.run_headless(["go [[SCRIPT:hi]]", "/popkit bill", f"/popkit bill defer {HIDDEN} --yes"], plugin_dir=ROOT, extra=eager)
+        assert tools(api) == [{ANSWER, HIDDEN}]
+        assert f"{HIDDEN} is deferred" in run.results[-1]["result"].replace("\\", "")
+
+        api.clear()
+        run = home.run_headless(["go [[SCRIPT:hi]]", "go [[SCRIPT:looks]]", "/popkit bill"], plugin_dir=ROOT, extra=eager)
+        assert tools(api)[:2] == [{ANSWER}] * 2
+        found = json.dumps(api.turns()[-1].body["messages"])
+        assert HIDDEN in found
+        assert "deferred since" in run.results[-1]["result"]
 
 
 def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, installs.Installed], tmp_path: Path):

@@ -22,13 +22,15 @@ def test_what_the_client_says_is_kept_for_the_project(helper: Helper):
 
 def test_the_bill_is_answered_in_a_session_and_a_tool_is_hidden_there(helper: Helper):
     helper.ask("/standing", {"breakdown": breakdown()})
-    assert helper.ask("/hidden") == {"names": []}
+    assert helper.ask("/hidden") == {"names": [], "deferred": []}
     assert "MCP server linear (3 tools)" in helper.ask("/command", {"words": "bill"})["text"]
     assert "Nothing was changed" in helper.ask("/command", {"words": f"bill hide {LINEAR[0]}"})["text"]
     helper.ask("/command", {"words": f"bill hide {LINEAR[0]} --yes"})
-    assert helper.ask("/hidden") == {"names": [LINEAR[0]]}
+    helper.ask("/command", {"words": "bill defer plugin:docs:docs --yes"})
+    assert helper.ask("/hidden") == {"names": [LINEAR[0]], "deferred": ["mcp__plugin_docs_docs__"]}
+    helper.ask("/command", {"words": "bill show plugin:docs:docs"})
     helper.ask("/command", {"words": f"bill show {LINEAR[0]}"})
-    assert helper.ask("/hidden") == {"names": []}
+    assert helper.ask("/hidden") == {"names": [], "deferred": []}
 
 
 def test_words_that_are_none_are_answered_with_those_that_are(helper: Helper):
@@ -46,4 +48,4 @@ def test_the_pane_has_a_page_of_the_bill_and_what_is_hidden_there_is_back_at_a_p
     (back,) = shown["deeds"]
     assert back["id"] == f"bill show {LINEAR[0]}"
     assert "is back" in helper.ask("/press", {"id": back["id"]})["text"]
-    assert helper.ask("/hidden") == {"names": []}
+    assert helper.ask("/hidden")["names"] == []

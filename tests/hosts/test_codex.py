@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hooks.utils import hosts
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, sent, transcript, usage
-from hooks.utils.hosts.codex import calls, patches, scripts, translation
+from hooks.utils.hosts.codex import calls, scripts, translation
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from hooks.utils.policy.models import models_of
 from hooks.utils.policy.ruleset import Ruleset
@@ -171,7 +171,7 @@ def test_a_patch_names_what_it_adds_updates_deletes_and_moves() -> None:
         "*** Begin Patch\n*** Add File: new.py\n+*** Update File: not one\n*** Update File: a b.py\n*** Move to: c.py\n@@\n-x\n+y\n"
         "*** Delete File: old.py\n*** End Patch"
     )
-    assert patches.files_of(patch) == ["new.py", "a b.py", "c.py", "old.py"]
+    assert calls.patched_files(patch) == ["new.py", "a b.py", "c.py", "old.py"]
 
 
 @pytest.mark.parametrize(

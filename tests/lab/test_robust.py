@@ -15,6 +15,7 @@ import pytest
 
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sessions, survey
+from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.lab.test_online import long_tale
 from tests.lab.test_survey import session
 from tests.paths import PYTHONPATH
@@ -130,11 +131,14 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("content", FOREIGN.values(), ids=FOREIGN)
-def test_what_other_tools_write_is_no_conversation(tmp_path, capsys, content: str | bytes) -> None:
-    path = tmp_path / "x.jsonl"
+UNDERSTOOD = ("openai, a line each", "gemini, with uuids", "blanks")  # as lines, at least
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_other_tools_write_is_no_conversation(tmp_path, capsys, name: str) -> None:
+    path, content = tmp_path / "x.jsonl", FOREIGN[name]
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert surveyed(tmp_path)["skipped"] == {"no conversation": 1}
+    assert surveyed(tmp_path)["skipped"] == {NO_CONVERSATION if name in UNDERSTOOD else DAMAGED: 1}
     assert "isnotaClaudeCodetranscript" in replayed(path, capsys) or not content.strip()
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab import measure, policies, sessions, survey, totals
+from popkit_retention.lab import measure, policies, sessions, survey
+from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
 
@@ -79,10 +80,12 @@ def test_what_is_no_session_is_left_out_and_counted_with_its_reason(folder) -> N
     assert found["skipped"] == {
         "under 5 requests": 1,
         "empty": 1,
-        "no conversation": 2,
+        "no conversation": 1,
+        DAMAGED: 1,
         "cannot be read: No such file or directory": 2,
     }
     assert [str(odd / "empty.jsonl"), "empty"] in found["skipped_files"]
+    assert [str(odd / "noise.jsonl"), DAMAGED] in found["skipped_files"]
 
 
 @pytest.mark.parametrize(
@@ -174,10 +177,10 @@ def test_the_curve_is_that_of_the_longest_session_with_every_request_while_there
 
 
 def test_a_long_curve_is_thinned(tmp_path) -> None:
-    session(tmp_path / "-shop" / "long.jsonl", 2 * totals.CURVE_POINTS + 1)
+    session(tmp_path / "-shop" / "long.jsonl", 2 * survey.CURVE_POINTS + 1)
     curve = survey.survey([str(tmp_path)], ["nothing"], (300,), 1)["curve"]
-    assert curve["requests"] == list(range(1, 2 * totals.CURVE_POINTS + 2, 3))
-    assert len(curve["with"]) == len(curve["without"]) == len(curve["requests"]) <= totals.CURVE_POINTS
+    assert curve["requests"] == list(range(1, 2 * survey.CURVE_POINTS + 2, 3))
+    assert len(curve["with"]) == len(curve["without"]) == len(curve["requests"]) <= survey.CURVE_POINTS
 
 
 def test_a_real_looking_session_is_read_whole(tmp_path) -> None:

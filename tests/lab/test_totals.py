@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.lab.totals import COUNTS, Total
+from popkit_retention.lab.survey import COUNTS, Total
 
 NAMES = ["nothing", "auto"]
 numbers = st.integers(0, 10**9)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.paths import ROOT
 from tests.patience import HANG_S
+
+PATIENCE_S = 20
 
 
 @contextmanager
@@ -28,7 +31,9 @@ def cluster(folder: Path, workers: int = 2, **env: str) -> Iterator[str]:
     started: list[subprocess.Popen] = []
     with (folder / "log").open("wb") as log:
         try:
-            started += (subprocess.Popen(command, env=given, stdout=log, stderr=log, cwd=folder) for command in commands)
+            started += (
+                subprocess.Popen(command, env=given, stdout=log, stderr=log, cwd=folder, start_new_session=True) for command in commands
+            )
             deadline = time.monotonic() + HANG_S
             while not told.exists():
                 assert time.monotonic() < deadline, (folder / "log").read_text()
@@ -38,4 +43,8 @@ def cluster(folder: Path, workers: int = 2, **env: str) -> Iterator[str]:
             for process in reversed(started):
                 process.terminate()
             for process in started:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(PATIENCE_S)
+                with suppress(ProcessLookupError):  # a worker that was just coming back asks a scheduler that is gone, and never ends
+                    os.killpg(process.pid, signal.SIGKILL)
                 process.wait(HANG_S)

@@ -77,7 +77,7 @@ def test_hidden_are_a_tool_itself_and_all_of_a_server():
     hidden = [
         name
         for name in ("mcp__a__x", "mcp__a__x__y", "mcp__ab__x", "mcp__b__find", "mcp__b__other", "Read")
-        if prompt_overhead.is_hidden(name, keys)
+        if prompt_overhead.is_among(name, keys)
     ]
     assert hidden == ["mcp__a__x", "mcp__a__x__y", "mcp__b__find"]
 

@@ -245,9 +245,11 @@ class Session:
         return {}
 
     def hidden(self, _asked: dict[str, Any]) -> dict[str, Any]:
-        """Return `names` of the tools that this project's sessions do without; one that ends in `__` means all that begin so."""
+        """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
+        all that begin so."""
         site = self._site()
-        return {"names": list(prompt_overhead.hidden(site.home, _project(self.door.cwd))) if site.enabled else []}
+        names, deferred = prompt_overhead.parted(prompt_overhead.hidden(site.home, _project(self.door.cwd)) if site.enabled else {})
+        return {"names": names, "deferred": deferred}
 
     def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
         return {

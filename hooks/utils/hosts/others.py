@@ -7,7 +7,7 @@ import re  # noqa: TID253  no hook loads this
 from typing import NamedTuple  # noqa: TID253  no hook loads this
 
 from . import entire
-from .codex import rollouts, usage
+from .codex import rollouts
 from .codex import translation as codex
 from .opencode import storage
 from .opencode import translation as opencode
@@ -77,7 +77,7 @@ def newest_usage(path: str) -> Usage | None:
     """Return the usage of the newest request of a recording, where its end tells without all of it being read; None where not."""
     if entire.is_address(path):
         return None
-    return storage.newest_usage(path) if storage.id_of(path) else usage.newest_usage(path)
+    return storage.newest_usage(path) if storage.id_of(path) else rollouts.newest_usage(path)
 
 
 # Each host's name in a flag -> its sessions, of the user, and in the repositories of the folders that are given.

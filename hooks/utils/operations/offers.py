@@ -74,26 +74,27 @@ def of_warmth(kept: KeptWarm) -> list[Offer]:
 
 
 def of_bill(found: dict[str, Any], now: float) -> list[Offer]:
-    """Return the offers to hide tools from the prompts of this project, the largest first, and to show hidden ones. `found`: a bill."""
-    hide = [
+    """Return the offers to hide or defer tools of this project's prompts, the largest first, and to show them again. `found`: a bill."""
+    out = [
         Offer(
-            f"bill hide {shlex.quote(row['name'])} --yes",
-            f"Hide {text.cut(text.clean(row['name']), _LONGEST_NAME)}",
-            bill.hiding(row, found["pace"], now),
+            f"bill {word} {shlex.quote(row['name'])} --yes",
+            f"{word.capitalize()} {text.cut(text.clean(row['name']), _LONGEST_NAME)}",
+            bill.hiding(row, found["pace"], now) + more,
             key,
         )
-        for row, key in zip(found["proposals"], "hij")
+        for row, keys in zip(found["proposals"], ("hk", "il", "jm"))
+        for word, key, more in (("hide", keys[0], ""), ("defer", keys[1], " Claude still finds it."))
     ]
     back = [
         Offer(
             f"bill show {shlex.quote(row['name'])}",
             f"Show {text.cut(text.clean(row['name']), _LONGEST_NAME)}",
-            "it is back from the next turn on",
+            "it is back from the next session on" if row.get("defer") else "it is back from the next turn on",
             key,
         )
         for row, key in zip(found["hidden"].values(), "bcd")
     ]
-    return hide + back
+    return out + back
 
 
 def of_cold(question: str) -> list[Offer]:

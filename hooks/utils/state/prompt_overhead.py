@@ -14,7 +14,7 @@ from ..io.system import join, os, parent_of, sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 FOLDER = "standing"
@@ -127,13 +127,14 @@ def project_of(popkit_home: str, folder: str) -> str:
 
 
 def hidden(popkit_home: str, project: str) -> dict[str, dict[str, Any]]:
-    """Return what sessions of a project hide: name of a tool, or how those of a server begin (it ends in `__`), -> {name, tokens, at}."""
+    """Return what sessions of a project hide or defer: name of a tool, or how those of a server begin (it ends in `__`), -> {name, tokens,
+    at}, with `defer` true where Claude still finds the tool when it looks for one."""
     rows = files.read_object(_path(popkit_home, project, "hidden"), _READ_BYTES).get("hidden")
     return {key: row for key, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
 
 
 def hide(popkit_home: str, project: str, key: str, row: dict[str, Any] | None) -> None:
-    """Hide a tool or the tools of a server, or no longer (None). OSError where that cannot be kept."""
+    """Hide or defer a tool or the tools of a server, or no longer (None). OSError where that cannot be kept."""
     files.make_private_folder(join(popkit_home, FOLDER))
     path = _path(popkit_home, project, "hidden")
     with files.Lock(path + ".lock"):
@@ -147,8 +148,13 @@ def server_key(server: str, tool: str) -> str:
     return begins if tool.startswith(begins) else ""
 
 
-def is_hidden(tool: str, keys: Mapping[str, Any]) -> bool:
-    """Return whether a tool is hidden, itself or with its server; the mod goes by the same rule."""
+def parted(rows: Mapping[str, dict[str, Any]]) -> tuple[list[str], list[str]]:
+    """Return the keys of what is hidden, and of what is deferred."""
+    return [key for key, row in rows.items() if not row.get("defer")], [key for key, row in rows.items() if row.get("defer")]
+
+
+def is_among(tool: str, keys: Iterable[str]) -> bool:
+    """Return whether a tool is among these, itself or with its server; the mod goes by the same rule."""
     return any(tool == key or (key.endswith(_SERVER_ENDS) and tool.startswith(key)) for key in keys)
 
 

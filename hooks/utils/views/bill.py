@@ -48,7 +48,7 @@ def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_K
     lines = [*text.title("The bill"), *text.pair("Project", bill["project"])]
     lines += _standing(bill, now, details) if bill["rows"] else _unknown(bill)
     if bill["hidden"]:
-        lines += ["", *text.title("Hidden in this project")[1:]]
+        lines += ["", *text.title("Out of this project's prompts")[1:]]
         for row in bill["hidden"].values():
             lines += text.wrap(f"{_hidden(row)}: popkit bill show {text.clean(row.get('name', ''))}", "  ")
     since = f"this project since {_day(bill['since'])}"
@@ -57,7 +57,8 @@ def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_K
 
 
 def _hidden(row: dict[str, Any]) -> str:
-    return f"{text.clean(row.get('name', ''))} ({text.short_tokens(row.get('tokens') or 0)}), since {_day(row.get('at') or 0)}"
+    how = "deferred" if row.get("defer") else "hidden"
+    return f"{text.clean(row.get('name', ''))} ({text.short_tokens(row.get('tokens') or 0)}), {how} since {_day(row.get('at') or 0)}"
 
 
 def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
@@ -149,7 +150,9 @@ def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
         return []
     lines = ["", *text.title("Could go")[1:]]
     for row in proposed[:_MOST_PROPOSED]:
-        lines += [*text.wrap(hiding(row, bill["pace"], now), "  "), *text.wrap(f"  popkit bill hide {text.clean(row['name'])}", "  ")]
+        name = text.clean(row["name"])
+        lines += [*text.wrap(hiding(row, bill["pace"], now), "  "), *text.wrap(f"  popkit bill hide {name}", "  ")]
+        lines += text.wrap(f"  popkit bill defer {name}: Claude still finds it", "  ")
     if len(proposed) > _MOST_PROPOSED:
         lines += text.wrap(f"{len(proposed) - _MOST_PROPOSED:,} more: popkit bill --json")
     for row in drafts:
@@ -170,7 +173,7 @@ def draft_words(row: dict[str, Any]) -> str:
 
 
 def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
-    """Return what hiding a server or tool comes to."""
+    """Return what hiding or deferring a server or tool comes to."""
     worth = f"{text.long_tokens(row['tokens'])} less in each prompt, {_monthly(row['tokens'], pace)}"
     if not row["tokens"]:
         worth = "nothing in a prompt until Claude loads it"

@@ -19,8 +19,8 @@ from hooks.utils.io.storage import Storage
 from hooks.utils.policy import lost_cache
 from hooks.utils.state import shipped
 
-from ..parallel.results import ANYWHERE, results
-from ..parallel.sources import Source
+from ..parallel.results import ANYWHERE, Skipped, results
+from ..parallel.sources import Source, why_nothing
 from . import kinds, sums
 from .sums import SLOT_S
 
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         by_model: dict[str, list[list[int]]]
 
 
+_UNTOLD = "says nothing of what its requests used"
 FILE = "bills.sqlite"
 FORM = 11  # of a digest
 _OLDEST = 9  # that is still understood, where the transcript is gone
@@ -151,17 +152,27 @@ def _session_of(path: str) -> str:
 
 def of_sources(found: Sequence[Source], progress: Progress, skip: Skip, where: Where = ANYWHERE) -> Iterator[Digest]:
     """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
-    cannot be read."""
-    for source, digest, reason in _each(found, progress, where):
+    cannot be read or counted."""
+    for source, digest, reason in _each(found, progress, where, _countable):
         if digest is None:
             skip(source.address, reason)
         else:
             yield digest
 
 
-def _each(found: Sequence[Source], progress: Progress, where: Where) -> Iterator[tuple[Source, Digest | None, str]]:
+def _countable(path: str) -> Digest:
+    """Return the digest of a transcript; Skipped where it has no request to count."""
+    digest = digest_of_file(path)
+    if not digest["used"]:
+        raise Skipped(_UNTOLD if digest["prompts"] or digest["calls"] else why_nothing(path))
+    return digest
+
+
+def _each(
+    found: Sequence[Source], progress: Progress, where: Where, task: Callable[[str], Digest]
+) -> Iterator[tuple[Source, Digest | None, str]]:
     whole, done = sum(source.size for source in found), 0
-    for each in results(digest_of_file, found, where.worth(found, _ALONE_BYTES)):
+    for each in results(task, found, where.worth(found, _ALONE_BYTES)):
         done += each[0].size
         progress(done, whole)
         yield each
@@ -227,7 +238,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 def _read(db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Where) -> None:
     rows: list[tuple[object, ...]] = []
-    for (path, *_), digest, _ in _each(changed, progress, where):
+    for (path, *_), digest, _ in _each(changed, progress, where, digest_of_file):
         if digest is not None:
             rows.append((path, *stamps[path], FORM, digest["ended"], json.dumps(digest, ensure_ascii=True)))
     with Transaction(db):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state.prompt_overhead import is_hidden, server_key
+from hooks.utils.state.prompt_overhead import is_among, parted, server_key
 
 from . import kinds
 from .costs import usd_of
@@ -44,14 +44,15 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
     `deferred` (its size is `on_demand`) · `used`: [times, when last], None where use cannot be told · `parts`: rows of the same kind ·
     `hooks`: tokens that hooks add · `calls`: as `calls_of` returns them · `read` gives the text of a file, None for none."""
     rows: list[Row] = []
+    gone, deferred = parted(hidden)
     for category in breakdown.get("categories", ()):
         name, tokens = category["name"], category["tokens"]
         if category["kind"] != "used" or name == _MESSAGES:
             continue
         if name == _TOOLS:
             tools = _tools(breakdown["tools"], tokens, calls)
-            items = _servers(row for row in tools if not is_hidden(row["name"], hidden))
-            tokens -= sum(row["tokens"] for row in tools if is_hidden(row["name"], hidden))  # the client may not know yet
+            tokens -= sum(row["tokens"] for row in tools if is_among(row["name"], hidden))  # the client may not know yet
+            items = _servers(_on_demand(row, deferred) for row in tools if not is_among(row["name"], gone))
         elif name == _MEMORY:
             items = [
                 _row("memory", item["name"], item["tokens"], parts=_sections(item, read), source=item["source"])
@@ -66,7 +67,7 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
         rest = tokens - sum(row["tokens"] for row in items)
         rows += items + ([_row("client", f"{name}, not itemised", rest)] if rest > 0 else [])
     if not any(category["name"] == _TOOLS and category["kind"] == "used" for category in breakdown.get("categories", ())):
-        rows += _servers(row for row in _tools(breakdown.get("tools", []), 0, calls) if not is_hidden(row["name"], hidden))
+        rows += _servers(row for row in _tools(breakdown.get("tools", []), 0, calls) if not is_among(row["name"], gone))
     if hooks:
         rows.append(_row("hooks", "Texts of hooks", hooks))
     return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
@@ -86,6 +87,13 @@ def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[fl
         row = _row("tool", tool["name"], tool["tokens"] if loaded else 0, _used(calls, tool["name"]), key=tool["name"])
         rows.append({**row, "server": tool["server"], "deferred": not loaded, "on_demand": 0 if loaded else tool["tokens"]})
     return rows
+
+
+def _on_demand(row: Row, deferred: Sequence[str]) -> Row:
+    """Return the row of a tool as it is in the next session, where we defer it."""
+    if not is_among(row["name"], deferred):
+        return row
+    return {**row, "tokens": 0, "deferred": True, "on_demand": row["on_demand"] or row["tokens"]}
 
 
 def _servers(tools: Iterable[Row]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""`popkit bill`: what stands in each prompt of a project before the first word, what that costs, what could go; hide and show tools.
+"""`popkit bill`: what stands in each prompt of a project before the first word, what that costs, what could go; hide, defer, show tools.
 `popkit misses`: which requests wrote to the prompt cache what the one before had left there, why, and what that cost.
 """
 
@@ -38,7 +38,12 @@ if TYPE_CHECKING:
     from .many_sessions import LeftOut
 
 MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
-_HIDDEN_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.287 or later)"
+# word -> (what a tool is then, what follows)
+_OUT = {
+    "hide": ("hidden", "Sessions of {project} do without it"),
+    "defer": ("deferred", "In sessions of {project} it stays out of the prompt until Claude looks for it"),
+}
+_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.287 or later)"
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -53,8 +58,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
         return _bill_of_sessions(args, environ, models)
     since = args.since.ago(now) if not args.word and args.since else now - statement.MONTH_S
     bill = bill_of(popkit_home, project, _digests_since(0.0, args, environ, now), since, now, models)
-    if args.word == "hide":
-        return _hide(args, popkit_home, project, bill, now)
+    if args.word in _OUT:
+        return _take_out(args, popkit_home, project, bill, now)
     if args.word == "show":
         return _show(args.argument, popkit_home, project, bill)
     return Answer(views.lines_of(bill, now, args.details, _most(args)), bill)
@@ -123,16 +128,20 @@ def _digests_since(since: float, args: Parsed, environ: Mapping[str, str], now: 
         return digests.of_user(environ, since, now, bar.show, where)
 
 
-# --- hide and show ---------------------------------------------------------------------------------------------------------------------
+# --- hide, defer and show ------------------------------------------------------------------------------------------------------------
 
 
-def _hide(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any], now: float) -> Answer:
-    name = args.argument
+def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any], now: float) -> Answer:
+    """Hide or defer a server or tool, on a yes."""
+    name, (is_so, what_follows) = args.argument, _OUT[args.word]
     known = {one["name"]: one for row in bill["rows"] if row["kind"] == "server" for one in (row, *row["parts"])}
-    if _key_of(name, bill["hidden"]):
+    before = _key_of(name, bill["hidden"])
+    if before and bool(bill["hidden"][before].get("defer")) == (args.word == "defer"):
         return Answer(
-            text.wrap(f"{text.clean(name)} is hidden already. To have it back: popkit bill show {text.clean(name)}"), bill["hidden"]
+            text.wrap(f"{text.clean(name)} is {is_so} already. To have it back: popkit bill show {text.clean(name)}"), bill["hidden"]
         )
+    if before:
+        raise Refused(f"{text.clean(name)} is taken out already. First: popkit bill show {text.clean(name)}")
     if name not in known:
         listed = text.listed([text.clean(row["name"]) for row in bill["rows"] if row["kind"] == "server"], 12)
         raise Refused(
@@ -142,16 +151,17 @@ def _hide(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any], no
     row = known[name]
     if not row["key"]:
         raise Refused(
-            f"the tools of {text.clean(name)} have names that do not begin with its own. Hide them one by one: popkit bill --details"
+            f"the tools of {text.clean(name)} have names that do not begin with its own. Name them one by one: popkit bill --details"
         )
-    lines = text.wrap(views.hiding(row, bill["pace"], now) + f" Sessions of {text.clean(project)} do without it {_HIDDEN_FROM}.")
+    follows = what_follows.format(project=text.clean(project))
+    lines = text.wrap(f"{views.hiding(row, bill['pace'], now)} {follows} {_FROM}.")
     if not (args.yes or _is_wanted(lines, args)):
-        return Answer(
-            [*lines, *text.wrap(f"Nothing was changed. To hide it: popkit bill hide {text.clean(name)} --yes")], {"hidden": bill["hidden"]}
-        )
-    prompt_overhead.hide(popkit_home, project, row["key"], {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now})
+        again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)} --yes"
+        return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
+    kept = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
+    prompt_overhead.hide(popkit_home, project, row["key"], kept)
     return Answer(
-        text.wrap(f"{text.clean(name)} is hidden {_HIDDEN_FROM}. To have it back: popkit bill show {text.clean(name)}"),
+        text.wrap(f"{text.clean(name)} is {is_so} {_FROM}. To have it back: popkit bill show {text.clean(name)}"),
         {"hidden": prompt_overhead.hidden(popkit_home, project)},
     )
 
@@ -161,20 +171,23 @@ def _is_wanted(lines: list[text.Line], args: Parsed) -> bool:
     if not sys.stdin.isatty() or "json" in args.flags:
         return False
     screen.show(lines, sys.stdout, os.environ)
-    return screen.is_confirmed("Hide it?")
+    return screen.is_confirmed(f"{args.word.capitalize()} it?")
 
 
 def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> Answer:
     key = _key_of(name, bill["hidden"])
     if not key:
         listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)
-        raise Refused(f"{text.quote(name)} is not hidden in this project. " + (f"Hidden: {listed}" if listed else "Nothing is"))
+        raise Refused(f"{text.quote(name)} is neither hidden nor deferred here. " + (f"These are: {listed}" if listed else "Nothing is"))
     prompt_overhead.hide(popkit_home, project, key, None)
+    back = "from the next session on. Until then Claude finds it when it looks for a tool."
+    if not bill["hidden"][key].get("defer"):
+        back = (
+            "in a session that goes on by /popkit bill show, from its next turn on, which may write the prompt cache again; else from the"
+            " next session on."
+        )
     return Answer(
-        text.wrap(
-            f"{text.clean(name)} is back: in a session that goes on by /popkit bill show, from its next turn on, which may write the prompt"
-            " cache again; else from the next session on."
-        ),
+        text.wrap(f"{text.clean(name)} is back: {back}"),
         {"hidden": prompt_overhead.hidden(popkit_home, project)},
     )
 

@@ -13,9 +13,8 @@ from hooks.utils.state.days import day_of, days_before
 from hooks.utils.state.site import Site
 
 from . import transcripts
-from .catalog import Catalog, Known
+from .catalog import Catalog, Known, OtherHosts
 from .context_cache import ContextCache
-from .other_hosts import OtherHosts
 from .problems import NotThere
 from .spending import Spending
 from .stored_data import Retention

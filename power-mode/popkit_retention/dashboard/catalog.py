@@ -1,5 +1,5 @@
 """The catalog of sessions on disk: transcripts in Claude Code's folder and in ours, what we keep of sessions, and what other hosts have
-recorded of the same projects (other_hosts.py). Reads names and stats, and once the end of each transcript that has changed; follows no
+recorded of the same projects. Reads names and stats, and once the end of each transcript that has changed; follows no
 link, so nothing outside these folders is ever opened.
 
 A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
@@ -11,23 +11,26 @@ from __future__ import annotations
 import os
 import stat
 import threading
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.hosts import CLAUDE_CODE, entire, name_of
+from hooks.utils.hosts import CLAUDE_CODE, entire, name_of, others
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import sockets, store
 
-from .transcripts import End, end_of
+from .transcripts import End, end_of, head_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from .other_hosts import OtherHosts
+    from hooks.utils.hosts.others import Recorded
 
 RUNS_S = 300.0
 WORKS_S = 3_600.0
 _ENDS = 20_000
+FRESH_S = 5.0  # for so long other hosts' sessions are not looked up again
+IN_COMMITS = 200  # the newest sessions in commits
 # Events of a journal that need no client.
 _MANUAL = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
@@ -56,9 +59,9 @@ class _FileState(NamedTuple):
 class Catalog:
     """The sessions of one user. Threads may ask at once."""
 
-    def __init__(self, environ: Mapping[str, str], popkit_home: str, now: Callable[[], float], others: OtherHosts) -> None:
+    def __init__(self, environ: Mapping[str, str], popkit_home: str, now: Callable[[], float], other_hosts: OtherHosts) -> None:
         self._roots = projects.roots(environ)
-        self._others = others
+        self._other_hosts = other_hosts
         self._home = popkit_home
         self._now = now
         self._lock = threading.Lock()
@@ -91,7 +94,7 @@ class Catalog:
 
     def _recorded(self, transcripts: Mapping[str, _FileState], now: float) -> Iterator[Known]:
         """Yield what other hosts have recorded and we have no transcript of."""
-        for each in self._others.sessions(seen.path for seen in transcripts.values()):
+        for each in self._other_hosts.sessions(seen.path for seen in transcripts.values()):
             if each.id not in transcripts:
                 runs = 0 <= now - each.changed_at < RUNS_S and not entire.is_address(each.path)
                 stamp = f"{each.changed_at:.3f}-{'r' if runs else ''}"
@@ -164,3 +167,83 @@ def _mark_of(path: str) -> tuple[int, int] | None:
 
 def _stamp(transcript: _FileState | None, ours: _FileState | None, runs: bool) -> str:
     return "-".join(["{:x}.{:x}.{:x}".format(*seen.mark) if seen else "" for seen in (transcript, ours)] + ["r" if runs else ""])
+
+
+# --- other hosts -----------------------------------------------------------------------------------------------------------------------
+
+
+class OtherHosts:
+    """The sessions that other hosts have recorded of the projects that the list has, and Entire in their repositories. They are looked up
+    in a thread of their own, so that no answer waits for thousands of recordings: until it has ended once, there are none. Threads may ask
+    at once."""
+
+    def __init__(self, environ: Mapping[str, str], failed: Callable[[str, Exception], object] = lambda *_: None) -> None:
+        """`failed` is told of a host whose sessions cannot be read, once for each reason."""
+        self._environ = environ
+        self._failed = failed
+        self._told: set[str] = set()
+        self._lock = threading.Lock()
+        self._reader: threading.Thread | None = None
+        self._read_at = float("-inf")
+        self._known: list[Recorded] = []
+
+    def sessions(self, transcripts: Iterable[str]) -> list[Recorded]:
+        """Return those that are known of the projects of these transcripts, and have them looked up again where that was long ago."""
+        with self._lock:
+            known = self._known
+            is_idle = self._reader is None or not self._reader.is_alive()
+            if is_idle and time.monotonic() - self._read_at >= FRESH_S:
+                self._reader = threading.Thread(target=self._look, args=(list(transcripts),), daemon=True, name="popkit-hosts")
+                self._reader.start()
+            return known
+
+    def wait(self) -> None:
+        """Wait until the look that is going on has ended."""
+        reader = self._reader
+        if reader is not None:
+            reader.join()
+
+    def _look(self, transcripts: list[str]) -> None:
+        projects = {head_of(path).project for path in transcripts} - {""}
+        own, in_commits = [], []
+        for each in (each for host in others.LISTS for each in self._of(host, projects) if each.id):
+            if entire.is_address(each.path):  # of the project that has the repository, whoever made it
+                in_commits.append(each)
+            elif not is_linked(each.path) and is_of(projects, project_of(each)):
+                own.append(each)
+        known = others.once_each([*own, *in_commits[:IN_COMMITS]])
+        for each in known:
+            head_of(each.path)  # what it reads is kept: the list shall not wait for it
+        self._known = known
+        self._read_at = time.monotonic()
+
+    def _of(self, host: str, projects: set[str]) -> list[Recorded]:
+        try:
+            return others.LISTS[host](self._environ, sorted(projects))
+        except home.NoHome:
+            return []
+        except OSError as error:
+            if str(error) not in self._told:
+                self._told.add(str(error))
+                self._failed("dashboard-hosts", error)
+            return []
+
+
+def project_of(recorded: Recorded) -> str:
+    """Return the folder in which a session began; "" where that is not told."""
+    return recorded.project or head_of(recorded.path).project
+
+
+def is_linked(path: str) -> bool:
+    """Return whether a recording, or the database that it is in, is a link: it could lead anywhere."""
+    return os.path.islink(path) or os.path.islink(os.path.dirname(path))
+
+
+def is_of(projects: set[str], folder: str) -> bool:
+    """Return whether a folder is one of these projects, or below one."""
+    while folder:
+        if folder in projects:
+            return True
+        above = os.path.dirname(folder)
+        folder = above if above != folder else ""
+    return False

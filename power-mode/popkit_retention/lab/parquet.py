@@ -8,7 +8,7 @@ import tempfile
 from typing import Any
 
 from .measure import DEARER
-from .totals import COUNTS
+from .survey import COUNTS
 
 # Their types are pyarrow's. What a session that was left out does not have is null.
 COLUMNS = {

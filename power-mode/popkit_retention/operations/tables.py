@@ -201,7 +201,15 @@ BILL = Table(
         effect=CHANGES,
         more="It costs no token then, and Claude cannot call it. NAME is as the bill names it.",
     ),
-    Operation("show NAME", "have a hidden server or tool back", effect=CHANGES),
+    Operation(
+        "defer NAME",
+        "keep an MCP server or tool out of this project's prompts until Claude looks for it",
+        _YES,
+        effect=CHANGES,
+        more="Claude Code does so by itself, unless the server or its settings say otherwise (alwaysLoad). It takes Claude Code's tool"
+        " search, which ENABLE_TOOL_SEARCH=false switches off.",
+    ),
+    Operation("show NAME", "have a hidden or deferred server or tool back", effect=CHANGES),
     Operation(
         "draft-skill FILE#SECTION",
         "write a section of CLAUDE.md as a draft of a skill",

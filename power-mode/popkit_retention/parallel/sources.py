@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from hooks.utils.hosts import entire, recordings
+from hooks.utils.hosts.claude_code import entries
 from hooks.utils.hosts.opencode import storage
 
 TYPE_CHECKING = False
@@ -153,6 +154,21 @@ def unreadable(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "cannot be read: " + os.strerror(2)
     return f"cannot be read: {type(error).__name__} {str(error)[:_MESSAGE]}".rstrip()
+
+
+NO_CONVERSATION, DAMAGED = "no conversation", "damaged: none of its lines is understood"
+
+
+def why_nothing(path: str) -> str:
+    """Return why a transcript has nothing to count: it holds no conversation, or nothing that is understood. OSError where it cannot be
+    read."""
+    is_empty = True
+    for _, line in entries.lines(path):
+        if line.strip():
+            if entries.says_nothing(line) or entries.entry_of(line) is not None:
+                return NO_CONVERSATION
+            is_empty = False
+    return NO_CONVERSATION if is_empty else DAMAGED
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def test_the_bill_says_what_stands_what_could_go_and_what_was_paid(browser: Brow
     expect(before.get_by_role("rowheader", name=f"{DOCS[1]} never used")).to_be_visible()
     proposed = told["bill"]["proposals"]
     expect(page.locator("#proposals code")).to_have_text(
-        [*(f"popkit bill hide {row['name']}" for row in proposed), *(run for _, run in words["drafts"])]
+        [*(f"popkit bill {word} {row['name']}" for row in proposed for word in ("hide", "defer")), *(run for _, run in words["drafts"])]
     )
     assert len(words["drafts"]) == 1
     expect(page.locator("#hidden code")).to_have_text(f"popkit bill show {LINEAR[0]}")

@@ -1,4 +1,5 @@
-"""Calls and results as Codex records them, in all forms that it has had: what was called with which input, and what came back. Pure."""
+"""Calls and results as Codex records them, in all forms that it has had: what was called with which input, which files a patch changes, and
+what came back. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import json
 import re
 import shlex
 
-from . import patches, scripts
+from . import scripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "fish", "ksh"))
 _POWERSHELLS = frozenset(("powershell", "powershell.exe", "pwsh", "pwsh.exe", "cmd", "cmd.exe"))
 _SHELL_TOOLS = {"shell": "command", "shell_command": "command", "exec_command": "cmd", "container.exec": "command"}
 _SCRIPT, _PATCH = "exec", "apply_patch"
+_PATCH_BEGINS, _PATCH_ENDS = "*** Begin Patch", "*** End Patch"
+_PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+# A shell that is asked for nothing but a patch, as older models do: the patch stands in a here-document.
+_IN_SHELL = re.compile(r"^\s*(?:cd\s+(?P<folder>[^\s;&|]+)\s*&&\s*)?apply_patch\s*(?:<<|[\"'(])")
 # What Codex says of a command before its output.
 _SAID = re.compile(
     r"(?:(?:Chunk ID: [^\n]*|Wall time:? [^\n]*|Original token count: [^\n]*|Process running with session ID [^\n]*"
@@ -69,14 +74,14 @@ def _function(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if name in _SHELL_TOOLS:
         return _shell(name, given)
     if name == _PATCH and isinstance(given.get("input"), str):
-        return name, patches.input_of(given["input"])
+        return name, input_of_patch(given["input"])
     return name, given
 
 
 def _custom(name: str, text: str) -> tuple[str, dict[str, Any]]:
     name = name.removeprefix("functions.")
     if name == _PATCH:
-        return name, patches.input_of(text)
+        return name, input_of_patch(text)
     return (name, {"input": text}) if name != _SCRIPT else _scripted(scripts.calls_of(text)) or (name, {"input": text})
 
 
@@ -99,7 +104,7 @@ def _shell(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     patch = _patched(given.get(field), line)
     if patch is not None:
         within = patch[1] or (folder if isinstance(folder, str) else "")
-        return _PATCH, {**patches.input_of(patch[0]), **({"workdir": within} if within else {})}
+        return _PATCH, {**input_of_patch(patch[0]), **({"workdir": within} if within else {})}
     rest = {key: value for key, value in given.items() if key not in (field, "working_directory", "type", "env", "user")}
     return name.replace("container.exec", "shell"), {field: line, **rest, **({"workdir": folder} if isinstance(folder, str) else {})}
 
@@ -107,7 +112,7 @@ def _shell(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def _patched(command: object, line: str) -> tuple[str, str] | None:
     if isinstance(command, list) and len(command) == 2 and command[0] == _PATCH and isinstance(command[1], str):
         return command[1], ""
-    return patches.in_line(line)
+    return patch_in_line(line)
 
 
 def line_of(command: object) -> str:
@@ -181,3 +186,26 @@ def _arguments(value: object) -> dict[str, Any]:
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {} if value is None else {"arguments": value}
+
+
+# --- patches, in the form of apply_patch -----------------------------------------------------------------------------------------------
+
+
+def patched_files(patch: str) -> list[str]:
+    """Return the paths that a patch names, as they stand in it, each once, in order."""
+    return list(dict.fromkeys(_PATCHED.findall(patch)))
+
+
+def input_of_patch(patch: str) -> dict[str, object]:
+    """Return the input of a call that applies a patch: the first file, the others, the patch itself."""
+    first, *others = patched_files(patch) or [""]
+    return {"file_path": first, **({"others": others} if others else {}), "patch": patch}
+
+
+def patch_in_line(line: str) -> tuple[str, str] | None:
+    """Return (patch, the folder that the line goes to before) of a shell's line that only applies a patch; None for any other line."""
+    said = _IN_SHELL.match(line)
+    begin, end = line.find(_PATCH_BEGINS), line.rfind(_PATCH_ENDS)
+    if said is None or begin < 0 or end < begin:
+        return None
+    return line[begin : end + len(_PATCH_ENDS)], said["folder"] or ""

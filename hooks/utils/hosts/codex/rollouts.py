@@ -1,18 +1,25 @@
-"""The rollouts of Codex's sessions: where they are, and which is the newest. Reads only."""
+"""The rollouts of Codex's sessions: where they are, which is the newest, and what its newest request used. Reads only."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 
-from ...io import home
+from ...io import files, home
 from ...io.system import join
+from ..claude_code import usage
+from .translation import usage_of, window_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ...policy.conversation import Usage
+
 _SUFFIX = ".jsonl"
+TAIL_BYTES = 128 * 1024
+_TELLING = (b'"token_usage_record"', b'"token_count"', b'"compacted"')
 _NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT[\d-]{8}-([0-9a-f-]{36})\.jsonl")
 
 
@@ -40,3 +47,32 @@ def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
                 except OSError:
                     continue
     return sorted(found, reverse=True)
+
+
+def newest_usage(path: str) -> Usage | None:
+    """Return the newest request's usage, without its model, which stands further up; None where the end tells none, or of a compaction
+    since."""
+    try:
+        with files.open_regular(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+            lines = file.read(TAIL_BYTES).split(b"\n")
+    except (OSError, ValueError):
+        return None
+    for line in reversed(lines):
+        if not any(mark in line for mark in _TELLING):
+            continue
+        try:
+            value = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        payload = value.get("payload") if isinstance(value, dict) else None
+        if not isinstance(payload, dict):
+            continue
+        if value.get("type") == "compacted":
+            return None
+        info = payload.get("info")
+        told = usage_of(payload.get("usage")) or usage_of(info.get("last_token_usage") if isinstance(info, dict) else None)
+        if told is not None:
+            told["context_window"] = window_in(payload) or window_in(info)
+            return usage.usage_of({"type": "assistant", "timestamp": value.get("timestamp"), "message": {"usage": told}})
+    return None

@@ -105,7 +105,8 @@ function Proposals({ bill, words, drafts }) {
           ${bill.proposals.slice(0, MOST).map(
             (row, at) => html`<li class="limit" key=${row.name}>
               <p>${words[at]}</p>
-              <p class="note">To hide it: <code>popkit bill hide ${quoted(row.name)}</code></p>
+              <p class="note">To hide it: <code>popkit bill hide ${quoted(row.name)}</code>; so that Claude still finds it:${" "}
+                <code>popkit bill defer ${quoted(row.name)}</code></p>
             </li>`,
           )}
           ${drafts.map(
@@ -122,7 +123,7 @@ function Proposals({ bill, words, drafts }) {
 }
 
 function Hidden({ words, hidden }) {
-  return html`<${Card} title="Hidden in this project" id="hidden" wide>
+  return html`<${Card} title="Out of this project’s prompts" id="hidden" wide>
     <ul class="limits">
       ${Object.values(hidden).map(
         (row, at) => html`<li class="limit" key=${row.name}>
