@@ -138,14 +138,14 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
-    held = transcript_handles.records(db, environ, set(archive.prunable(db, older_than, now)))
+    placed = transcript_handles.records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
-    if held and doing and not args.yes:
-        _confirm(db, held, older_than, args, environ)
+    if placed and doing and not args.yes:
+        _confirm(db, placed, older_than, args, environ)
     pruned = _pruned(db, older_than, now, args, environ)
     originals = _prune_originals(home.popkit_home(environ), older_than, args.dry_run)
     data = {
-        **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": transcript_handles.ids(held), "originals": originals,
+        **pruned.to_json(), "held": sum(map(len, placed.values())), "placeholders": transcript_handles.ids(placed), "originals": originals,
         "dry_run": args.dry_run,
     }  # fmt: skip
     lines: list[text.Line] = []
@@ -158,8 +158,8 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     if doing and pruned.chains:
         lines.append(f"{text.counted(pruned.chains, 'context')} vanished completely.")
     lines += views.on_hold(pruned)
-    if held and (args.dry_run or args.yes):
-        lines += views.unrestorable(held, doing)
+    if placed and (args.dry_run or args.yes):
+        lines += views.unrestorable(placed, doing)
     if doing and not pruned.shrunk:
         lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it again.")
     return Answer(lines, data)
@@ -183,13 +183,13 @@ def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ
         raise Refused(str(error)) from None
 
 
-def _confirm(db: Connection, held: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
+def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
     """Show what would be deleted and which placeholders would lead to nothing, and ask. Refused without a yes."""
     if args.json:
-        many = text.counted(sum(map(len, held.values())), "placeholder")
+        many = text.counted(sum(map(len, placed.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
-    screen.show(views.would_delete(would) + views.on_hold(would) + views.unrestorable(held, False), sys.stdout, environ)
+    screen.show(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
     if not screen.is_confirmed("Delete anyway?"):
         raise Refused("nothing was deleted. --yes answers beforehand")
 

@@ -225,7 +225,7 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
     with Place(environ, sessions.check(path) or os.getcwd()) as place:
         if not place.project.is_on():
             return
-        learn([Source(one, 0) for one in (path, *_left(place))], environ, place, Bar(environ))
+        learn([Source(one, 0) for one in (path, *_unlearnt(place))], environ, place, Bar(environ))
         try:
             place.memory.run()
         except Busy:
@@ -233,11 +233,11 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
         place.refresh()
 
 
-def _left(place: Place) -> list[str]:
+def _unlearnt(place: Place) -> list[str]:
     """Return the transcripts that are still to be learnt; those that cannot be are not tried again."""
-    left = place.project.to_learn()
-    paths = [path for path in left if _is_session(path)]
-    for path in left:
+    paths_left = place.project.to_learn()
+    paths = [path for path in paths_left if _is_session(path)]
+    for path in paths_left:
         if path not in paths:
             place.project.learnt(path)
     return paths

@@ -227,13 +227,13 @@ class RagDomain:
 
 
 def _unusable(path: str, error: Exception) -> DomainUnavailable:
-    said = str(error)
-    return DomainUnavailable(f"the archive cannot be used: {said if path in said else f'{path}: {said}'}")
+    message = str(error)
+    return DomainUnavailable(f"the archive cannot be used: {message if path in message else f'{path}: {message}'}")
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    left = iter([id for id in ids if id.isprintable()])  # no handle is anything else
-    while some := list(islice(left, _AT_ONCE)):
+    rest = iter([id for id in ids if id.isprintable()])  # no handle is anything else
+    while some := list(islice(rest, _AT_ONCE)):
         yield some
 
 
