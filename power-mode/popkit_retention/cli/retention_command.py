@@ -10,7 +10,6 @@ import os
 import sys
 
 from hooks.utils import flag_parser, text
-from hooks.utils.io import failures
 from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.collecting import HOOK
@@ -64,17 +63,9 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
-        return _quietly(words, environ)
+        answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ), environ)
+        return 0
     return answering.run(TABLE, _answer, words, environ, MISTAKES)
-
-
-def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
-    """Collect for a hook's child: nobody reads what it prints or how it ends."""
-    try:
-        _answer(flag_parser.parse(words, TABLE), environ)
-    except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
-        failures.record(environ, HOOK, error)
-    return 0
 
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
