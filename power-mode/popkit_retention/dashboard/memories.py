@@ -25,18 +25,8 @@ from ..memory.stores import StoreUnavailable
 from ..views import memory_items
 from ..views.columns import ahead
 from .problems import NotOffered, NotThere, Unusable
-from .shapes import (
-    COLUMNS,
-    Deed,
-    DeedDone,
-    MemoryCandidate,
-    MemoryItem,
-    MemoryLevel,
-    MemoryOverview,
-    MemoryProject,
-    MemoryProjects,
-    MemoryTierSum,
-)
+from .shapes import COLUMNS, Deed, DeedDone
+from .stored_shapes import MemoryCandidate, MemoryItem, MemoryLevel, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,26 +14,16 @@ from .savings import SavingsReport
 from .security import Access
 from .series import MOST
 from .sessions import listed
-from .shapes import (
-    COLUMNS,
+from .shapes import COLUMNS, Changes, Content, DeedAsked, DeedDone, Failure, Me, ResultDetail, Series, SessionDetail, Sessions
+from .stored_shapes import (
     Bill,
     Budgets,
-    Changes,
-    Content,
-    DeedAsked,
-    DeedDone,
-    Failure,
-    Me,
     MemoryDeedAsked,
     MemoryOverview,
     MemoryProjects,
-    ResultDetail,
     RetentionDeedAsked,
     RetentionLog,
     RetentionOverview,
-    Series,
-    SessionDetail,
-    Sessions,
     Stats,
 )
 
