@@ -27,13 +27,13 @@ from ..memory.memory import Busy, NotThere
 from ..memory.monitoring import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
+from ..operations.memory_place import Place
 from ..operations.memory_table import COMMAND, LISTED, TABLE
 from ..parallel.sources import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
 from . import answering, many_sessions, memory_files, memory_learning
 from .answering import Answer, Refused
-from .memory_place import Place
 from .screen import Bar
 
 TYPE_CHECKING = False

@@ -20,10 +20,10 @@ from hooks.utils.text import quote as shown
 
 from ..memory.extraction import lesson_of, taught
 from ..operations import sessions
+from ..operations.memory_place import Place
 from ..parallel.results import Skipped, Where, results, results_of
 from ..parallel.sources import Source
 from .answering import Refused
-from .memory_place import Place
 from .screen import Bar
 
 TYPE_CHECKING = False

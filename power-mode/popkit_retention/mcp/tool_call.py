@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hooks.utils.state.memory import Project
-
 ALL = "all"
 
 
@@ -54,16 +52,11 @@ class ToolCall:
         return popkit_home(self.environ)
 
     @property
-    def memory(self) -> Project:
-        """Return the project, as hooks keep its memory."""
-        from hooks.utils.state.memory import project_of
-
-        return project_of(self.home, self.folder)
-
-    @property
     def project(self) -> str | None:
         """Return the key of the one project that may be seen; None for all."""
-        return None if self.wide else self.memory.repository.key
+        from hooks.utils.state.memory import project_of
+
+        return None if self.wide else project_of(self.home, self.folder).repository.key
 
     @property
     def all_projects(self) -> bool:
