@@ -1,4 +1,4 @@
-"""A domain with its folder, log and policy, worked with at one time or another; what is archived of it, and what a process does with it that
+"""A domain with its folder, log and policy, worked with at one time or another; what is archived of it; what a process does with it that
 tests kill."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Collections, archives, restores and changes of policies that are killed at any call that changes something, and at random moments: the next
-run ends where an undisturbed one ends, nothing is deleted twice or unlogged, and everything verifies."""
+"""Collections, archives, restores and changes of policies, killed at any call that changes something, and at random moments: the next run
+ends where an undisturbed one ends, nothing is deleted twice or unlogged, and everything verifies."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Many processes at once change the policies of both domains, of which none is lost and the domains never mix; or they collect the same domain,
-while another one holds what they are about to delete."""
+"""Many processes at once: changes of policies are not lost and the domains never mix; a domain is collected while another process holds
+what is about to be deleted."""
 
 from __future__ import annotations
 
