@@ -100,7 +100,7 @@ def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _meant(db: Connection, word: str) -> Record:
-    """Return the record that a word stands for."""
+    """Return the record that a word means; Refused for none, or several."""
     handles = archive.handles_of(db, word)
     known = archive.record(db, handles[0]) if len(handles) == 1 else None
     if known:
@@ -200,12 +200,12 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     for name in peek.sessions(popkit_home):
         path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
         try:
-            if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
+            if os.lstat(path).st_ctime < older_than:  # the file was renamed, so its mtime is that of its last line
                 deleted += 1
                 if not dry_run:
                     os.unlink(path)
         except OSError:
-            continue  # there is none, or it went meanwhile
+            continue  # there is none, or it was deleted meanwhile
     return deleted
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from ..memory.items import Item
 
-# What the user got wrong, or what stands in the way: the message says which, and what to do.
+# Mistakes of the user and obstacles: the message says which, and what to do.
 MISTAKES = (
     Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, Unavailable, OSError,
 )  # fmt: skip
@@ -52,7 +52,7 @@ _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
 
 
 def called(environ: Mapping[str, str]) -> str:
-    """Return how the reader calls us: what an answer tells to type next begins with it."""
+    """Return how the reader calls us: commands in an answer begin with it."""
     return environ.get(turns.CALLED_AS) or COMMAND
 
 

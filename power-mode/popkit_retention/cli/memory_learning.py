@@ -197,7 +197,7 @@ class Head(NamedTuple):
 
 
 def head_of(path: str) -> Head:
-    """Return how the session of a transcript began; Skipped for a file that is none."""
+    """Return how the session of a transcript began; Skipped for any other file."""
     try:
         return Head(sessions.check(path), _began(path))
     except sessions.NoSession as error:
@@ -221,7 +221,7 @@ def _began(path: str) -> float:
                 if at:
                     return at
     except (OSError, ValueError):
-        pass  # what is wrong with it is said when it is learnt
+        pass  # learning it raises the error
     return sessions.changed(path)
 
 

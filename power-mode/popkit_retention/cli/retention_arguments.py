@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SET, _ADD, _REMOVE = "=", "+=", "-="
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _NUMERALS = "keep_context_ids"  # the list that holds numbers
-_LONGEST_NUMBER = 40  # letters: a longer one is none that a key can have
+_LONGEST_NUMBER = 40  # digits and signs: no key takes a longer one
 _NAMED = 5  # sessions that a word can mean
 
 
@@ -130,7 +130,7 @@ def sessions_meant(words: Sequence[str], request: Request) -> list[str]:
     ids = {projects.session_id_of(path) for path in projects.every(request.environ)}
     if not ids.issuperset(words):
         for domain in request.domains:
-            with suppress(DomainUnavailable):  # whoever needs it is told
+            with suppress(DomainUnavailable):  # a command that needs the domain raises it
                 ids.update(id for each in request.controller.domain(domain).resources(request.now) for id in each.sessions)
     return [_session(word, ids) for word in words]
 

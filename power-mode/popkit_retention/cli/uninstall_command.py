@@ -1,4 +1,4 @@
-"""`popkit uninstall`: deletes what PopKit has stored, after saying what that is and which placeholders would then stand for nothing.
+"""`popkit uninstall`: deletes what PopKit has stored, after showing what that is and which placeholders could no longer be restored.
 
 The plugin itself is Claude Code's to remove; the commands for that are printed. Exit 0 when everything is deleted, 1 when it is not.
 """
@@ -88,7 +88,7 @@ def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
 
 
 def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    """Return the placeholders that stand for contents in the archive."""
+    """Return transcript -> the archived records whose placeholders are in it."""
     try:
         db = archive.open_archive(home.archive_path(folder), create=False)
     except FileNotFoundError:
@@ -104,7 +104,7 @@ def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
 
 
 def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    message = f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"
+    message = f"The archive cannot be read, so PopKit does not know which placeholders lead to something: {error}"
     _show(text.wrap(text.clean(message)), environ)
     return {}
 
@@ -161,7 +161,7 @@ def _undo_all(path: str, environ: Mapping[str, str]) -> int:
             if back.trouble:
                 _show(text.wrap(back.trouble), environ)
     except (access.Refused, sessions.NoSession, rewrite.RewriteFailed):
-        return count  # nothing is left to undo there; what still stands is told
+        return count  # nothing is left to undo there; remaining placeholders are reported
 
 
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
@@ -210,4 +210,4 @@ def _remove_empty(folder: str) -> None:
     try:
         os.rmdir(folder)
     except OSError:
-        pass  # something of somebody else's is in it, or it was never made
+        pass  # others keep something in it, or it was never made

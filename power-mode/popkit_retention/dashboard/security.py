@@ -128,7 +128,7 @@ class Guard:
 
         try:
             await self._app(scope, receive, noted)
-        except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
+        except Exception as error:  # noqa: BLE001  no client is shown a trace, whatever it was
             self._failed("dashboard", error)
             if not begun:
                 await _refuse(send, Refused(500, UNFORESEEN))
@@ -205,12 +205,12 @@ def _led_here(headers: _Headers) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    """In a time that does not tell where they differ."""
+    """Compare in a time that does not depend on where they differ."""
     return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode())
 
 
 def _cookies(headers: list[str], name: str) -> list[str]:
-    """Return the values of a cookie. Browsers give every port of a host the cookies of all the others, so what stands beside ours may be
+    """Return the values of a cookie. Browsers give every port of a host the cookies of all the others, so what is beside ours may be
     anything: it is passed over, where a parser of cookies would give up on all of them."""
     pairs = [pair.partition("=") for header in headers for pair in header.split(";")]
     return [value.strip() for found, _, value in pairs if found.strip() == name]

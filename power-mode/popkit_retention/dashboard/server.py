@@ -152,7 +152,7 @@ def _safely(words: list[str]) -> int:
         return main(words)
     except KeyboardInterrupt:
         return 0
-    except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
+    except Exception as error:  # noqa: BLE001  the user gets one line and the log, whatever it was
         failures.record(os.environ, "dashboard", error)
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
         sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from .catalog import Known
     from .context_cache import CachedContext
 
-# What a clear means beside its sum, for somebody who has never made one.
+# What a clear does, for a user who has never made one.
 CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
 CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
 _SHOW = "show"
-_WHY = "held in the dashboard"  # where nobody says why
+_WHY = "held in the dashboard"  # where no reason is given
 
 
 def of_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Deed]:

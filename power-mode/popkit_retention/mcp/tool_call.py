@@ -13,7 +13,7 @@ ALL = "all"
 
 
 class ToolError(Exception):
-    """What the caller has to do otherwise; the message says what."""
+    """A mistake of the caller; the message says what to do instead."""
 
 
 def _silent(done: float, total: float | None = None) -> None:
@@ -21,8 +21,8 @@ def _silent(done: float, total: float | None = None) -> None:
 
 
 class ToolCall:
-    """One call. `folder`: the project's, or one in it · `wide`: it is about all projects · `progress(done, total)`: tells the client, and
-    ends the tool where the answer is not wanted any more."""
+    """One call. `folder`: the project's, or one in it · `wide`: it is about all projects · `progress(done, total)`: reports to the
+    client, and ends the tool where the answer is no longer wanted."""
 
     def __init__(
         self, environ: Mapping[str, str], folder: str, arguments: dict[str, Any] | None = None,

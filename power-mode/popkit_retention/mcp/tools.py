@@ -39,7 +39,10 @@ def context_status(call: ToolCall) -> dict[str, Any]:
 
     from ..operations import sessions
 
-    path = _transcript(call)
+    try:
+        path = sessions.current(call.environ, call.folder)
+    except sessions.NoSession:
+        raise ToolError("no session of this project has written a transcript yet. Ask again after the next answer") from None
     site = live.Site(call.environ, sessions.session_id_of(path), sessions.check(path))
     current = report.build(outlook.look(site, path, now(call.environ)))
     of_tiers = {tier: (("live", each["live"]), ("expired", each["expired"])) for tier, each in current["tiers"].items()}
@@ -49,17 +52,6 @@ def context_status(call: ToolCall) -> dict[str, Any]:
         "reclaimable": current["reclaimable"], "context": current["context"] or {}, "tiers": tiers, "verdict": current["verdict"],
         "agents": len(current["agents"]), "clear_with": "/popkit:context clear",
     }  # fmt: skip
-
-
-def _transcript(call: ToolCall) -> str:
-    from hooks.utils.hosts.claude_code import projects
-
-    id = call.environ.get("CLAUDE_CODE_SESSION_ID")
-    ours = projects.of_session(call.environ, id) if id else []
-    path = ours[0] if len(ours) == 1 else projects.newest_of_project(call.environ, call.folder)
-    if path is None:
-        raise ToolError("no session of this project has written a transcript yet. Ask again after the next answer")
-    return path
 
 
 def context_search(call: ToolCall) -> dict[str, Any]:
@@ -151,8 +143,8 @@ def memory_search(call: ToolCall) -> dict[str, Any]:
 
 
 def memory_add(call: ToolCall) -> dict[str, Any]:
-    """Add an item, only where the user has switched memory on: nothing shall be kept that nobody asked for. No session is given it before
-    the user has accepted it."""
+    """Add an item, only where the user has switched memory on: nothing is kept without being asked for. Sessions get it only
+    once the user has accepted it."""
     from shlex import quote
 
     from ..memory.items import AGENT

@@ -1,4 +1,4 @@
-"""The project whose memory somebody asks about: its repository, what hooks keep of its memory, and the memory itself."""
+"""The project whose memory a command, a tool or the page works on: its repository, what hooks keep of its memory, and the memory itself."""
 
 from __future__ import annotations
 
