@@ -83,7 +83,7 @@ def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
-    record = _meant(db, args.argument)
+    record = _record_of(db, args.argument)
     content = archive.recover(db, record.id)
     data = {**record.to_json(), "content": None if content is None else archive.value_of(content)}
     whose = archive.chain(db, record.task_id)
@@ -99,7 +99,7 @@ def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer([] if args.raw else [*lines, ""], data, shown, int(content is None), args.raw)
 
 
-def _meant(db: Connection, word: str) -> Record:
+def _record_of(db: Connection, word: str) -> Record:
     """Return the record that a word means; Refused for none, or several."""
     handles = archive.handles_of(db, word)
     known = archive.record(db, handles[0]) if len(handles) == 1 else None

@@ -112,7 +112,7 @@ def hold_targets(request: Request) -> list[tuple[str, str, str]]:
     if sum((bool(request.arguments), session is not None, folder is not None)) != 1:
         raise UsageError(f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT")
     if session is not None:
-        (target,) = sessions_meant([session], request)
+        (target,) = session_ids([session], request)
         return [(domain, SESSION, target) for domain in request.domains]
     if folder is None:
         by_domain = request.controller.by_domain(request.arguments, request.domain)
@@ -124,7 +124,7 @@ def hold_targets(request: Request) -> list[tuple[str, str, str]]:
     return [(domain, PROJECT, key) for domain in request.domains]
 
 
-def sessions_meant(words: Sequence[str], request: Request) -> list[str]:
+def session_ids(words: Sequence[str], request: Request) -> list[str]:
     """Return the id of the session that each word begins: of those that have a transcript here, and of those that have left something. The
     word itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
     ids = {projects.session_id_of(path) for path in projects.every(request.environ)}

@@ -89,7 +89,7 @@ def _set(request: Request) -> Answer:
         change = retention_arguments.read(word, request.domain or "")
         if change.key == "keep_session_ids" and isinstance(change.value, list):
             # As `hold add --session` takes it: a policy compares whole ids, and a beginning would keep nothing.
-            change = change._replace(value=retention_arguments.sessions_meant(change.value, request))
+            change = change._replace(value=retention_arguments.session_ids(change.value, request))
         wanted.setdefault(change.domain, []).append(change)
     before: dict[str, Any] = request.controller.policies()
     configs = {domain: retention_arguments.config_of(changes, before[domain]) for domain, changes in wanted.items()}

@@ -165,7 +165,7 @@ class Controller(Workspace):
         domains = [self.domain(name) for name in names(domain)]
         ids_by_domain: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
         for word in ids:
-            holder, id = logged_holds.meant(domains, word, self.project)
+            holder, id = logged_holds.find_id(domains, word, self.project)
             ids_by_domain.setdefault(holder.name, []).append(id)
         return ids_by_domain
 
@@ -176,7 +176,7 @@ class Controller(Workspace):
     def explain(self, id: str, domain: str | None = None) -> Json:
         """Return the explanation of one id: the rules that apply, since when, what comes next and when."""
         try:
-            holder, whole = logged_holds.meant([self.domain(name) for name in names(domain)], id, self.project)
+            holder, whole = logged_holds.find_id([self.domain(name) for name in names(domain)], id, self.project)
         except NotThere:
             if not self.read().entries(1, domain, id=id):
                 raise

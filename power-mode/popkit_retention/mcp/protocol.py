@@ -186,7 +186,7 @@ class Dialect(NamedTuple):
     structured: bool
     stateless: bool
 
-    def dressed(self, result: dict[str, Any], server: dict[str, str], lasts: bool = False) -> dict[str, Any]:
+    def result(self, result: dict[str, Any], server: dict[str, str], lasts: bool = False) -> dict[str, Any]:
         """Return a result as this revision wants it; `lasts`: it may be kept for a while."""
         if not self.stateless:
             return result

@@ -248,7 +248,7 @@ class Server:
         else:
             known = "initialize, ping, server/discover, tools/list, tools/call"
             raise Fault(METHOD_NOT_FOUND, f"unknown method {shown(message.method)}. Known: {known}", message.id)
-        reply(protocol.result(message.id, dialect.dressed(answer, self._about, lasts)))
+        reply(protocol.result(message.id, dialect.result(answer, self._about, lasts)))
 
     def _tools(self, message: Message, dialect: Dialect) -> list[dict[str, Any]]:
         if message.params.get("cursor") is not None:
@@ -270,7 +270,7 @@ class Server:
         def work(call: Call) -> Answer:
             progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)
             result = self._toolbox.call(name, arguments or {}, dialect, progress)
-            return protocol.result(message.id, dialect.dressed(result, self._about))
+            return protocol.result(message.id, dialect.result(result, self._about))
 
         self._calls.add(Call(message.id, work, reply))
 

@@ -11,7 +11,7 @@ from hooks.utils.text import size
 from ..governance.rules import PLACEHOLDER
 from . import retention_phrases as phrases
 from .columns import ago, pair, pairs
-from .retention_policies import hold_said
+from .retention_policies import hold_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _hold(hold: Mapping[str, Any], now: float) -> list[text.Line]:
     elif not hold.get("in_force", True):
         ended = " (over)"
     lines = text.wrap(f"{text.clean(hold['id'])}: {hold['domain']}, {about}{ended}", indent="  ")
-    return lines + text.wrap(f"  {hold_said(hold, now)}", indent="  ")
+    return lines + text.wrap(f"  {hold_words(hold, now)}", indent="  ")
 
 
 # --- archives --------------------------------------------------------------------------------------------------------------------------

@@ -162,10 +162,10 @@ def rolled_back(revision: int, before: Mapping[str, Any] | None, answer: Mapping
     return [*lines, *_changed(changed), "To undo this:", f"  {command} rollback {before['revision']}"]
 
 
-def _changed(differences: Mapping[str, tuple[object, ...]], was_said: str = "was") -> list[text.Line]:
+def _changed(differences: Mapping[str, tuple[object, ...]], was_word: str = "was") -> list[text.Line]:
     lines = []
     for name, (was, now) in differences.items():
-        lines += text.wrap(f"  {name} = {phrases.value(now)} ({was_said} {phrases.value(was)})", indent="    ")
+        lines += text.wrap(f"  {name} = {phrases.value(now)} ({was_word} {phrases.value(was)})", indent="    ")
     return lines
 
 
@@ -239,7 +239,7 @@ def explained(answer: Mapping[str, Any], policy: Mapping[str, Any], now: float, 
     lines += pair("State", _state(answer, now))
     lines += pairs("Because", [phrases.reason(code, policy["older_than_days"]) for code in answer["reasons"]])
     for hold in answer["holds"]:
-        lines += pair("Hold", f"{hold['id']}, {hold_said(hold, now)}")
+        lines += pair("Hold", f"{hold['id']}, {hold_words(hold, now)}")
     for path in answer["placeholders"]:
         lines += pair("Transcript", path)
     lines += _next(answer, now, command)
@@ -253,7 +253,7 @@ def _state(answer: Mapping[str, Any], now: float) -> str:
     return _STATES[answer["state"]].format(since=since, ago=marked)
 
 
-def hold_said(hold: Mapping[str, Any], now: float) -> str:
+def hold_words(hold: Mapping[str, Any], now: float) -> str:
     """Return who wanted a hold, why, and until when, unless it was released before."""
     words = f"{text.clean(hold['who'])}: {text.clean(hold['why'])}"
     if hold["until"] is None or hold.get("released_at") is not None:

@@ -94,7 +94,7 @@ class RagDomain:
         for some in _batches(dict.fromkeys(ids)):
             yield from db.execute(f"{_RECORDS} AND r.id IN ({', '.join('?' * len(some))})", some)
 
-    def meant(self, word: str, project: str | None = None) -> list[str]:
+    def matching_ids(self, word: str, project: str | None = None) -> list[str]:
         with self._using() as db:
             if db is None:
                 return []
