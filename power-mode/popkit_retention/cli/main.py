@@ -30,7 +30,7 @@ COMMANDS = {
     "limits": "limits_command.run",
     "try-out": "try_out_command.run",
     "native": "native_command.run",
-    "budget": "budget_command.run",
+    "budget": "limits_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",
     "dashboard": "servers.dashboard",
