@@ -7,7 +7,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from tests.cli.remembered import WIDTH, Remembered
+from tests.cli.remembered import Remembered
 
 GOLDENS = Path(__file__).parent / "goldens" / "retention"
 
@@ -16,10 +16,7 @@ class Governed(Remembered):
     """The checkout of a repository `shop`, and `popkit retention` in it."""
 
     def retention(self, *words: str, stdin: str | bytes = "", code: int = 0, **env: str) -> str:
-        """What a word prints; it must end as it should, and with nothing else said."""
-        done = self.asked(*words, stdin=stdin, **env)
-        assert (done.returncode, done.stderr) == (code, ""), done.stdout + done.stderr
-        return done.stdout
+        return self.printed("retention", *words, stdin=stdin, code=code, **env)
 
     def asked(self, *words: str, stdin: str | bytes = "", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
         return self.run("retention", *words, stdin=stdin, cwd=cwd, **env)
@@ -31,13 +28,9 @@ class Governed(Remembered):
     def refused(self, *words: str, **env: str) -> str:
         """What is said of a mistake, on one line; the state stays as it was, byte for byte."""
         before = self.bytes()
-        done = self.asked(*words, **env)
-        assert (done.returncode, done.stdout) == (1, ""), done.stdout + done.stderr
-        assert all(len(line) <= WIDTH + 6 for line in done.stderr.splitlines())
-        assert done.stderr.startswith(("popkit retention:", "popkit:"))
-        assert not set("\x1b\x07\u202e\u200b") & set(done.stderr)
+        message = self.mistaken("retention", *words, **env)
         assert self.bytes() == before
-        return " ".join(done.stderr.split())
+        return message
 
     def bytes(self) -> dict[str, str]:
         """What stands in our folder, but for SQLite's and locks' own files, which opening alone changes."""

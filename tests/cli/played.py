@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SESSION = "5e551017-0000-4000-8000-000000000001"
 BEGAN = 1_790_000_000.0
 STEP_S = 10.0
+WIDTH = 70  # of what a command prints
 CACHE = {"ephemeral_5m_input_tokens": 500, "ephemeral_1h_input_tokens": 0}
 USAGE = {
     "input_tokens": 10,
@@ -67,6 +68,21 @@ class Played:
         """The same within this process, which is where most is tried: it takes a fraction of the time."""
         environ = {**self.env, "POPKIT_CLOCK": str(self.now), **env}
         return inside.run(words, environ, cwd or self.project, stdin if isinstance(stdin, bytes) else stdin.encode())
+
+    def printed(self, *words: str, stdin: str | bytes = "", code: int = 0, cwd: Path | None = None, **env: str) -> str:
+        """What a command prints; it must end as it should, and with nothing else said."""
+        done = self.run(*words, stdin=stdin, cwd=cwd, **env)
+        assert (done.returncode, done.stderr) == (code, ""), done.stdout + done.stderr
+        return done.stdout
+
+    def mistaken(self, *words: str, stdin: str | bytes = "", **env: str) -> str:
+        """What a command says of a mistake, on one line; it must print nothing else, and fit a terminal."""
+        done = self.run(*words, stdin=stdin, **env)
+        assert (done.returncode, done.stdout) == (1, ""), done.stdout + done.stderr
+        assert all(len(line) <= WIDTH + 6 for line in done.stderr.splitlines())
+        assert not set("\x1b\x07\u202e\u200b") & set(done.stderr)
+        assert done.stderr.startswith((f"popkit {words[0]}:", "popkit:"))
+        return " ".join(done.stderr.split())
 
     def together(self, forks: Forks, words: Sequence[Sequence[str]]) -> list[Done]:
         """Several commands at once, none of which fails or complains."""

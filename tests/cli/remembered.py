@@ -8,12 +8,11 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.cli.played import Played
+from tests.cli.played import WIDTH, Played
 
 GOLDENS = Path(__file__).parent / "goldens" / "memory"
 DAY_S = 86_400.0
 DEFINED = "export function calculateBasketTotal() {}\n"  # what the file holds that sessions work on
-WIDTH = 70
 # What is wider because nothing could be left out of it: a command or an id on a line of its own.
 _WHOLE = re.compile(r"^  (?:popkit|/)")
 
@@ -29,10 +28,7 @@ class Remembered(Played):
         (git / "config").write_text('[remote "origin"]\n\turl = https://github.com/acme/shop.git\n')
 
     def memory(self, *words: str, stdin: str | bytes = "", code: int = 0, cwd: Path | None = None) -> str:
-        """What a word prints; it must end as it should, and with nothing else said."""
-        done = self.ask(*words, stdin=stdin, cwd=cwd)
-        assert (done.returncode, done.stderr) == (code, ""), done.stdout + done.stderr
-        return done.stdout
+        return self.printed("memory", *words, stdin=stdin, code=code, cwd=cwd)
 
     def ask(self, *words: str, stdin: str | bytes = "", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess:
         return self.run("memory", *words, stdin=stdin, cwd=cwd, **env)
@@ -41,12 +37,9 @@ class Remembered(Played):
         return json.loads(self.memory(words[0], "--json", *words[1:], stdin=stdin, code=code))
 
     def mistake(self, *words: str, stdin: str | bytes = "") -> str:
-        """What is said of a mistake, on one line."""
-        done = self.ask(*words, stdin=stdin)
-        assert (done.returncode, done.stdout) == (1, ""), done.stdout + done.stderr
-        assert all(len(line) <= WIDTH + 6 for line in done.stderr.splitlines())
-        assert done.stderr.startswith("popkit memory:")
-        return " ".join(done.stderr.split())
+        message = self.mistaken("memory", *words, stdin=stdin)
+        assert message.startswith("popkit memory:")
+        return message
 
     def add(self, text: str, *flags: str) -> str:
         """Remembers a text; its id."""

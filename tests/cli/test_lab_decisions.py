@@ -28,7 +28,7 @@ def _transcript() -> Transcript:
     return transcript
 
 
-NO_MODEL = "a model that is not told, which the table of models does not name (read 0.025, write 1.25, output 5, thinking bound)"
+NO_MODEL = "an unknown model, which the table of models does not name (read 0.025, write 1.25, output 5, thinking bound)"
 PAUSE_S = 4_000.0  # longer than any cache lives
 
 

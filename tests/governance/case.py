@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 from popkit_retention.governance import archives, manifests
-from tests.governance.collecting import at_work
-from tests.governance.collectors import Desk
+from tests.governance.collectors import Desk, at_work
 from tests.governance.stocks import SESSIONS, STOCKS
 from tests.governance.stored import DAY, NOW
 from tests.kit.forks import Function
@@ -43,7 +42,7 @@ class Case:
         return at_work(self.home, self.kind, NOW)
 
     def work(self, name: str, *given: object) -> Function:
-        return Function("tests.governance.collecting:" + name, [str(self.home), self.kind, self.batch, *given])
+        return Function("tests.governance.collectors:" + name, [str(self.home), self.kind, self.batch, *given])
 
     def check_log(self, desk: Desk) -> None:
         """Everything verifies, and exactly what is gone was logged as deleted, once."""

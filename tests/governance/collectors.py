@@ -1,9 +1,13 @@
-"""A domain with its folder, log and policy, worked with at one time or another."""
+"""A domain with its folder, log and policy, worked with at one time or another; what is archived of it; what a process does with it that
+tests kill."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +18,11 @@ from popkit_retention.governance.domains import Domain
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.manifests import Manifest
 from popkit_retention.governance.policies import DEFAULT_POLICY, GcParams, resolve_gc_params_with_policy
+from tests.governance.stocks import STOCKS
 from tests.governance.stored import NOW
+
+LONG = b"value = 1\n" * 100
+NOISE = random.Random(1).randbytes(300)
 
 FINISHED_BY = {
     "mark": collection.finish_mark,
@@ -86,3 +94,41 @@ class Desk:
 
 def ids(verdicts: list) -> list[str]:
     return [each.id for each in verdicts]
+
+
+def path_of(desk: Desk, archive_id: str, *names: str) -> Path:
+    return Path(desk.folder.archives, archive_id, *names)
+
+
+def sealed(value: dict) -> bytes:
+    """A manifest with the right hash, whatever it says."""
+    body = json.dumps({key: each for key, each in value.items() if key != "sha256"}, sort_keys=True, separators=(",", ":"))
+    return ('{"sha256":"' + hashlib.sha256(body.encode()).hexdigest() + '",' + body[1:] + "\n").encode()
+
+
+# --- what a process does, over a domain of some kind in a home that a test has filled --------------------------------------------------
+
+
+@contextmanager
+def at_work(home: str | Path, kind: str, now: float) -> Iterator[Desk]:
+    """A desk over the domain of this kind, at a time (seconds)."""
+    stock = STOCKS[kind](Path(home), lambda: now)
+    with closing(stock):
+        desk = Desk(Path(home), stock.domain)
+        with closing(desk.log):
+            yield desk
+
+
+def gc(home: str, kind: str, batch: int, now: float) -> None:
+    with at_work(home, kind, now) as desk:
+        desk.gc(now, batch=batch)
+
+
+def archive(home: str, kind: str, _batch: int, ids: list[str], now: float) -> None:
+    with at_work(home, kind, now) as desk:
+        desk.archive(*ids, now=now)
+
+
+def restore(home: str, kind: str, batch: int, archive_id: str, now: float) -> None:
+    with at_work(home, kind, now) as desk:
+        desk.restore(archive_id, now, most=batch)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.governance.data_folder import Folder
-from tests.governance.archived import LONG, NOISE
-from tests.governance.collectors import Desk
+from tests.governance.collectors import LONG, NOISE, Desk
 from tests.governance.stored import KeptDomain, Thing
 
 

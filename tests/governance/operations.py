@@ -1,4 +1,4 @@
-"""What a process does that tests kill: or begin at once: see tests/kit."""
+"""What a process does with policies, holds and the log that tests kill, or begin at once: see tests/kit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import json
 import os
 import signal
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+from hooks.utils.archive.content import stamp
 from hooks.utils.io import durable
 from popkit_retention.governance import policy_file
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
-from popkit_retention.governance.policies import DOMAINS, merged
-from tests.governance.states import changed
+from popkit_retention.governance.policies import DOMAINS, RetentionPolicy, merged
+from popkit_retention.governance.policy_file import State
+
+
+def changed(state: State, domain: str, policy: RetentionPolicy, now: float) -> State:
+    """The next revision, with this policy of a domain since `now` (seconds)."""
+    return replace(state.with_policies({domain: policy}), revision=state.revision + 1, updated_at=stamp(now))
 
 
 def write(path: str, text: str) -> None:

@@ -51,7 +51,7 @@ class KeptDomain:
         about = {(ITEM, id), (SESSION, thing.session), (PROJECT, thing.project)}
         return any((hold.scope, hold.target) in about and hold.in_force(now) for hold in self.kept_holds.values())
 
-    def meant(self, word: str, project: str | None = None) -> list[str]:
+    def matching_ids(self, word: str, project: str | None = None) -> list[str]:
         return [word] if word in self.things else sorted(id for id in self.things if id.startswith(word))[:5]
 
     def describe(self, ids: Sequence[str]) -> dict[str, Described]:

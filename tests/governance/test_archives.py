@@ -20,8 +20,7 @@ from popkit_retention.governance import archives, restores
 from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Content, Hold
 from popkit_retention.governance.errors import BadRequest, GovernanceError, NotThere, OnHold
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
-from tests.governance.archived import LONG, NOISE, path_of
-from tests.governance.collectors import Desk
+from tests.governance.collectors import LONG, NOISE, Desk, path_of
 from tests.governance.stored import NOW, KeptDomain, Thing
 
 

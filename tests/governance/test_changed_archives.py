@@ -13,8 +13,7 @@ import pytest
 from popkit_retention.governance import restores
 from popkit_retention.governance.errors import Damaged
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
-from tests.governance.archived import path_of, sealed
-from tests.governance.collectors import Desk
+from tests.governance.collectors import Desk, path_of, sealed
 
 
 def test_a_flipped_byte_anywhere_is_found(desk: Desk, count: Callable[[int, int], int]):

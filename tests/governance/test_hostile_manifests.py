@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from popkit_retention.governance import archives, manifests
 from popkit_retention.governance.errors import BadRequest, Damaged, NotThere, TooNew
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
-from tests.governance.archived import path_of, sealed
-from tests.governance.collectors import Desk
+from tests.governance.collectors import Desk, path_of, sealed
 
 
 @pytest.mark.parametrize(

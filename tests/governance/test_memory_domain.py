@@ -138,9 +138,9 @@ def test_a_word_means_the_one_that_it_is_else_some_that_begin_so(governed: Gover
     for number in range(7):
         governed.old(f"m3{number}")
     governed.old("m3", project="other")
-    meant = governed.domain.meant
-    assert (meant("m3"), meant("m36"), meant("x"), meant("")) == (["m3"], ["m36"], [], [])
-    assert meant("m3", PROJECT) == ["m30", "m31", "m32", "m33", "m34"]
+    matching = governed.domain.matching_ids
+    assert (matching("m3"), matching("m36"), matching("x"), matching("")) == (["m3"], ["m36"], [], [])
+    assert matching("m3", PROJECT) == ["m30", "m31", "m32", "m33", "m34"]
 
 
 def test_a_person_is_told_what_it_is_and_where_it_stands(governed: Governed) -> None:
@@ -347,7 +347,7 @@ def test_what_is_no_item_is_refused_and_nothing_comes_back(governed: Governed, d
 def test_where_nobody_has_made_a_store_there_is_nothing_and_none_is_made(tmp_path: Path) -> None:
     domain = MemoryDomain({"POPKIT_HOME": str(tmp_path)}, lambda: NOW)
     assert list(domain.resources(NOW)) == []
-    assert (domain.meant("m1"), domain.describe(["m1"]), domain.placeholders(["m1"]), domain.holds()) == ([], {}, {}, [])
+    assert (domain.matching_ids("m1"), domain.describe(["m1"]), domain.placeholders(["m1"]), domain.holds()) == ([], {}, {}, [])
     assert (domain.mark(["m1"], NOW, "user"), domain.unmark(["m1"]), domain.delete(["m1"], NOW), domain.marked()) == ([], [], [], {})
     assert (list(domain.contents(["m1"])), domain.put_back([], NOW), domain.release_hold("h1", NOW)) == ([], [], False)
     domain.compact()

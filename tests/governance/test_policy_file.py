@@ -17,7 +17,7 @@ from popkit_retention.governance.policies import DEFAULT_POLICY, RetentionPolicy
 from popkit_retention.governance.policy_file import State, state_of
 from tests.examples import examples
 from tests.governance import hostile
-from tests.governance.states import changed
+from tests.governance.operations import changed
 
 STATE = changed(State(), "rag", RetentionPolicy(limit=7, keep_session_ids=("é", "s2")), 1_790_000_000.25)
 

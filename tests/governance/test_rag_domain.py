@@ -64,7 +64,7 @@ def held(tmp_path: Path) -> Iterator[Held]:
 
 def test_an_archive_that_nobody_has_made_is_empty_and_is_not_made(held: Held) -> None:
     domain = held.domain
-    assert held.ids() == domain.meant("abcd") == domain.holds() == domain.mark(["a"], NOW, "user") == domain.delete(["a"], NOW) == []
+    assert held.ids() == domain.matching_ids("abcd") == domain.holds() == domain.mark(["a"], NOW, "user") == domain.delete(["a"], NOW) == []
     assert domain.describe(["a"]) == domain.placeholders(["a"]) == domain.marked() == {}
     assert list(domain.contents(["a"])) == domain.unmark(["a"]) == []
     assert (domain.release_hold("h", NOW), domain.compact(), domain.index()) == (False, True, 0)
@@ -97,8 +97,8 @@ def test_worktrees_and_folders_of_one_project_are_one(held: Held) -> None:
     (held.shop / ".git").mkdir()
     assert held.ids(project=held.key(held.shop)) == mine
     assert held.ids(project=held.key(held.other)) == theirs
-    assert held.domain.meant(mine[0][:4], held.key(held.shop)) == mine[:1]
-    assert held.domain.meant(mine[0], held.key(held.other)) == []
+    assert held.domain.matching_ids(mine[0][:4], held.key(held.shop)) == mine[:1]
+    assert held.domain.matching_ids(mine[0], held.key(held.other)) == []
 
 
 @pytest.mark.parametrize("scope", [ITEM, SESSION, PROJECT])
@@ -121,7 +121,7 @@ def test_a_context_whose_folder_nobody_knows_is_of_no_project(held: Held, monkey
     monkeypatch.chdir(held.shop)
     assert held.ids(project=held.key(held.shop)) == [known]
     assert set(held.ids()) == {known, unknown}
-    assert held.domain.meant(unknown, held.key(held.shop)) == []
+    assert held.domain.matching_ids(unknown, held.key(held.shop)) == []
 
 
 def test_only_what_is_marked_is_deleted(held: Held) -> None:
@@ -144,8 +144,8 @@ def test_a_person_is_told_what_it_is_without_secrets(held: Held) -> None:
 @pytest.mark.parametrize(("chars", "found"), [(3, False), (4, True), (8, True)])
 def test_a_handle_is_meant_by_four_letters_of_it(held: Held, chars: int, found: bool) -> None:
     (id,) = held.add(new(0))
-    assert held.domain.meant(id[:chars]) == ([id] if found else [])
-    assert held.domain.meant("") == held.domain.meant("%" * 8) == held.domain.meant("a\0\ud800") == []
+    assert held.domain.matching_ids(id[:chars]) == ([id] if found else [])
+    assert held.domain.matching_ids("") == held.domain.matching_ids("%" * 8) == held.domain.matching_ids("a\0\ud800") == []
 
 
 def test_placeholders_are_found_in_every_transcript(held: Held) -> None:

@@ -33,7 +33,7 @@ from popkit_retention.governance.retention import (
 from tests.examples import examples
 from tests.governance import hostile
 from tests.governance.hostile import NOW
-from tests.governance.states import changed
+from tests.governance.operations import changed
 
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 DEFAULTS = DEFAULT_POLICY.to_json()

@@ -11,7 +11,7 @@ from popkit_retention.governance import answers as governance
 from popkit_retention.governance import collection, rules
 from popkit_retention.views import retention_activity, retention_policies
 from popkit_retention.views import retention_phrases as phrases
-from tests.cli.remembered import WIDTH
+from tests.cli.played import WIDTH
 from tests.views import retention_answers as answers
 from tests.views.retention_answers import HOSTILE, NOW, at, thing
 

@@ -6,6 +6,7 @@ import sys
 
 from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.io import failures
 from hooks.utils.views.help import lines_of
 
 from . import screen
@@ -61,6 +62,14 @@ def run(
             more = "help lists all words and flags." if "help" in table.by_name else "--help lists all flags."
             after = [f"{called or table.name} {more}"]
         return fail(name or table.name, message_of(error), "--json" in words, environ, after)
+
+
+def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, str]) -> None:
+    """Do work for a hook's child, whose output and exit code nobody reads: an error goes to the hooks' log, under a name."""
+    try:
+        work()
+    except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
+        failures.record(environ, name, error)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:

@@ -83,7 +83,7 @@ def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
-    record = _meant(db, args.argument)
+    record = _record_of(db, args.argument)
     content = archive.recover(db, record.id)
     data = {**record.to_json(), "content": None if content is None else archive.value_of(content)}
     whose = archive.chain(db, record.task_id)
@@ -99,8 +99,8 @@ def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer([] if args.raw else [*lines, ""], data, shown, int(content is None), args.raw)
 
 
-def _meant(db: Connection, word: str) -> Record:
-    """Return the record that a word stands for."""
+def _record_of(db: Connection, word: str) -> Record:
+    """Return the record that a word means; Refused for none, or several."""
     handles = archive.handles_of(db, word)
     known = archive.record(db, handles[0]) if len(handles) == 1 else None
     if known:
@@ -138,14 +138,14 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
-    held = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
+    placed = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
-    if held and doing and not args.yes:
-        _confirm(db, held, older_than, args, environ)
+    if placed and doing and not args.yes:
+        _confirm(db, placed, older_than, args, environ)
     pruned = _pruned(db, older_than, now, args, environ)
     originals = _prune_originals(home.popkit_home(environ), older_than, args.dry_run)
     data = {
-        **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": archived.handles_by_transcript(held),
+        **pruned.to_json(), "held": sum(map(len, placed.values())), "placeholders": archived.handles_by_transcript(placed),
         "originals": originals, "dry_run": args.dry_run,
     }  # fmt: skip
     lines: list[text.Line] = []
@@ -158,8 +158,8 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     if doing and pruned.chains:
         lines.append(f"{text.counted(pruned.chains, 'context')} vanished completely.")
     lines += views.on_hold(pruned)
-    if held and (args.dry_run or args.yes):
-        lines += views.unrestorable(held, doing)
+    if placed and (args.dry_run or args.yes):
+        lines += views.unrestorable(placed, doing)
     if doing and not pruned.shrunk:
         lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it again.")
     return Answer(lines, data)
@@ -183,13 +183,13 @@ def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ
         raise Refused(str(error)) from None
 
 
-def _confirm(db: Connection, held: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
+def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
     """Show what would be deleted and which placeholders would lead to nothing, and ask. Refused without a yes."""
     if args.json:
-        many = text.counted(sum(map(len, held.values())), "placeholder")
+        many = text.counted(sum(map(len, placed.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
-    screen.show(views.would_delete(would) + views.on_hold(would) + views.unrestorable(held, False), sys.stdout, environ)
+    screen.show(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
     if not screen.is_confirmed("Delete anyway?"):
         raise Refused("nothing was deleted. --yes answers beforehand")
 
@@ -200,12 +200,12 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     for name in peek.sessions(popkit_home):
         path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
         try:
-            if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
+            if os.lstat(path).st_ctime < older_than:  # the file was renamed, so its mtime is that of its last line
                 deleted += 1
                 if not dry_run:
                     os.unlink(path)
         except OSError:
-            continue  # there is none, or it went meanwhile
+            continue  # there is none, or it was deleted meanwhile
     return deleted
 
 

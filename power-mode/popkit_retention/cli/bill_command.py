@@ -167,7 +167,7 @@ def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any]
 
 
 def _is_wanted(lines: list[text.Line], args: Parsed) -> bool:
-    """Ask on a terminal; inside Claude Code, and for a program, nobody is there to answer."""
+    """Ask on a terminal; return False inside Claude Code and for a program, where no user can answer."""
     if not sys.stdin.isatty() or "json" in args.flags:
         return False
     screen.show(lines, sys.stdout, os.environ)

@@ -83,11 +83,7 @@ def _transcript(flags: dict, environ: Mapping[str, str]) -> str:
         return os.path.abspath(flags["transcript"])
     if "session" in flags:
         return sessions.by_id(environ, flags["session"])
-    ours = environ.get("CLAUDE_CODE_SESSION_ID")
-    try:
-        return sessions.by_id(environ, ours) if ours else sessions.newest_of_project(environ, os.getcwd())
-    except sessions.NoSession:
-        return sessions.newest_of_project(environ, os.getcwd())
+    return sessions.current(environ, os.getcwd())
 
 
 # --- contents by their names -----------------------------------------------------------------------------------------------------------

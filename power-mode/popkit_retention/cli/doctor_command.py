@@ -57,7 +57,7 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
     claude_code = [client, doctor_machine.plugin(popkit_home, project, environ, enabled, now)]
     checks = [
         doctor_machine.interpreter(popkit_home, environ),
-        *(claude_code if client.facts or not opencode else []),  # somebody may have OpenCode alone
+        *(claude_code if client.facts or not opencode else []),  # some users have only OpenCode
         *opencode,
         state_folder(popkit_home),
     ]
@@ -165,7 +165,7 @@ def _remember(popkit_home: str, newest: str, number: int) -> None:
     try:
         files.replace_text(os.path.join(popkit_home, SEEN), dumps({"newest_failure": newest, "with_that_stamp": number}))
     except OSError:
-        return  # the folder's own check tells of it
+        return  # the check of the folder reports it
 
 
 def configuration(popkit_home: str, project: str) -> Check:

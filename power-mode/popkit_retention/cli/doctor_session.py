@@ -49,7 +49,7 @@ def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: s
     session_id = newest(popkit_home, project, environ)
     path = _socket(popkit_home, session_id)
     if not path:
-        if not environ.get(_SESSION):  # nobody can tell whether it is at work
+        if not environ.get(_SESSION):  # whether one is at work is unknown
             return Check("helper", OK, f"none runs now; each session starts its own{note}", **facts)
         advice = "Start the session again with --resume. Lines with `serve` in the log of hooks say what went wrong."
         return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter as they come{note}", advice, **facts)
@@ -77,7 +77,7 @@ def messages(popkit_home: str, now: float) -> list[Check]:
     try:
         lines = [line.split(" ", 3) for line in failures.failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
     except OSError:
-        return []  # the log's own check tells of it
+        return []  # the check of the log reports it
     if not lines:
         return []
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now - FAULTY_DAYS * 86_400))
@@ -163,7 +163,7 @@ def _newest(popkit_home: str, project: str) -> dict:
 
 
 def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
-    """Return the transcript of a context; "" where nobody knows it."""
+    """Return the transcript of a context; "" where it is unknown."""
     main = site.session.get("transcript")
     if not isinstance(main, str):
         return ""

@@ -126,7 +126,7 @@ def lines_of(result: dict) -> list[text.Line]:
 
 
 def _failed(result: dict) -> list[text.Line]:
-    """Return where policies of somebody's own failed."""
+    """Return in how many sessions the user's own policies failed, and why."""
     lines: list[text.Line] = []
     for name, reasons in result["failed"].items():
         sessions = text.counted(sum(reasons.values()), "session")
@@ -191,7 +191,7 @@ def kept_lines(result: dict) -> list[text.Line]:
         counts = f"{text.counted(one['sessions'], 'session')}, {text.counted(one['requests'], 'request')}"
         lines += ["", f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}: {counts}"]
         if not one["sessions"]:
-            lines += text.wrap("No session there has enough requests to tell.", indent="  ")
+            lines += text.wrap("No session has enough requests to judge.", indent="  ")
             continue
         if ttl_s == str(TTLS["1h"]):
             lines.append("  Nothing is sent, because that costs more than it saves.")

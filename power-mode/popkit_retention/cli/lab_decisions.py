@@ -61,7 +61,7 @@ def _decide(args: Parsed, session: Session, prices: Prices) -> None:
 
 def in_words(prices: Prices) -> str:
     """Return the prices of a calculation in words."""
-    whose = clean(prices.model) or "a model that is not told"
+    whose = clean(prices.model) or "an unknown model"
     unknown = "" if prices.known else ", which the table of models does not name"
     bound = ", thinking bound" if prices.bound else ""
     return f"{whose}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
@@ -70,7 +70,7 @@ def in_words(prices: Prices) -> str:
 def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
     """Write the decisions of a policy as JSON lines while it goes; return in words what they came to. OSError when it cannot write."""
 
-    def tell(request: Request, decisions: list, entered: list) -> None:
+    def write(request: Request, decisions: list, entered: list) -> None:
         clear = [
             {"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions if block.id
         ]
@@ -80,7 +80,7 @@ def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextI
         file.write(json.dumps(line) + "\n")
         file.flush()
 
-    came = outcomes.outcome_of(session, policy, prices, tell)
+    came = outcomes.outcome_of(session, policy, prices, write)
     total, cost, carried = came.total, came.cost, came.carried
     cleared = f"{total.requests:,} requests, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
     if total.shortened:
@@ -91,7 +91,7 @@ def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextI
 
 
 def check(names: Iterable[str]) -> None:
-    """Refuse names that stand for no policy, before the long run."""
+    """Refuse names of policies that do not exist, before the long run."""
     try:
         for name in names:
             policies.described(name)
@@ -110,7 +110,7 @@ def read(path: str) -> Session:
         raise Refused(str(error)) from None
     except OSError as error:
         raise Refused(f"{clean(path)}: cannot be read: {clean(error.strerror or str(error))}") from None
-    except Exception as error:  # noqa: BLE001  a file may hold what nobody foresaw; the lab leaves it out
+    except Exception as error:  # noqa: BLE001  a file may hold anything; the lab leaves it out
         raise Refused(f"{clean(path)}: could not be read: {type(error).__name__} {clean(str(error))[:_MESSAGE]}".rstrip()) from None
 
 

@@ -1,10 +1,14 @@
-"""`popkit limits`: how full the windows of your plan's limits are, when they will be full, what used them, and what tokens are
-worth in them."""
+"""`popkit limits`: how full the plan's limits are, when they will be full, what used them, and what tokens are worth in them.
+`popkit budget`: the user's own limits of a session and of a month, what is used of them, and how much of a context they let in.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
+from hooks.utils import text
+from hooks.utils.config import validation
+from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
@@ -12,11 +16,14 @@ from hooks.utils.policy.limit_weights import KINDS
 from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, windows
 from hooks.utils.state import limits
 
+from .. import extras
 from ..bill import digests
 from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
 from ..bill.windows import took
+from ..usage.store import DatabaseUnavailable
 from ..views import spending
-from .answering import Answer
+from . import settings_file
+from .answering import Answer, Refused
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -28,7 +35,10 @@ if TYPE_CHECKING:
     from hooks.utils.policy.limit_weights import Weights
     from hooks.utils.policy.limits import Window
 
-MISTAKES = (OSError, StoreError)
+MISTAKES = (OSError, StoreError, DatabaseUnavailable)
+LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
+CONTEXT = "context"  # the record of the configuration that has them
+_NONE = ("none", "null", "")
 
 
 def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -87,3 +97,53 @@ def _worth(weights: Weights, model: str) -> dict[str, Any]:
         claimed = weights.claimed(tokens) is not None and share is not None and share[0] > 0
         worth[name] = share and {"percent": share[0], "error": share[1], "claimed": claimed}
     return worth
+
+
+# --- the user's own limits --------------------------------------------------------------------------------------------------------------
+
+
+def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Show the limits and what is used of them, or set some. Refused, DatabaseUnavailable."""
+    if args.word == "set":
+        is_as_asked = settings_file.change_own({CONTEXT: _limits_of(args.arguments)}, args.yes, args.dry_run, environ)
+        return Answer([], code=int(not (is_as_asked or args.dry_run)))
+    from ..usage import database, ingestion
+
+    if database.server_in(environ) is not None and not extras.enter("postgres", environ):
+        raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
+    if args.check:
+        name = database.check_usable(environ)
+        return Answer(text.wrap(f"{text.clean(name)} can be used."), {"database": name})
+    with Bar(environ) as bar:
+        ingestion.catch_up(environ, bar.show)
+    used = database.report(environ, args.session, args.user)
+    return Answer(spending.budgets(used), used)
+
+
+def _limits_of(words: list[str]) -> dict[str, Any]:
+    """Return the limits that words name: session_tokens=2000000, month_usd=none. Refused for any other word."""
+    limits: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in LIMITS:
+            raise Refused(f"{word!r:.60} is no limit. Write KEY=VALUE, with one of {', '.join(LIMITS)}")
+        problems: list[str] = []
+        note = lambda _at, _value, allowed, _known, listed=problems: listed.append(allowed)  # noqa: E731
+        limits[name] = validation.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)
+        if problems:
+            raise Refused(f"{name} takes {problems[0].replace('null', 'none')}")
+    return limits
+
+
+def _number(value: str) -> Any:
+    plain = value.lower().replace(",", "").replace("_", "").lstrip("$")
+    if plain in _NONE:
+        return None
+    try:
+        return int(plain)
+    except ValueError:
+        pass
+    try:
+        return float(plain)
+    except ValueError:
+        return value

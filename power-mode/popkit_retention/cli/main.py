@@ -30,7 +30,7 @@ COMMANDS = {
     "limits": "limits_command.run",
     "try-out": "try_out_command.run",
     "native": "native_command.run",
-    "budget": "budget_command.run",
+    "budget": "limits_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",
     "dashboard": "servers.dashboard",
@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ)
         print(f"popkit: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        _write_no_more()  # the reader of a pipe has gone (`| head`)
+        _write_no_more()  # the reader of a pipe has closed it (`| head`)
         return 0
     except OSError as error:
         print(f"popkit: {text.clean(str(error))}", file=sys.stderr)
@@ -69,7 +69,7 @@ def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ)
 
 
 def _write_no_more() -> None:
-    """Send what is still to be written nowhere: at the interpreter's end that would fail again."""
+    """Discard what is still to be written: at the interpreter's end it would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -116,7 +116,7 @@ def overview() -> list[text.Line]:
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
     for name in COMMANDS:
         lines += text.pair("  " + name, TABLES[name].title, _COLUMN)
-    return [*lines, "", "popkit help COMMAND says more; popkit --version tells the version."]
+    return [*lines, "", "popkit help COMMAND says more; popkit --version shows the version."]
 
 
 def version() -> str:

@@ -84,7 +84,7 @@ def lines_of(reasons: Mapping[str, int], files: Sequence[Sequence[str]]) -> list
     return lines
 
 
-# Such files are in every folder of sessions: nobody has to look for them.
+# Such files are in every folder of sessions, so they are not named.
 _NO_FAULT = frozenset(("empty", "no conversation", "not a regular file", "under 5 requests"))
 
 

@@ -10,10 +10,10 @@ import os
 import sys
 
 from hooks.utils import flag_parser, text
-from hooks.utils.io import failures
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import memory as turns
+from hooks.utils.state import jobs
 from hooks.utils.state import memory as kept
 from hooks.utils.state.joining import NotJoined
 from hooks.utils.state.memory import MOST_TOKENS
@@ -27,13 +27,13 @@ from ..memory.memory import Busy, NotThere
 from ..memory.monitoring import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
+from ..operations.memory_place import Place
 from ..operations.memory_table import COMMAND, LISTED, TABLE
 from ..parallel.sources import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
 from . import answering, many_sessions, memory_files, memory_learning
 from .answering import Answer, Refused
-from .memory_place import Place
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 
     from ..memory.items import Item
 
-# What the user got wrong, or what stands in the way: the message says which, and what to do.
+# Mistakes of the user and obstacles: the message says which, and what to do.
 MISTAKES = (
     Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, Unavailable, OSError,
 )  # fmt: skip
-HOOK, _COLLECTS = "memory-learn", "retention"  # in the hooks' log
+HOOK = "memory-learn"  # in the hooks' log
 _CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
 _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
 
 
 def called(environ: Mapping[str, str]) -> str:
-    """Return how the reader calls us: what an answer tells to type next begins with it."""
+    """Return how the reader calls us: commands in an answer begin with it."""
     return environ.get(turns.CALLED_AS) or COMMAND
 
 
@@ -74,22 +74,13 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["learn"] and "--quiet" in words:
-        return _quietly(words, environ)
+        from ..governance import hourly_job
+
+        answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ), environ)
+        # A session's end starts one child, so this one also collects what retention policies release.
+        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
+        return 0
     return answering.run(TABLE, _answer, words, environ, MISTAKES, called(environ))
-
-
-def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
-    """Learn for a hook's child: nobody reads what it prints or how it ends. It collects, too, so that a session's end starts one child."""
-    from ..governance import hourly_job
-
-    learns = (HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ))
-    collects = (_COLLECTS, lambda: hourly_job.collect(environ))
-    for name, work in (learns, collects):
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001, PERF203  whatever it is, the log is where it is looked for
-            failures.record(environ, name, error)
-    return 0
 
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:

@@ -21,10 +21,10 @@ from hooks.utils.text import quote as shown
 
 from ..memory.extraction import lesson_of, taught
 from ..operations import sessions
+from ..operations.memory_place import Place
 from ..parallel.results import Skipped, Where, results, results_of
 from ..parallel.sources import Source
 from .answering import Refused
-from .memory_place import Place
 from .screen import Bar
 
 TYPE_CHECKING = False
@@ -112,35 +112,82 @@ def learn(found: Sequence[Source], environ: Mapping[str, str], into: Place | Non
     """Learn transcripts, those first that began first: each into the project that it began in, or all into one. MEMORY.md is rewritten at
     the end. What cannot be read is left out and counted, unless it is the only one: then NoSession says why. What a session shows is
     found out `where` the user wants it; it is taken in here, one after the other."""
-    learnt = Learnt()
-    places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
-    found = list({os.path.realpath(each.address) if each.store is None else each.address: each for each in found}.values())
+    sources = list({os.path.realpath(each.address) if each.store is None else each.address: each for each in found}.values())
     with ExitStack() as opened:
         opened.enter_context(bar)
-        ordered: list[tuple[Head, Source]] = []
-        for source, head, reason in results(head_of, found, HERE if all(each.store is None for each in found) else where):
+        run = _Run(environ, into, opened, len(sources))
+        heads: list[tuple[Head, Source]] = []
+        for source, head, reason in results(head_of, sources, HERE if all(each.store is None for each in sources) else where):
             if head is None:
-                _leave_out(source, reason, len(found), learnt)
+                run.leave_out(source, reason)
             else:
-                ordered.append((head, source))
-        ordered.sort(key=lambda pair: (pair[0].at, pair[1].address))
-        work = [(partial(taught, root=_checkout(head.began, environ, into).root), source) for head, source in ordered]
-        for done, ((head, _), (source, shown, reason)) in enumerate(zip(ordered, results_of(work, where.worth(found, _ALONE_BYTES)))):
-            bar.show(done, len(ordered))
+                heads.append((head, source))
+        heads.sort(key=lambda pair: (pair[0].at, pair[1].address))
+        work = [(partial(taught, root=run.checkout(head.began).root), source) for head, source in heads]
+        for done, ((head, _), (source, shown, reason)) in enumerate(zip(heads, results_of(work, where.worth(sources, _ALONE_BYTES)))):
+            bar.show(done, len(heads))
             try:
                 if shown is None:
-                    _leave_out(source, reason, len(found), learnt)
+                    run.leave_out(source, reason)
                 else:
-                    _take_in(source, head.began, shown, environ, into, places, opened, learnt)
+                    run.take_in(source.address, head.began, shown)
             except (sessions.NoSession, OSError) as error:
-                if len(found) == 1:
+                if run.sources == 1:
                     raise
-                learnt.leave_out(_why(error))
-        for place in places.values():
+                run.learnt.leave_out(_why(error))
+        run.finish()
+    return run.learnt
+
+
+class _Run:
+    """One run over so many `sources`: the places that it has opened, by the keys of their projects, and what came of it."""
+
+    def __init__(self, environ: Mapping[str, str], into: Place | None, opened: ExitStack, sources: int) -> None:
+        self.environ = environ
+        self.into = into
+        self.opened = opened
+        self.sources = sources
+        self.places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
+        self.learnt = Learnt()
+
+    def leave_out(self, source: Source, reason: str) -> None:
+        """Count a transcript that cannot be learnt; NoSession where it is the only one."""
+        if self.sources == 1:
+            raise sessions.NoSession(f"{text.clean(source.address)}: {reason}")
+        self.learnt.leave_out(reason.rpartition(": ")[2])
+
+    def checkout(self, began: str) -> repository.Repository:
+        """Return the checkout that a session worked in; where it does not say, that of the project that it is learnt into."""
+        if began or self.into is None:
+            return kept.project_of(Site(self.environ, "").home, began).repository
+        return self.into.project.repository
+
+    def take_in(self, path: str, began: str, shown: Taught) -> None:
+        """Learn what a session has shown."""
+        if began:
+            project = kept.project_of(Site(self.environ, "").home, began)
+            project.check_joined()  # each folder for itself: others of the project may have joined
+            project.note_checkout()
+        elif self.into is None:
+            raise sessions.NoSession(f"{text.clean(path)}: does not say in which folder it began. Name its project with --project FOLDER")
+        checkout = self.checkout(began)
+        place = self.into or self.places.get(checkout.key)
+        if place is None:
+            place = self.places[checkout.key] = self.opened.enter_context(Place(self.environ, began))
+        mine = place.project.repository
+        counts = place.learn(lesson_of(shown, repository.Repository(mine.key, checkout.root, mine.name)))
+        place.project.learnt(path)
+        self.learnt.sessions += 1
+        self.learnt.added += counts.added
+        self.learnt.strengthened += counts.strengthened
+        self.learnt.used += counts.used
+
+    def finish(self) -> None:
+        """Write the projects' MEMORY.md, and name the projects."""
+        for place in self.places.values():
             place.refresh()
-        learnt.projects = sorted(place.name for place in places.values())
-        learnt.off = sorted(place.name for place in places.values() if not place.project.is_on())
-    return learnt
+        self.learnt.projects = sorted(place.name for place in self.places.values())
+        self.learnt.off = sorted(place.name for place in self.places.values() if not place.project.is_on())
 
 
 class Head(NamedTuple):
@@ -151,48 +198,11 @@ class Head(NamedTuple):
 
 
 def head_of(path: str) -> Head:
-    """Return how the session of a transcript began; Skipped for a file that is none."""
+    """Return how the session of a transcript began; Skipped for any other file."""
     try:
         return Head(sessions.check(path), _began(path))
     except sessions.NoSession as error:
         raise Skipped(str(error).partition(f"{text.clean(path)}: ")[2] or str(error)) from None
-
-
-def _leave_out(source: Source, reason: str, of: int, learnt: Learnt) -> None:
-    if of == 1:
-        raise sessions.NoSession(f"{text.clean(source.address)}: {reason}")
-    learnt.leave_out(reason.rpartition(": ")[2])
-
-
-def _checkout(began: str, environ: Mapping[str, str], into: Place | None) -> repository.Repository:
-    """Return the checkout that a session worked in; where it does not say, that of the project that it is learnt into."""
-    if began or into is None:
-        return kept.project_of(Site(environ, "").home, began).repository
-    return into.project.repository
-
-
-def _take_in(
-    source: Source, began: str, shown: Taught, environ: Mapping[str, str], into: Place | None, places: dict[str, Place], opened: ExitStack,
-    learnt: Learnt,
-) -> None:  # fmt: skip
-    path = source.address
-    if began:
-        project = kept.project_of(Site(environ, "").home, began)
-        project.check_joined()  # each folder for itself: others of the project may have joined
-        project.note_checkout()
-    elif into is None:
-        raise sessions.NoSession(f"{text.clean(path)}: does not say in which folder it began. Name its project with --project FOLDER")
-    checkout = _checkout(began, environ, into)
-    place = into or places.get(checkout.key)
-    if place is None:
-        place = places[checkout.key] = opened.enter_context(Place(environ, began))
-    mine = place.project.repository
-    counts = place.learn(lesson_of(shown, repository.Repository(mine.key, checkout.root, mine.name)))
-    place.project.learnt(path)
-    learnt.sessions += 1
-    learnt.added += counts.added
-    learnt.strengthened += counts.strengthened
-    learnt.used += counts.used
 
 
 def _why(error: Exception) -> str:
@@ -212,7 +222,7 @@ def _began(path: str) -> float:
                 if at:
                     return at
     except (OSError, ValueError):
-        pass  # what is wrong with it is said when it is learnt
+        pass  # learning it raises the error
     return recordings.changed(path)
 
 
@@ -226,7 +236,7 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
     with Place(environ, sessions.check(path) or os.getcwd()) as place:
         if not place.project.is_on():
             return
-        learn([Source(one, 0) for one in (path, *_left(place))], environ, place, Bar(environ))
+        learn([Source(one, 0) for one in (path, *_unlearnt(place))], environ, place, Bar(environ))
         try:
             place.memory.run()
         except Busy:
@@ -234,11 +244,11 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
         place.refresh()
 
 
-def _left(place: Place) -> list[str]:
+def _unlearnt(place: Place) -> list[str]:
     """Return the transcripts that are still to be learnt; those that cannot be are not tried again."""
-    left = place.project.to_learn()
-    paths = [path for path in left if _is_session(path)]
-    for path in left:
+    paths_left = place.project.to_learn()
+    paths = [path for path in paths_left if _is_session(path)]
+    for path in paths_left:
         if path not in paths:
             place.project.learnt(path)
     return paths

@@ -145,12 +145,12 @@ def _again(chosen: Settings, spared: list[str]) -> str:
 
 # --- the client's settings for the provider's own clearing: text in, text out ---------------------------------------------------------
 #
-# The client puts what CLAUDE_CODE_EXTRA_BODY holds over the body of each request, so its own edit of thinking, which it sends where nothing
-# is said, has to be said again beside ours.
+# The client merges CLAUDE_CODE_EXTRA_BODY over the body of each request, so its own edit of thinking, which it sends by default, has to be
+# repeated beside ours.
 
 
 class NotOurs(ValueError):
-    """The settings hold something there that is left alone; the message says what."""
+    """The settings hold something that we leave alone; the message says what."""
 
 
 def edit_of(settings: Settings, spared: Sequence[str] = ()) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def edit_in(text: str) -> dict[str, Any] | None:
 
 
 def switched_on(text: str, edit: dict[str, Any]) -> str:
-    """Return the settings with the edit, in place of one that they have. NotOurs where something else stands there."""
+    """Return the settings with the edit, in place of one that they have. NotOurs where they have something else there."""
     environment = _environment(text)
     body = _body(environment)
     others = [one for one in body.get(MANAGEMENT, {}).get("edits", [_THINKING]) if not _is_clear(one)]

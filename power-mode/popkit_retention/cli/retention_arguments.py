@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SET, _ADD, _REMOVE = "=", "+=", "-="
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _NUMERALS = "keep_context_ids"  # the list that holds numbers
-_LONGEST_NUMBER = 40  # letters: a longer one is none that a key can have
+_LONGEST_NUMBER = 40  # digits and signs: no key takes a longer one
 _NAMED = 5  # sessions that a word can mean
 
 
@@ -112,7 +112,7 @@ def hold_targets(request: Request) -> list[tuple[str, str, str]]:
     if sum((bool(request.arguments), session is not None, folder is not None)) != 1:
         raise UsageError(f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT")
     if session is not None:
-        (target,) = sessions_meant([session], request)
+        (target,) = session_ids([session], request)
         return [(domain, SESSION, target) for domain in request.domains]
     if folder is None:
         by_domain = request.controller.by_domain(request.arguments, request.domain)
@@ -124,13 +124,13 @@ def hold_targets(request: Request) -> list[tuple[str, str, str]]:
     return [(domain, PROJECT, key) for domain in request.domains]
 
 
-def sessions_meant(words: Sequence[str], request: Request) -> list[str]:
+def session_ids(words: Sequence[str], request: Request) -> list[str]:
     """Return the id of the session that each word begins: of those that have a transcript here, and of those that have left something. The
     word itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
     ids = {projects.session_id_of(path) for path in projects.every(request.environ)}
     if not ids.issuperset(words):
         for domain in request.domains:
-            with suppress(DomainUnavailable):  # whoever needs it is told
+            with suppress(DomainUnavailable):  # a command that needs the domain raises it
                 ids.update(id for each in request.controller.domain(domain).resources(request.now) for id in each.sessions)
     return [_session(word, ids) for word in words]
 

@@ -10,10 +10,8 @@ import os
 import sys
 
 from hooks.utils import flag_parser, text
-from hooks.utils.io import failures
 from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.jobs import COLLECTION_HOOK
 
 from ..governance import hourly_job
 from ..governance.controller import Controller
@@ -64,17 +62,9 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
-        return _quietly(words, environ)
+        answering.run_unattended(COLLECTION_HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ), environ)
+        return 0
     return answering.run(TABLE, _answer, words, environ, MISTAKES)
-
-
-def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
-    """Collect for a hook's child: nobody reads what it prints or how it ends."""
-    try:
-        _answer(flag_parser.parse(words, TABLE), environ)
-    except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
-        failures.record(environ, COLLECTION_HOOK, error)
-    return 0
 
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
@@ -98,7 +88,7 @@ def _set(request: Request) -> Answer:
         change = retention_arguments.read(word, request.domain or "")
         if change.key == "keep_session_ids" and isinstance(change.value, list):
             # As `hold add --session` takes it: a policy compares whole ids, and a beginning would keep nothing.
-            change = change._replace(value=retention_arguments.sessions_meant(change.value, request))
+            change = change._replace(value=retention_arguments.session_ids(change.value, request))
         wanted.setdefault(change.domain, []).append(change)
     before: dict[str, Any] = request.controller.policies()
     configs = {domain: retention_arguments.config_of(changes, before[domain]) for domain, changes in wanted.items()}

@@ -23,7 +23,7 @@ _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
 def width(stream: TextIO) -> int:
-    """Return how wide lines may be: as the terminal allows that they go to; for a file or a pipe as in Claude Code."""
+    """Return how wide lines may be: as wide as the terminal; for a file or a pipe as in Claude Code."""
     try:
         return width_of(os.get_terminal_size(stream.fileno()).columns - 1) if stream.isatty() else WIDTH
     except (OSError, ValueError, AttributeError):
@@ -72,7 +72,7 @@ def show(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> No
     encoding = getattr(stream, "encoding", None) or "ascii"
     if not _draws(encoding):
         lines = [line.translate(_ASCII) for line in lines]
-    lines = list(map(visible if stream.isatty() else without_controls, lines))  # a restored content may stand among them
+    lines = list(map(visible if stream.isatty() else without_controls, lines))  # restored content may be among them
     if _is_coloured(stream, environ):
         lines = _coloured(lines)
     text = "\n".join(lines) + "\n"
@@ -110,7 +110,7 @@ def follow_locale(*streams: TextIO) -> None:
         encoding = nl_langinfo(CODESET)
         if encoding.upper() not in ("", "UTF-8", "UTF8", "ASCII", "US-ASCII", "ANSI_X3.4-1968", "646"):
             for stream in streams:
-                if hasattr(stream, "reconfigure"):  # one that somebody has put in its place has none
+                if hasattr(stream, "reconfigure"):  # a replacement may have none
                     stream.reconfigure(encoding=encoding, errors="replace")
     except (ImportError, LookupError):
         return

@@ -40,14 +40,14 @@ def dashboard(args: Parsed, environ: Mapping[str, str]) -> int:
     python = extras.place_of("dashboard", environ)
     if not python:
         raise Refused("the dashboard needs packages beyond Python. Install them with: popkit setup dashboard")
-    asked = {
+    options = {
         "port": args.port, "ipv6": args.ipv6, "json": args.json, "version": version(),
         "open": not (args.no_open or args.json) and has_browser(environ),
     }  # fmt: skip
     script = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "dashboard", "server.py")
     kept = {name: value for name, value in environ.items() if not name.startswith("PYTHON")}
     sys.stdout.flush()
-    os.execve(python, [python, script, json.dumps(asked)], kept)  # noqa: S606  our own script
+    os.execve(python, [python, script, json.dumps(options)], kept)  # noqa: S606  our own script
 
 
 def has_browser(environ: Mapping[str, str]) -> bool:

@@ -77,7 +77,7 @@ def without(text: str, name: str) -> str:
 
 
 def newline(text: str) -> str:
-    """Return the line ending of a text; none where an object with members stands on one line."""
+    """Return the line ending of a text; none for an object with members on one line."""
     if "\n" not in text and members(text):
         return ""
     return "\r\n" if "\r\n" in text else "\n"

@@ -48,11 +48,11 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     try:
         project = sessions.check(path)
         host = recordings.host_of(path)
-        report, got = _counted(path, project, host, environ)
+        report, outcome = _counted(path, project, host, environ)
     except OSError as error:
         raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     ends = _install(home.plugin_root()) if host == recordings.CLAUDE_CODE else _elsewhere(host)
-    return Answer([*_whose(report, path == _SAMPLE), *_shown(report, got), *ends], {**report, "installed": got})
+    return Answer([*_whose(report, path == _SAMPLE), *_shown(report, outcome), *ends], {**report, "installed": outcome})
 
 
 def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
@@ -132,30 +132,32 @@ def _whose(report: Report, is_sample: bool) -> list[text.Line]:
     return lines
 
 
-def _shown(report: Report, got: dict[str, Any] | None) -> list[text.Line]:
+def _shown(report: Report, outcome: dict[str, Any] | None) -> list[text.Line]:
     lines: list[text.Line] = [*panel(report, command=""), *timeline(report, _CALLS)]
     may_clear = _may_clear(report["host"])
-    return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_got(got, may_clear)]
+    return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_outcome_lines(outcome, may_clear)]
 
 
-def _got(got: dict[str, Any] | None, may_clear: bool) -> list[text.Line]:
+def _outcome_lines(outcome: dict[str, Any] | None, may_clear: bool) -> list[text.Line]:
     """Return what the whole session would have got with PopKit installed."""
     lines = text.title("With PopKit from the start")
-    if got is None or got["cost_share"] is None:
+    if outcome is None or outcome["cost_share"] is None:
         return [*lines, "This session has no request that could be counted."]
-    pairs = [("Kept out", _amount(got["kept_out_tokens"], got["kept_out_results"]))]
-    at = f", at {text.counted(got['moments'], 'moment')}" if got["moments"] else ""
-    pairs += [("Cleared", _amount(got["cleared_tokens"], got["cleared_results"]) + at)] if may_clear else []
-    saved = 1 - got["cost_share"]
+    pairs = [("Kept out", _amount(outcome["kept_out_tokens"], outcome["kept_out_results"]))]
+    at = f", at {text.counted(outcome['moments'], 'moment')}" if outcome["moments"] else ""
+    pairs += [("Cleared", _amount(outcome["cleared_tokens"], outcome["cleared_results"]) + at)] if may_clear else []
+    saved = 1 - outcome["cost_share"]
     pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
     for name, words in pairs:
         lines += text.pair(name, words)
-    life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
-    restored = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
-    words = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
+    life = "an hour" if outcome["cache_ttl_s"] == _HOUR_S else "five minutes"
+    restored = f"; {text.counted(outcome['missed'], 'content')} fetched again" if outcome["missed"] else ""
+    words = (
+        f"Counted over {text.counted(outcome['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
+    )
     how = f": a clear whenever it pays{restored}" if may_clear else ""
     lines += ["", *text.wrap(f"{words} {life}{how}. Net has what PopKit costs taken off.")]
-    if may_clear and not got["kept_out_tokens"] and not got["cleared_tokens"]:
+    if may_clear and not outcome["kept_out_tokens"] and not outcome["cleared_tokens"]:
         lines += text.wrap("While it ran, no clear would have paid. What a clear would take, above, is what it would take now.")
     return lines
 

@@ -1,4 +1,4 @@
-"""`popkit uninstall`: deletes what PopKit has stored, after saying what that is and which placeholders would then stand for nothing.
+"""`popkit uninstall`: deletes what PopKit has stored, after showing what that is and which placeholders could no longer be restored.
 
 The plugin itself is Claude Code's to remove; the commands for that are printed. Exit 0 when everything is deleted, 1 when it is not.
 """
@@ -42,16 +42,16 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     folder = home.popkit_home(environ)
-    held = _held(folder, environ)
+    placed = _placed(folder, environ)
     parts = holdings.sizes(folder)
-    _tell(folder, parts, held, environ)
+    _tell(folder, parts, placed, environ)
     if args.json and not (args.yes or args.dry_run):
         raise Refused("nothing was deleted: --json needs --yes or --dry-run")
     result = {
         "folder": folder,
         "bytes": sum(part["bytes"] for part in parts.values()),
         "parts": parts,
-        "placeholders": archived.handles_by_transcript(held),
+        "placeholders": archived.handles_by_transcript(placed),
         "dry_run": args.dry_run,
         "put_back": 0,
         "deleted": [],
@@ -61,12 +61,12 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     if args.dry_run:
         _show(["This was a dry run: nothing was deleted."], environ)
         return result
-    if held and (args.undo or (not args.yes and screen.is_confirmed("Put their contents back first?"))):
-        result["put_back"] = _put_back(held, environ)
-        held = _held(folder, environ)
-        result["placeholders"] = archived.handles_by_transcript(held)
-        if held:
-            _show([*text.wrap(f"{_many(held)} could not be put back:"), *placeholders(held)], environ)
+    if placed and (args.undo or (not args.yes and screen.is_confirmed("Put their contents back first?"))):
+        result["put_back"] = _put_back(placed, environ)
+        placed = _placed(folder, environ)
+        result["placeholders"] = archived.handles_by_transcript(placed)
+        if placed:
+            _show([*text.wrap(f"{_many(placed)} could not be put back:"), *placeholders(placed)], environ)
             if args.undo:
                 raise Refused("nothing was deleted. To go on without them, omit --undo")
     if not args.yes and not screen.is_confirmed("Delete what PopKit has stored?"):
@@ -87,8 +87,8 @@ def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
     screen.show(lines, sys.stdout, environ)
 
 
-def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    """Return the placeholders that stand for contents in the archive."""
+def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
+    """Return transcript -> the archived records whose placeholders are in it."""
     try:
         db = archive.open_archive(home.archive_path(folder), create=False)
     except FileNotFoundError:
@@ -104,23 +104,23 @@ def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
 
 
 def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    message = f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"
+    message = f"The archive cannot be read, so PopKit does not know which placeholders lead to something: {error}"
     _show(text.wrap(text.clean(message)), environ)
     return {}
 
 
-def _many(held: dict[str, list[Record]]) -> str:
-    return f"{text.counted(sum(map(len, held.values())), 'placeholder')} in {text.counted(len(held), 'session')}"
+def _many(placed: dict[str, list[Record]]) -> str:
+    return f"{text.counted(sum(map(len, placed.values())), 'placeholder')} in {text.counted(len(placed), 'session')}"
 
 
-def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
+def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
     lines = text.title("Uninstall")
     lines += text.wrap(f"{folder} holds {holdings.in_words(parts)}." if parts else f"There is nothing in {folder}.")
     for advice, *where in [each.keep for each in holdings.every() if each.keep and each.title in parts]:
         lines += [*text.wrap(advice), *("  " + line.format(folder) for line in where)]
     lines += _holds(environ) if governance.TITLE in parts else []
-    if held:
-        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *placeholders(held), ""]
+    if placed:
+        lines += ["", *text.wrap(f"{_many(placed)} would no longer lead to anything:"), *placeholders(placed), ""]
         lines += text.wrap("--undo puts their contents back first.")
     _show(lines, environ)
 
@@ -144,9 +144,9 @@ def _holds(environ: Mapping[str, str]) -> list[text.Line]:
     return ["", *text.wrap(message), *text.indented(retention_activity.holds(holds, now, False, "popkit retention"), "  ")]
 
 
-def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
+def _put_back(placed: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
     """Undo clear after clear in each of these transcripts; return how many results went back."""
-    count = sum(_undo_all(path, environ) for path in held)
+    count = sum(_undo_all(path, environ) for path in placed)
     _show([f"{text.counted(count, 'result')} put back. Running sessions load them with /resume."], environ)
     return count
 
@@ -161,7 +161,7 @@ def _undo_all(path: str, environ: Mapping[str, str]) -> int:
             if back.trouble:
                 _show(text.wrap(back.trouble), environ)
     except (access.Refused, sessions.NoSession, rewrite.RewriteFailed):
-        return count  # nothing is left to undo there; what still stands is told
+        return count  # nothing is left to undo there; remaining placeholders are reported
 
 
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
@@ -210,4 +210,4 @@ def _remove_empty(folder: str) -> None:
     try:
         os.rmdir(folder)
     except OSError:
-        pass  # something of somebody else's is in it, or it was never made
+        pass  # others keep something in it, or it was never made

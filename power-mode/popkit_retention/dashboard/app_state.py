@@ -80,8 +80,8 @@ class AppState:
         return known
 
     def other(self, id: str) -> SessionRow | None:
-        """Return the row of a session that only a database tells of; None for any other id. Unusable where the database cannot be asked for
-        one that is not known here."""
+        """Return the row of a session that only a database has; None for any other id. Unusable where the database cannot be queried for an
+        id that is unknown here."""
         here = self.catalog.sessions()
         if id in here:
             return None

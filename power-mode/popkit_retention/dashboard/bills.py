@@ -18,7 +18,7 @@ from ..bill import costs, digests, statement
 from ..bill.project_bill import bill_of
 from ..parallel.results import Where
 from .problems import NotThere, Unusable
-from .shapes import Bill, BillPhrases
+from .stored_shapes import Bill, BillPhrases
 
 if TYPE_CHECKING:
     from ..bill.digests import Digest

@@ -22,21 +22,12 @@ from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
 from ..memory.monitoring import PREVIEW, monitor
 from ..memory.stores import StoreUnavailable
+from ..operations.memory_place import write_document
 from ..views import memory_items
 from ..views.columns import ahead
 from .problems import NotOffered, NotThere, Unusable
-from .shapes import (
-    COLUMNS,
-    Deed,
-    DeedDone,
-    MemoryCandidate,
-    MemoryItem,
-    MemoryLevel,
-    MemoryOverview,
-    MemoryProject,
-    MemoryProjects,
-    MemoryTierSum,
-)
+from .shapes import COLUMNS, Deed, DeedDone
+from .stored_shapes import MemoryCandidate, MemoryItem, MemoryLevel, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,8 +183,7 @@ def do(app_state: AppState, key: str, id: str) -> DeedDone:
             return DeedDone(done=False, text=str(error))
         project = _kept(app_state, place)
         if project.is_on():
-            made = memory.told(kept.tokens_of(Site(app_state.environ, "").config))
-            project.write_document(made.text, made.entries)
+            write_document(project, memory, Site(app_state.environ, "").config)
         lines = memory_items.changed(word, done, app_state.now(), "popkit memory")
     return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
 

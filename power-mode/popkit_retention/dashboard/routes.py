@@ -14,26 +14,16 @@ from .savings import SavingsReport
 from .security import Access
 from .series import MOST
 from .sessions import listed
-from .shapes import (
-    COLUMNS,
+from .shapes import COLUMNS, Changes, Content, DeedAsked, DeedDone, Failure, Me, ResultDetail, Series, SessionDetail, Sessions
+from .stored_shapes import (
     Bill,
     Budgets,
-    Changes,
-    Content,
-    DeedAsked,
-    DeedDone,
-    Failure,
-    Me,
     MemoryDeedAsked,
     MemoryOverview,
     MemoryProjects,
-    ResultDetail,
     RetentionDeedAsked,
     RetentionLog,
     RetentionOverview,
-    Series,
-    SessionDetail,
-    Sessions,
     Stats,
 )
 
@@ -69,29 +59,22 @@ def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
     """Return the routers of all parts."""
     return [
         _server(state, access, version),
-        *(part(state) for part in (_changes, _sessions, _memory, _stored_data, _spending, _bill, _savings)),
+        *(part(state) for part in (_sessions, _memory, _stored_data, _spending)),
     ]
-
-
-def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
-    """Return the route that the page requests first."""
-    made = APIRouter(tags=["server"])
-
-    @made.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
-    def me() -> Me:
-        database, shared = app_state.spending.place()
-        return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token)
-
-    return made
 
 
 _SINCE = "The token of an earlier answer; without one, or with that of another start, everything may have changed"
 
 
-def _changes(app_state: AppState) -> APIRouter:
-    """Return the route that a visible page polls once a second."""
+def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
+    """Return the routes of the server itself: what the page requests first, and what it asks every second while it is visible."""
     made = APIRouter(tags=["server"])
     feed = ChangeFeed(app_state)
+
+    @made.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
+    def me() -> Me:
+        database, shared = app_state.spending.place()
+        return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token)
 
     @made.get("/api/changes", response_model=Changes, responses=failures(*ASKING), summary="What has changed since a token was given")
     def changes(since: Annotated[str, Query(max_length=100, description=_SINCE)] = "") -> Changes:
@@ -190,40 +173,31 @@ def _stored_data(app_state: AppState) -> APIRouter:
 
 
 def _spending(app_state: AppState) -> APIRouter:
-    """Return the routes of limits and usage, and of assembled contexts."""
-    made = APIRouter(tags=["spending"])
+    """Return the routes of limits and usage, of assembled contexts, of the bill, and of the savings over all sessions of this home."""
+    made = APIRouter()
+    report, worth = BillReport(app_state), SavingsReport(app_state)
 
-    @made.get("/api/budgets", response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day")
+    @made.get(
+        "/api/budgets", tags=["spending"], response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day"
+    )
     def budgets(user: Annotated[str, Query(max_length=400, description='Of whom; "" for all')] = "") -> Budgets:
         return app_state.spending.budgets(user)
 
     @made.get(
-        "/api/context/status", response_model=ContextStatus, responses=failures(*ASKING, 503), summary="The newest snapshot of a session"
-    )
+        "/api/context/status", tags=["spending"], response_model=ContextStatus, responses=failures(*ASKING, 503),
+        summary="The newest snapshot of a session",
+    )  # fmt: skip
     def status(sessionId: Annotated[str, Query(min_length=1, max_length=400)]) -> ContextStatus:  # noqa: N803  the specification's name
         return app_state.spending.status(sessionId)
 
-    return made
-
-
-def _bill(app_state: AppState) -> APIRouter:
-    """Return the route of the bill."""
-    made = APIRouter(tags=["bill"])
-    report = BillReport(app_state)
-
-    @made.get("/api/bill", response_model=Bill, responses=failures(*ASKING, 503), summary="What prompts begin with, and lost caches")
+    @made.get(
+        "/api/bill", tags=["bill"], response_model=Bill, responses=failures(*ASKING, 503),
+        summary="What prompts begin with, and lost caches",
+    )  # fmt: skip
     def bill(project: Annotated[str, Query(max_length=4_000, description='"" for that of the newest session')] = "") -> Bill:
         return report.bill(project)
 
-    return made
-
-
-def _savings(app_state: AppState) -> APIRouter:
-    """Return the route of the savings, over all sessions of this home."""
-    made = APIRouter(tags=["worth"])
-    worth = SavingsReport(app_state)
-
-    @made.get("/api/stats", response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
+    @made.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
     def stats(days: Annotated[int, Query(ge=1, le=366)] = 8) -> Stats:
         return worth.stats(days)
 

@@ -17,7 +17,8 @@ from hooks.utils.state.site import Site
 from hooks.utils.views import ledgers
 
 from .sessions import figures_of
-from .shapes import COLUMNS, Stats, WorthDay, WorthProject
+from .shapes import COLUMNS
+from .stored_shapes import Stats, WorthDay, WorthProject
 from .transcripts import shown
 
 if TYPE_CHECKING:

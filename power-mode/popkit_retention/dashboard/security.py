@@ -73,7 +73,7 @@ class Access:
         return {f"{name}:{self.port}" for name in NAMES} | (set(NAMES) if self.port == 80 else set())
 
 
-class _Gone(Exception):
+class _Disconnected(Exception):
     """The client has gone before its request was complete."""
 
 
@@ -98,15 +98,15 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        dressed = _dressed(scope, send)
+        answering = _with_headers(scope, send)
         headers = _Headers(scope["headers"])
         try:
             body = await _body(receive)
-        except _Gone:
+        except _Disconnected:
             return
         try:
             self._check_host(headers)
-            if await self._visited(scope, headers, dressed):
+            if await self._answer_first_visit(scope, headers, answering):
                 return
             self._check_pages(headers)
             self._check_token(headers)
@@ -114,9 +114,9 @@ class Guard:
             if len(body) > BODY_BYTES:
                 raise _too_large()
         except Refused as refused:
-            await _refuse(dressed, refused, is_page=not scope["path"].startswith("/api/") and "text/html" in headers.one("accept"))
+            await _refuse(answering, refused, is_page=not scope["path"].startswith("/api/") and "text/html" in headers.one("accept"))
             return
-        await self._answer(scope, _again(body, receive), dressed)
+        await self._answer(scope, _replayed(body, receive), answering)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -128,7 +128,7 @@ class Guard:
 
         try:
             await self._app(scope, receive, noted)
-        except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
+        except Exception as error:  # noqa: BLE001  no client is shown a trace, whatever it was
             self._failed("dashboard", error)
             if not begun:
                 await _refuse(send, Refused(500, UNFORESEEN))
@@ -143,10 +143,10 @@ class Guard:
         ours = {f"http://{host}" for host in self._access.hosts()}
         if any(origin not in ours for origin in headers.every("origin")):
             raise Refused(403, "another page has asked: only the dashboard's own pages may")
-        if _led_here(headers):
+        if _is_from_another_page(headers):
             raise Refused(403, "another page has asked: only the dashboard's own pages may. " + _HOW)
 
-    async def _visited(self, scope: Scope, headers: _Headers, send: Send) -> bool:
+    async def _answer_first_visit(self, scope: Scope, headers: _Headers, send: Send) -> bool:
         """Answer a first visit, whose address has the token: set a cookie and lead on to the address without it. Return whether it was one.
         Where another page led here, such as the file that opens a browser, a page of ours leads on: a browser that follows another page
         does not send a strict cookie back."""
@@ -158,7 +158,7 @@ class Guard:
         if not _same(given[0], self._access.token):
             raise Refused(401, "The access token is from an earlier start. " + _HOW)
         cookie = f"{self._access.cookie}={self._access.secret}; Path=/; HttpOnly; SameSite=Strict"
-        body = _LEADS_ON if _led_here(headers) else b""
+        body = _LEADS_ON if _is_from_another_page(headers) else b""
         head = [(b"set-cookie", cookie.encode()), (b"content-length", b"%d" % len(body)), (b"cache-control", b"no-store")]
         head.append((b"content-type", b"text/html; charset=utf-8") if body else (b"location", b"/"))
         await send({"type": "http.response.start", "status": 200 if body else 303, "headers": head})
@@ -199,18 +199,18 @@ class _Headers:
         return found[0] if len(found) == 1 else ""
 
 
-def _led_here(headers: _Headers) -> bool:
+def _is_from_another_page(headers: _Headers) -> bool:
     """Return whether a browser came from another page than ours."""
     return any(site not in _OURS for site in headers.every("sec-fetch-site"))
 
 
 def _same(one: str, other: str) -> bool:
-    """In a time that does not tell where they differ."""
+    """Compare in a time that does not depend on where they differ."""
     return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode())
 
 
 def _cookies(headers: list[str], name: str) -> list[str]:
-    """Return the values of a cookie. Browsers give every port of a host the cookies of all the others, so what stands beside ours may be
+    """Return the values of a cookie. Browsers give every port of a host the cookies of all the others, so what is beside ours may be
     anything: it is passed over, where a parser of cookies would give up on all of them."""
     pairs = [pair.partition("=") for header in headers for pair in header.split(";")]
     return [value.strip() for found, _, value in pairs if found.strip() == name]
@@ -223,7 +223,7 @@ async def _body(receive: Receive) -> bytes:
     while more and sent <= _TAKEN_BYTES:
         message = await receive()
         if message["type"] != "http.request":
-            raise _Gone
+            raise _Disconnected
         piece = message.get("body", b"")
         sent += len(piece)
         body = (body + piece)[: BODY_BYTES + 1]
@@ -231,30 +231,30 @@ async def _body(receive: Receive) -> bytes:
     return body
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _replayed(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that gives a body which was read whole."""
     is_given = False
 
-    async def again() -> MutableMapping[str, Any]:
+    async def replay() -> MutableMapping[str, Any]:
         nonlocal is_given
         if is_given:
             return await receive()
         is_given = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return replay
 
 
 def _too_large() -> Refused:
     return Refused(413, f"a request has at most {BODY_BYTES // 1024} KB")
 
 
-def _dressed(scope: Scope, send: Send) -> Send:
+def _with_headers(scope: Scope, send: Send) -> Send:
     """Return a `send` that adds the headers of every answer. Answers of the API are not cached; the page's files are validated each time,
     so that an update never mixes old files with new ones."""
     kept = b"no-store" if scope["path"].startswith("/api/") else b"no-cache"
 
-    async def dressed(message: MutableMapping[str, Any]) -> None:
+    async def send_with_headers(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             head = [*message.get("headers", ()), *_HEADERS]
             if not any(name == b"cache-control" for name, _ in head):
@@ -262,7 +262,7 @@ def _dressed(scope: Scope, send: Send) -> Send:
             message = {**message, "headers": head}
         await send(message)
 
-    return dressed
+    return send_with_headers
 
 
 async def _refuse(send: Send, refused: Refused, is_page: bool = False) -> None:

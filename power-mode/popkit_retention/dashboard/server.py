@@ -30,21 +30,21 @@ BACKLOG = 128  # connections that are taken at once
 
 def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Serve; return the exit code."""
-    asked = json.loads(words[0])
+    options = json.loads(words[0])
     from popkit_retention.dashboard.instance import Instance
 
     instance = Instance(environ)
     other = instance.other()
     if other:
-        _say(asked, other, "The dashboard is already running.", "Press Ctrl-C where it was started to stop it.")
-        _show(asked, instance, other)
+        _say(options, other, "The dashboard is already running.", "Press Ctrl-C where it was started to stop it.")
+        _show(options, instance, other)
         return 0
     try:
-        sockets, note = bound(asked.get("port"), bool(asked.get("ipv6")))
+        sockets, note = bound(options.get("port"), bool(options.get("ipv6")))
     except CannotListen as error:
         sys.stderr.write(f"popkit dashboard: {error}\n")
         return 1
-    return _serve(asked, environ, instance, sockets, note)
+    return _serve(options, environ, instance, sockets, note)
 
 
 class CannotListen(Exception):
@@ -101,7 +101,7 @@ def server_of(app: Guard) -> uvicorn.Server:
     )  # fmt: skip
 
 
-def _serve(asked: dict[str, Any], environ: Mapping[str, str], instance: Instance, sockets: list[socket.socket], note: str) -> int:
+def _serve(options: dict[str, Any], environ: Mapping[str, str], instance: Instance, sockets: list[socket.socket], note: str) -> int:
     from popkit_retention.dashboard.app import application
     from popkit_retention.dashboard.app_state import AppState
     from popkit_retention.dashboard.security import Access
@@ -109,15 +109,15 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], instance: Instance
 
     access = Access(sockets[0].getsockname()[1])
     app_state = AppState(environ)
-    server = server_of(application(app_state, access, asked["version"]))
+    server = server_of(application(app_state, access, options["version"]))
     instance.record(access.address)
     stopping = threading.Event()
     threading.Thread(target=app_state.warm_up, daemon=True, name="popkit-warm-up").start()
     threading.Thread(target=keep_ingesting, args=(app_state, stopping), daemon=True, name="popkit-booking").start()
     try:
-        _say(asked, access.address, note)
+        _say(options, access.address, note)
         # A browser can take seconds to begin, or block until it is closed.
-        threading.Thread(target=_show, args=(asked, instance, access.address), daemon=True, name="popkit-browser").start()
+        threading.Thread(target=_show, args=(options, instance, access.address), daemon=True, name="popkit-browser").start()
         server.run(sockets)
     except KeyboardInterrupt:
         pass  # uvicorn raises the signal again once it has ended
@@ -127,8 +127,8 @@ def _serve(asked: dict[str, Any], environ: Mapping[str, str], instance: Instance
     return 0
 
 
-def _say(asked: dict[str, Any], address: str, note: str, end: str = "Press Ctrl-C to stop it.") -> None:
-    if asked.get("json"):
+def _say(options: dict[str, Any], address: str, note: str, end: str = "Press Ctrl-C to stop it.") -> None:
+    if options.get("json"):
         line = json.dumps({"address": address, "note": note})
     else:
         line = "\n".join([*([note] if note else []), f"PopKit dashboard: {address}", end])
@@ -136,9 +136,9 @@ def _say(asked: dict[str, Any], address: str, note: str, end: str = "Press Ctrl-
     sys.stdout.flush()
 
 
-def _show(asked: dict[str, Any], instance: Instance, address: str) -> None:
+def _show(options: dict[str, Any], instance: Instance, address: str) -> None:
     """Open a browser, where one is wanted."""
-    if asked.get("open"):
+    if options.get("open"):
         import webbrowser
 
         webbrowser.open(instance.browser_file(address))  # everybody on this machine can read the arguments of a browser's process
@@ -152,7 +152,7 @@ def _safely(words: list[str]) -> int:
         return main(words)
     except KeyboardInterrupt:
         return 0
-    except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
+    except Exception as error:  # noqa: BLE001  the user gets one line and the log, whatever it was
         failures.record(os.environ, "dashboard", error)
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
         sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")

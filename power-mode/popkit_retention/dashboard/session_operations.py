@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from .catalog import Known
     from .context_cache import CachedContext
 
-# What a clear means beside its sum, for somebody who has never made one.
+# What a clear does, for a user who has never made one.
 CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
 CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
 _SHOW = "show"
-_WHY = "held in the dashboard"  # where nobody says why
+_WHY = "held in the dashboard"  # where no reason is given
 
 
-def of_session(app_state: AppState, known: Known, cached: CachedContext, kept: KeptWarm) -> list[Deed]:
-    """Return what can be done about a whole session. `kept`: whether its cache is kept warm (operations/cache.py)."""
+def of_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Deed]:
+    """Return what can be done about a whole session. `warmth`: whether its cache is kept warm (operations/cache.py)."""
     if known.recorded:
         return []  # nothing of it is ours
-    found = [*offers.of_context(cached.report), *offers.of_warmth(kept)] if known.transcript else []
+    offered = [*offers.of_context(cached.report), *offers.of_warmth(warmth)] if known.transcript else []
     cleared = CLEARED_IN_PLACE if in_place_of(cached.site.home, known.id) else CLEARED
-    return [*_shown(found, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.deeds_of(known.id)]
+    return [*_shown(offered, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.deeds_of(known.id)]
 
 
 def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
@@ -71,8 +71,8 @@ def of_result(known: Known, cached: CachedContext, row: ResultRow) -> list[Deed]
     return _shown(deed for deed in offers.of_result(row, restores) if not deed.id.startswith(_SHOW))
 
 
-def _shown(found: Iterable[offers.Offer], cleared: str = CLEARED) -> list[Deed]:
-    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_is_asked_twice(each.id)) for each in found]
+def _shown(offered: Iterable[offers.Offer], cleared: str = CLEARED) -> list[Deed]:
+    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_is_asked_twice(each.id)) for each in offered]
 
 
 def _is_asked_twice(id: str) -> bool:
@@ -90,9 +90,9 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> DeedDone:
         return app_state.retention.do_of_session(id, known.id, why or _WHY)
     with app_state.changing:
         with app_state.contexts.reading(known) as cached:
-            kept = cache.kept_warm(cached.site, cached.path, app_state.now())
+            warmth = cache.kept_warm(cached.site, cached.path, app_state.now())
             offered = [
-                *of_session(app_state, known, cached, kept),
+                *of_session(app_state, known, cached, warmth),
                 *(deed for row in cached.report["results"] for deed in of_result(known, cached, row)),
             ]
         if id not in {deed.id for deed in offered}:

@@ -22,7 +22,8 @@ from ..usage.sqlite import FILE, WORDS
 from ..usage.store import DatabaseUnavailable
 from .catalog import RUNS_S
 from .problems import NotThere, Unusable
-from .shapes import Budgets, BudgetShown, LayerRule, Layers, Point, Series, SessionRow, Strategy, UsageDay
+from .shapes import LayerRule, Layers, Point, Series, SessionRow, Strategy
+from .stored_shapes import Budgets, BudgetShown, UsageDay
 from .usage_refresh import TeamSessions
 
 if TYPE_CHECKING:

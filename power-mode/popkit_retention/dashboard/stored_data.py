@@ -20,7 +20,8 @@ from ..usage.database import login_name
 from ..views import retention_activity
 from ..views import retention_phrases as phrases
 from .problems import NotOffered, NotThere, Problem, Unusable
-from .shapes import COLUMNS, Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
+from .shapes import COLUMNS, Deed, DeedDone
+from .stored_shapes import HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -136,7 +136,7 @@ def status(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, n
 def _of_domain(domain: Domain, part: Part, now: float) -> Json:
     head = {"domain": domain.name, "policy": part.policy.to_json()}
     try:
-        found = apply_rules(part.policy, domain.resources(now, part.project, without=part.without), now)
+        applied = apply_rules(part.policy, domain.resources(now, part.project, without=part.without), now)
         marks = domain.marked().values()
         holds = sum(each.in_force(now) for each in domain.holds())
     except DomainUnavailable as error:
@@ -145,20 +145,20 @@ def _of_domain(domain: Domain, part: Part, now: float) -> Json:
     return {
         **head,
         "unavailable": "",
-        "counts": counts(found),
-        "left_out": found.left_out,
-        "reasons": dict(Counter(each.reasons[0] for each in found.protected)),
-        "soon": _soon(found, now),
+        "counts": counts(applied),
+        "left_out": applied.left_out,
+        "reasons": dict(Counter(each.reasons[0] for each in applied.protected)),
+        "soon": _soon(applied, now),
         "marked": len(marks),
         "due_at": when(due),
         "holds": holds,
     }
 
 
-def _soon(found: Applied, now: float) -> Json:
+def _soon(applied: Applied, now: float) -> Json:
     """Return how many resources only their age keeps, and not for long."""
-    ages = (each.created_at for each in found.protected if each.reasons == (WITHIN_PERIOD,))
-    ripe = [at + found.policy.older_than_days * DAY_S for at in ages if at is not None]
+    ages = (each.created_at for each in applied.protected if each.reasons == (WITHIN_PERIOD,))
+    ripe = [at + applied.policy.older_than_days * DAY_S for at in ages if at is not None]
     coming = [at for at in ripe if at <= now + SOON_DAYS * DAY_S]
     return {"count": len(coming), "first_at": when(min(coming, default=None))}
 

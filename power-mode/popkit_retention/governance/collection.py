@@ -206,7 +206,7 @@ def _in_batches(
     return [each for each in verdicts if each.id in done]
 
 
-def _allowed_still(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
+def _still_allowed(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
     """Return which of these the policy and holds release at this moment, oldest first; the others are counted in `kept` by their reason."""
     allowed, protected = _judged(job, job.current(), ids)
     kept.update(each.reasons[0] for each in protected)
@@ -215,11 +215,11 @@ def _allowed_still(job: Collector, ids: list[str], kept: Counter) -> list[Verdic
 
 def _mark_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
     marks = job.domain.marked()
-    wanted = [each.id for each in _allowed_still(job, ids, kept) if each.id not in marks]
+    wanted = [each.id for each in _still_allowed(job, ids, kept) if each.id not in marks]
     if not wanted:
         return []
     todo = {"do": MARK, "ids": wanted, "at": job.now, "by": job.by}
-    entry = log.append("marked", job.domain.name, wanted, _ruling(job), job.by, job.now, todo)
+    entry = log.append("marked", job.domain.name, wanted, _policy_details(job), job.by, job.now, todo)
     done = job.domain.mark(wanted, job.now, job.by)
     log.done(entry.number)
     return done
@@ -231,13 +231,13 @@ def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> li
     marks = job.domain.marked()
     wanted = [
         each.id
-        for each in _allowed_still(job, ids, kept)
+        for each in _still_allowed(job, ids, kept)
         if each.id in marks and marks[each.id].due_at <= job.now and not _used_since(each, marks[each.id])
     ]
     if not wanted:
         return []
     todo = {"do": DELETE, "ids": wanted}
-    entry = log.append("deleting", job.domain.name, wanted, _ruling(job), job.by, job.now, todo)
+    entry = log.append("deleting", job.domain.name, wanted, _policy_details(job), job.by, job.now, todo)
     went = job.domain.delete(wanted, job.now)
     _log_deleted(log, entry, went, job.now)
     return went
@@ -271,7 +271,7 @@ def _log_unmarked(domain: Domain, log: Log, reasons: dict[str, list[str]], now: 
     log.done(entry.number)
 
 
-def _ruling(job: Collector) -> dict[str, object]:
+def _policy_details(job: Collector) -> dict[str, object]:
     """Return the log's details of the policy that applied."""
     params = job.current()
     return {"older_than_days": params.older_than_days, "source_types": list(params.source_types), "project": job.project}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .log import Entry, Log
     from .policies import Adjusted
     from .policy_file import State
+    from .revisions import Policies
 
 REQUESTED, DECLINED = "requested", "declined"
 MOST = 20  # that wait at once: an agent that goes on asking fills nothing
@@ -40,19 +41,20 @@ class Request:
 
 
 def configure(
-    log: Log, path: str, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float
+    policies: Policies, domain: str, project: str | None, config: Mapping[str, object]
 ) -> tuple[State, list[Adjusted], Request | None]:
     """Apply an agent's change at once where it only keeps more than what is in force in its project, in the project's own policy where that
     has one, else in the user's. Anything else becomes a request as a whole, and nothing changes. Return (state, adjusted, request or
     None)."""
-    state = revisions.current(log, path)
+    state = revisions.current(policies.log, policies.path)
     before = state.policy(domain, project)
     after, adjusted = merged(before, config)
     if not keeps_more(before, after):
-        return state, adjusted, ask(log, domain, project, {key: after.to_json()[key] for key in config}, by, now)
+        asked = {key: after.to_json()[key] for key in config}
+        return state, adjusted, ask(policies.log, domain, project, asked, policies.by, policies.now)
     if project in state.own(domain):
-        return *revisions.configure_project(log, path, domain, str(project), config, "", by, now), None
-    return *revisions.configure(log, path, domain, config, None, by, now), None
+        return *policies.configure_project(domain, str(project), config), None
+    return *policies.configure(domain, config), None
 
 
 def ask(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:

@@ -44,12 +44,11 @@ class Controller(Workspace):
         keep more changes nothing, and waits for the user's yes: `success` is false, `request` its id."""
         check_domain(domain)
         with self.changing() as log:
-            path, now = self.folder.policies, self.now()
+            request: consent.Request | None = None
             if self.by == TOOL:
-                state, adjusted, request = consent.configure(log, path, domain, self.project, config, self.by, now)
+                state, adjusted, request = consent.configure(self._policies(log), domain, self.project, config)
             else:
-                state, adjusted = revisions.configure(log, path, domain, config, expect, self.by, now)
-                request = None
+                state, adjusted = self._policies(log).configure(domain, config, expect)
         return {
             "success": request is None,
             "domain": domain,
@@ -63,9 +62,9 @@ class Controller(Workspace):
     def accept(self, id: str) -> Json:
         """Accept a request: it is in force from now on, in the project alone that it came from."""
         with self._deciding() as log:
-            request, path = consent.find(log, id), self.folder.policies
-            before = revisions.current(log, path).policy(request.domain, request.project)
-            state, _ = revisions.configure_project(log, path, request.domain, request.project, request.config, id, self.by, self.now())
+            request = consent.find(log, id)
+            before = revisions.current(log, self.folder.policies).policy(request.domain, request.project)
+            state, _ = self._policies(log).configure_project(request.domain, request.project, request.config, id)
         after = state.policy(request.domain, request.project)
         return {**answers.request(request), "changed": revisions.changes(before, after), "revision": state.revision}
 
@@ -79,11 +78,14 @@ class Controller(Workspace):
     def unset(self, project: str, domain: str | None = None) -> Json:
         """End the policies that a project (its key) has of its own: the user's hold there again. NotThere where it has none."""
         with self._deciding() as log:
-            state, path = revisions.current(log, self.folder.policies), self.folder.policies
+            state = revisions.current(log, self.folder.policies)
             ended = [each for each in names(domain) if project in state.own(each)] or list(names(domain))
             for each in ended:
-                state = revisions.unset(log, path, each, project, self.by, self.now())
+                state = self._policies(log).unset(each, project)
         return {"project": project, "domains": ended, "revision": state.revision}
+
+    def _policies(self, log: Log) -> revisions.Policies:
+        return revisions.Policies(log, self.folder.policies, self.by, self.now())
 
     @contextmanager
     def _deciding(self) -> Iterator[Log]:
@@ -123,7 +125,7 @@ class Controller(Workspace):
     def rollback(self, revision: int, domain: str | None = None) -> Json:
         """Make an earlier revision the present one, of one domain or of both."""
         with self.changing() as log:
-            state, changed = revisions.rollback(log, self.folder.policies, revision, names(domain), self.by, self.now())
+            state, changed = self._policies(log).rollback(revision, names(domain))
         return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
 
     # --- asking --------------------------------------------------------------------------------------------------------------------
@@ -163,7 +165,7 @@ class Controller(Workspace):
         domains = [self.domain(name) for name in names(domain)]
         ids_by_domain: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
         for word in ids:
-            holder, id = logged_holds.meant(domains, word, self.project)
+            holder, id = logged_holds.find_id(domains, word, self.project)
             ids_by_domain.setdefault(holder.name, []).append(id)
         return ids_by_domain
 
@@ -174,7 +176,7 @@ class Controller(Workspace):
     def explain(self, id: str, domain: str | None = None) -> Json:
         """Return the explanation of one id: the rules that apply, since when, what comes next and when."""
         try:
-            holder, whole = logged_holds.meant([self.domain(name) for name in names(domain)], id, self.project)
+            holder, whole = logged_holds.find_id([self.domain(name) for name in names(domain)], id, self.project)
         except NotThere:
             if not self.read().entries(1, domain, id=id):
                 raise

@@ -38,7 +38,7 @@ def add(
     if until is not None and not now < until < _END_OF_TIME:
         raise BadRequest("a hold ends in the future. Give a later date, or none: then it holds until it is released")
     if scope == ITEM:
-        _, target = meant([domain], target, project)
+        _, target = find_id([domain], target, project)
     hold = Hold(_LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS)), scope, target, mask(who), mask(why), now, until)
     ids = [target] if scope == ITEM else []
     entry = log.append(HELD, domain.name, ids, hold.to_json(), by, now, todo={"do": HOLD, "hold": hold.to_json()})
@@ -87,9 +87,9 @@ def _holds(domain: Domain) -> list[Hold] | DomainUnavailable:
         return error
 
 
-def meant(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:
+def find_id(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:
     """Return the one id that a word means, and whose it is; NotThere for none, or several."""
-    matches = [(domain, id) for domain in domains for id in (domain.meant(word, project) if word.isprintable() else ())]
+    matches = [(domain, id) for domain in domains for id in (domain.matching_ids(word, project) if word.isprintable() else ())]
     if len(matches) == 1:
         return matches[0]
     if matches:

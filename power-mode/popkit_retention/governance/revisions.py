@@ -39,60 +39,73 @@ def current(log: Log, path: str) -> State:
     return state
 
 
-def configure(
-    log: Log, path: str, domain: str, config: Mapping[str, object], expect: int | None, by: str, now: float
-) -> tuple[State, list[Adjusted]]:
-    """Merge `config` into the policy of a domain (INV-RET-1, 4, 8); the other domain's stays as it is (INV-RET-2). Return the new state,
-    and what of it was adjusted. Conflict where `expect` is not the present revision."""
-    state = current(log, path)
-    if expect is not None and expect != state.revision:
-        raise Conflict(f"the policies have revision {state.revision} by now, not {expect}. Look at them again, then set what you want")
-    policy, adjusted = merged(state.policy(domain), config)
-    return _write(log, path, state.with_policies({domain: policy}), domain, {}, by, now), adjusted
+class Policies:
+    """The policies in a file, for changes `by` somebody at a time (`now`, seconds)."""
 
+    def __init__(self, log: Log, path: str, by: str, now: float) -> None:
+        self.log = log
+        self.path = path
+        self.by = by
+        self.now = now
 
-def configure_project(
-    log: Log, path: str, domain: str, project: str, config: Mapping[str, object], request: str, by: str, now: float
-) -> tuple[State, list[Adjusted]]:
-    """Merge `config` into the policy that a domain has in one project (its key); the user's, and those of all other projects, stay as they
-    are. `request`: the id of the one that is accepted by this, "" for none."""
-    state = current(log, path)
-    policy, adjusted = merged(state.policy(domain, project), config)
-    before = state.own(domain)
-    own = before.get(project, Own()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
-    after = state.with_own(domain, {**before, project: own})
-    if len(policy_file.bytes_of(after)) > strict_json.LARGEST_BYTES:
-        raise BadRequest("the policies of all projects would become too large to be read. Shorten their keep lists first")
-    ids = [request] if request else []
-    return _write(log, path, after, domain, {"project": project}, by, now, ids), adjusted
+    def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> tuple[State, list[Adjusted]]:
+        """Merge `config` into the policy of a domain (INV-RET-1, 4, 8); the other domain's stays as it is (INV-RET-2). Return the new
+        state, and what of it was adjusted. Conflict where `expect` is not the present revision."""
+        state = current(self.log, self.path)
+        if expect is not None and expect != state.revision:
+            raise Conflict(f"the policies have revision {state.revision} by now, not {expect}. Look at them again, then set what you want")
+        policy, adjusted = merged(state.policy(domain), config)
+        return self._write(state.with_policies({domain: policy}), domain), adjusted
 
+    def configure_project(self, domain: str, project: str, config: Mapping[str, object], request: str = "") -> tuple[State, list[Adjusted]]:
+        """Merge `config` into the policy that a domain has in one project (its key); the user's, and those of all other projects, stay as
+        they are. `request`: the id of the one that is accepted by this, "" for none."""
+        state = current(self.log, self.path)
+        policy, adjusted = merged(state.policy(domain, project), config)
+        before = state.own(domain)
+        own = before.get(project, Own()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
+        after = state.with_own(domain, {**before, project: own})
+        if len(policy_file.bytes_of(after)) > strict_json.LARGEST_BYTES:
+            raise BadRequest("the policies of all projects would become too large to be read. Shorten their keep lists first")
+        return self._write(after, domain, [request] if request else [], project=project), adjusted
 
-def unset(log: Log, path: str, domain: str, project: str, by: str, now: float) -> State:
-    """End a project's own policy of a domain: the user's holds there again. NotThere where it has none."""
-    state = current(log, path)
-    own = dict(state.own(domain))
-    if own.pop(project, None) is None:
-        raise NotThere(f"{project} has no {domain} policy of its own. `popkit retention show` lists the projects that have one")
-    return _write(log, path, state.with_own(domain, own), domain, {"project": project}, by, now)
+    def unset(self, domain: str, project: str) -> State:
+        """End a project's own policy of a domain: the user's holds there again. NotThere where it has none."""
+        state = current(self.log, self.path)
+        own = dict(state.own(domain))
+        if own.pop(project, None) is None:
+            raise NotThere(f"{project} has no {domain} policy of its own. `popkit retention show` lists the projects that have one")
+        return self._write(state.with_own(domain, own), domain, project=project)
 
+    def rollback(self, revision: int, domains: Sequence[str]) -> tuple[State, list[str]]:
+        """Bring the policies of these domains back to what they were at a revision, those of projects too, as a new one; also where the
+        file is damaged. Return the state, and the domains that changed. NotThere for a revision that the log does not know."""
+        then = at_revision(self.log, revision)
+        try:
+            state = current(self.log, self.path)
+        except Damaged:
+            state = _last(self.log)
+            changed = list(domains)
+        else:
+            changed = [domain for domain in domains if not _is_same(state, then, domain)]
+        if not changed:
+            return state, []
+        after = state.with_policies({domain: then.policy(domain) for domain in changed})
+        for domain in changed:
+            after = after.with_own(domain, then.own(domain))
+        return self._write(after, changed[0] if len(changed) == 1 else "", rolled_back_to=revision), changed
 
-def rollback(log: Log, path: str, revision: int, domains: Sequence[str], by: str, now: float) -> tuple[State, list[str]]:
-    """Bring the policies of these domains back to what they were at a revision, those of projects too, as a new one; also where the file is
-    damaged. Return the state, and the domains that changed. NotThere for a revision that the log does not know."""
-    then = at_revision(log, revision)
-    try:
-        state = current(log, path)
-    except Damaged:
-        state = _last(log)
-        changed = list(domains)
-    else:
-        changed = [domain for domain in domains if not _is_same(state, then, domain)]
-    if not changed:
-        return state, []
-    after = state.with_policies({domain: then.policy(domain) for domain in changed})
-    for domain in changed:
-        after = after.with_own(domain, then.own(domain))
-    return _write(log, path, after, changed[0] if len(changed) == 1 else "", {"rolled_back_to": revision}, by, now), changed
+    def _write(self, state: State, domain: str, ids: Sequence[str] = (), **more: object) -> State:
+        """Make a state the next revision. `domain`: which one it changes, "" for both; `more`: details for the log."""
+        # A file that was moved away, or brought back from a backup, counts on from where the log is.
+        revision = max(state.revision, _last(self.log).revision) + 1
+        after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(self.now))
+        whole = after.to_json()
+        details = {"revision": after.revision, "policies": {each: whole[each] for each in DOMAINS}, "projects": whole["projects"], **more}
+        entry = self.log.append(CONFIGURED, domain, ids, details, self.by, self.now, todo={"do": CONFIGURE, "state": whole})
+        policy_file.write(self.path, after)
+        self.log.done(entry.number)
+        return after
 
 
 def at_revision(log: Log, revision: int) -> State:
@@ -163,21 +176,6 @@ def differs(log: Log, path: str) -> str:
 
 def _is_same(one: State, other: State, domain: str) -> bool:
     return (one.policy(domain), one.own(domain)) == (other.policy(domain), other.own(domain))
-
-
-def _write(
-    log: Log, path: str, state: State, domain: str, more: Mapping[str, object], by: str, now: float, ids: Sequence[str] = ()
-) -> State:
-    """Make a state the next revision. `domain`: which one it changes, "" for both."""
-    # A file that was moved away, or brought back from a backup, counts on from where the log is.
-    revision = max(state.revision, _last(log).revision) + 1
-    after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(now))
-    whole = after.to_json()
-    details = {"revision": after.revision, "policies": {each: whole[each] for each in DOMAINS}, "projects": whole["projects"], **more}
-    entry = log.append(CONFIGURED, domain, ids, details, by, now, todo={"do": CONFIGURE, "state": whole})
-    policy_file.write(path, after)
-    log.done(entry.number)
-    return after
 
 
 def _last(log: Log) -> State:

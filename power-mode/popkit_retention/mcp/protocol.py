@@ -14,7 +14,7 @@ Id = Union[str, int, float]
 
 
 class Fault(Exception):
-    """What a message has wrong as a message. `id`: of the request, None where it cannot be told."""
+    """A message breaks the protocol. `id`: of the request, None where it is unknown."""
 
     def __init__(self, code: int, message: str, id: Id | None = None, data: object = None) -> None:
         super().__init__(message)
@@ -186,7 +186,7 @@ class Dialect(NamedTuple):
     structured: bool
     stateless: bool
 
-    def dressed(self, result: dict[str, Any], server: dict[str, str], lasts: bool = False) -> dict[str, Any]:
+    def result(self, result: dict[str, Any], server: dict[str, str], lasts: bool = False) -> dict[str, Any]:
         """Return a result as this revision wants it; `lasts`: it may be kept for a while."""
         if not self.stateless:
             return result

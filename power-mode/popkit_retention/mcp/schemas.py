@@ -27,12 +27,7 @@ def open_obj(about: str = "") -> Schema:
 
 
 def text(about: str = "", longest: int | None = None, shortest: int = 0) -> Schema:
-    made: Schema = {"type": "string"}
-    if shortest:
-        made["minLength"] = shortest
-    if longest is not None:
-        made["maxLength"] = longest
-    return _described(made, about)
+    return _bounded("string", about, minLength=shortest or None, maxLength=longest)
 
 
 def words(*known: str, about: str = "") -> Schema:
@@ -41,11 +36,11 @@ def words(*known: str, about: str = "") -> Schema:
 
 
 def whole(low: int | None = None, high: int | None = None, about: str = "") -> Schema:
-    return _bounded("integer", low, high, about)
+    return _bounded("integer", about, minimum=low, maximum=high)
 
 
 def number(low: float | None = None, high: float | None = None, about: str = "") -> Schema:
-    return _bounded("number", low, high, about)
+    return _bounded("number", about, minimum=low, maximum=high)
 
 
 def flag(about: str = "") -> Schema:
@@ -54,12 +49,7 @@ def flag(about: str = "") -> Schema:
 
 def several(of: Schema, most: int | None = None, about: str = "", fewest: int = 0) -> Schema:
     """Return a list."""
-    made: Schema = {"type": "array", "items": of}
-    if fewest:
-        made["minItems"] = fewest
-    if most is not None:
-        made["maxItems"] = most
-    return _described(made, about)
+    return _bounded("array", about, items=of, minItems=fewest or None, maxItems=most)
 
 
 def anything(about: str = "") -> Schema:
@@ -90,13 +80,9 @@ def or_null(of: Schema) -> Schema:
     return {**of, "type": [of["type"], "null"]}
 
 
-def _bounded(type: str, low: float | None, high: float | None, about: str) -> Schema:
-    made: Schema = {"type": type}
-    if low is not None:
-        made["minimum"] = low
-    if high is not None:
-        made["maximum"] = high
-    return _described(made, about)
+def _bounded(type: str, about: str, **bounds: object) -> Schema:
+    """Return a type with those of its bounds that are not None."""
+    return _described({"type": type, **{name: bound for name, bound in bounds.items() if bound is not None}}, about)
 
 
 def _described(made: Schema, about: str) -> Schema:
@@ -111,7 +97,7 @@ def wrong(schema: Schema, value: object, path: str = "arguments") -> str:
     known = schema.get("type")
     types = known if isinstance(known, list) else [known] if known else []
     if types and not any(_is(value, each) for each in types):
-        return f"{path} must be {' or '.join(_SAID[each] for each in types)}"
+        return f"{path} must be {' or '.join(_TYPE_NAMES[each] for each in types)}"
     if "enum" in schema and value not in schema["enum"]:
         return f"{path} must be one of {', '.join(schema['enum'])}"
     if isinstance(value, str):
@@ -174,7 +160,7 @@ def _wrong_object(schema: Schema, value: dict, path: str) -> str:
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict, "array": list, "string": str, "number": (int, float), "boolean": bool, "null": type(None),
 }  # fmt: skip
-_SAID = {
+_TYPE_NAMES = {
     "object": "an object", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
     "boolean": "true or false", "null": "null",
 }  # fmt: skip

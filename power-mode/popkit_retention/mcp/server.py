@@ -46,7 +46,7 @@ class Call:
         self._done = done
 
     def check(self) -> None:
-        """End the work here where nobody wants the answer any more."""
+        """Raise Cancelled where the client no longer wants the answer."""
         if self.cancelled:
             raise Cancelled
 
@@ -82,7 +82,7 @@ class Calls:
             return any(_same(call.id, id) and not call.is_over for call in self._calls)
 
     def cancel(self, id: object = None, everything: bool = False) -> None:
-        """Cancel the call of this id, or everything: nobody wants its answer any more."""
+        """Cancel the call of this id, or everything: its answer is no longer wanted."""
         with self._changed:
             for call in self._calls:
                 if everything or _same(call.id, id):
@@ -248,11 +248,11 @@ class Server:
         else:
             known = "initialize, ping, server/discover, tools/list, tools/call"
             raise Fault(METHOD_NOT_FOUND, f"unknown method {shown(message.method)}. Known: {known}", message.id)
-        reply(protocol.result(message.id, dialect.dressed(answer, self._about, lasts)))
+        reply(protocol.result(message.id, dialect.result(answer, self._about, lasts)))
 
     def _tools(self, message: Message, dialect: Dialect) -> list[dict[str, Any]]:
         if message.params.get("cursor") is not None:
-            raise Fault(INVALID_PARAMS, "all tools stand on one page: leave out params.cursor", message.id)
+            raise Fault(INVALID_PARAMS, "all tools are on one page: leave out params.cursor", message.id)
         return self._toolbox.listed(dialect)
 
     def _call(self, message: Message, dialect: Dialect, reply: Reply) -> None:
@@ -270,7 +270,7 @@ class Server:
         def work(call: Call) -> Answer:
             progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)
             result = self._toolbox.call(name, arguments or {}, dialect, progress)
-            return protocol.result(message.id, dialect.dressed(result, self._about))
+            return protocol.result(message.id, dialect.result(result, self._about))
 
         self._calls.add(Call(message.id, work, reply))
 

@@ -38,7 +38,7 @@ def serve(environ: Mapping[str, str], version: str) -> None:
     except _Ended:
         done = server.finish(_HURRY_S)
     if not done:
-        # A tool that hears nothing: what it does is done in transactions, and finished by whoever comes next.
+        # A tool ignores its cancellation: it works in transactions, and the next process finishes what it began.
         os._exit(0)
 
 
@@ -61,7 +61,7 @@ def _bytes() -> bytes:
 
 
 def _private_output() -> int:
-    """Return a descriptor of standard output that nobody else knows; what is printed goes where errors go."""
+    """Return a private descriptor of standard output; from now on what is printed goes to standard error."""
     out = os.dup(1)
     os.dup2(2, 1)
     return out
@@ -85,7 +85,7 @@ def _sender(out: int) -> Callable[[object], None]:
                     select.select([], [out], [])
                     data = data[os.write(out, data) :]
             except (BrokenPipeError, ConnectionResetError):
-                os._exit(0)  # nobody reads any more; all that was done has been done in transactions
+                os._exit(0)  # the client reads no more; all work is done in transactions
 
     return send
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hooks.utils.state.memory import Project
-
 ALL = "all"
 
 
 class ToolError(Exception):
-    """What the caller has to do otherwise; the message says what."""
+    """A mistake of the caller; the message says what to do instead."""
 
 
 def _silent(done: float, total: float | None = None) -> None:
@@ -23,8 +21,8 @@ def _silent(done: float, total: float | None = None) -> None:
 
 
 class ToolCall:
-    """One call. `folder`: the project's, or one in it · `wide`: it is about all projects · `progress(done, total)`: tells the client, and
-    ends the tool where the answer is not wanted any more."""
+    """One call. `folder`: the project's, or one in it · `wide`: it is about all projects · `progress(done, total)`: reports to the
+    client, and ends the tool where the answer is no longer wanted."""
 
     def __init__(
         self, environ: Mapping[str, str], folder: str, arguments: dict[str, Any] | None = None,
@@ -54,16 +52,11 @@ class ToolCall:
         return popkit_home(self.environ)
 
     @property
-    def memory(self) -> Project:
-        """Return the project, as hooks keep its memory."""
-        from hooks.utils.state.memory import project_of
-
-        return project_of(self.home, self.folder)
-
-    @property
     def project(self) -> str | None:
         """Return the key of the one project that may be seen; None for all."""
-        return None if self.wide else self.memory.repository.key
+        from hooks.utils.state.memory import project_of
+
+        return None if self.wide else project_of(self.home, self.folder).repository.key
 
     @property
     def all_projects(self) -> bool:

@@ -145,7 +145,7 @@ class Tools:
             text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except Cancelled:
             raise
-        except Exception as error:  # noqa: BLE001  a fault of ours must not end the server: it is logged, and the model is told
+        except Exception as error:  # noqa: BLE001  a fault of ours must not end the server: it is logged, and the model gets a message
             return _failed(self._message(name, error))
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
         if dialect.structured:

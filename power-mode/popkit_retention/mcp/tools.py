@@ -4,7 +4,7 @@ policies, through the controller that the command line uses. Each is a function 
 from __future__ import annotations
 
 import os
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hooks.utils.archive.content import stamp
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..governance.controller import Controller
     from ..memory.items import Item
-    from ..memory.memory import Memory
+    from ..operations.memory_place import Place
 
 _INDEXING_S = 5.0  # what is not indexed after that is for the next question
 _MOST_MEMORIES = 10  # unless the caller asks for another number
@@ -39,7 +39,10 @@ def context_status(call: ToolCall) -> dict[str, Any]:
 
     from ..operations import sessions
 
-    path = _transcript(call)
+    try:
+        path = sessions.current(call.environ, call.folder)
+    except sessions.NoSession:
+        raise ToolError("no session of this project has written a transcript yet. Ask again after the next answer") from None
     site = live.Site(call.environ, sessions.session_id_of(path), sessions.check(path))
     current = report.build(outlook.look(site, path, now(call.environ)))
     of_tiers = {tier: (("live", each["live"]), ("expired", each["expired"])) for tier, each in current["tiers"].items()}
@@ -49,17 +52,6 @@ def context_status(call: ToolCall) -> dict[str, Any]:
         "reclaimable": current["reclaimable"], "context": current["context"] or {}, "tiers": tiers, "verdict": current["verdict"],
         "agents": len(current["agents"]), "clear_with": "/popkit:context clear",
     }  # fmt: skip
-
-
-def _transcript(call: ToolCall) -> str:
-    from hooks.utils.hosts.claude_code import projects
-
-    id = call.environ.get("CLAUDE_CODE_SESSION_ID")
-    ours = projects.of_session(call.environ, id) if id else []
-    path = ours[0] if len(ours) == 1 else projects.newest_of_project(call.environ, call.folder)
-    if path is None:
-        raise ToolError("no session of this project has written a transcript yet. Ask again after the next answer")
-    return path
 
 
 def context_search(call: ToolCall) -> dict[str, Any]:
@@ -143,26 +135,27 @@ def _archive(call: ToolCall) -> Iterator[Connection]:
 
 def memory_search(call: ToolCall) -> dict[str, Any]:
     """Search memory; while it is off, too: what is there can be asked for."""
-    with _memory(call) as memory:
-        matches = memory.search(call["query"], call.whole("most", _MOST_MEMORIES), call.wide)
-        items = [{**_item(item), **({"project": item.project} if call.wide else {}), "relevance": round(rank, 3)} for item, rank in matches]
-    return {"items": items, "memory_is_on": call.memory.is_on()}
+    with _place(call) as place:
+        matches = place.memory.search(call["query"], call.whole("most", _MOST_MEMORIES), call.wide)
+        is_on = place.project.is_on()
+    items = [{**_item(item), **({"project": item.project} if call.wide else {}), "relevance": round(rank, 3)} for item, rank in matches]
+    return {"items": items, "memory_is_on": is_on}
 
 
 def memory_add(call: ToolCall) -> dict[str, Any]:
-    """Add an item, only where the user has switched memory on: nothing shall be kept that nobody asked for. No session is given it before
-    the user has accepted it."""
+    """Add an item, only where the user has switched memory on: nothing is kept without being asked for. Sessions get it only
+    once the user has accepted it."""
     from shlex import quote
 
     from ..memory.items import AGENT
 
-    if not call.memory.is_on():
-        raise ToolError("memory is off for this project, so nothing is kept. The user can switch it on: /popkit:context memory on")
-    with _memory(call, create=True) as memory:
-        item = memory.add(call["text"], source=AGENT, key=bool(call.get("key")))
-        _refresh(call, memory)
-        yes = f"/popkit:context memory accept {quote(item.id)}"
-        return {**_item(item), "note": f"No session is told of this before the user accepts it. Tell the user: {yes}"}
+    with _place(call, makes=True) as place:
+        if not place.project.is_on():
+            raise ToolError("memory is off for this project, so nothing is kept. The user can switch it on: /popkit:context memory on")
+        item = place.memory.add(call["text"], source=AGENT, key=bool(call.get("key")))
+        place.refresh()
+    yes = f"/popkit:context memory accept {quote(item.id)}"
+    return {**_item(item), "note": f"No session is told of this before the user accepts it. Tell the user: {yes}"}
 
 
 def memory_forget(call: ToolCall) -> dict[str, Any]:
@@ -171,27 +164,30 @@ def memory_forget(call: ToolCall) -> dict[str, Any]:
 
     from ..memory.items import BY_TOOL
 
-    with _memory(call) as memory:
+    with _place(call) as place:
+        memory = place.memory
         # Whole ids are found in all projects.
         foreign = [id for id in call["ids"] if memory.find(id).project != memory.project]
         if foreign:
             raise ToolError(f"there is no memory {shown(foreign[0])} of this project, so nothing is marked. memory_search finds ids")
         marked = [item.id for item in memory.forget(call["ids"], BY_TOOL)]
-        _refresh(call, memory)
+        place.refresh()
+        is_on = place.project.is_on()
     result: dict[str, Any] = {"marked": marked, "undo": "/popkit:context memory undo " + join(marked)}
-    if not call.memory.is_on():
+    if not is_on:
         result["note"] = "Memory is off for this project: what is marked is deleted when the user runs `popkit memory run` after 24 hours."
     return result
 
 
 def memory_status(call: ToolCall) -> dict[str, Any]:
     """Return the state of memory; `alerts`: what is worth something and will be deleted within days."""
-    with _memory(call) as memory:
-        status: dict[str, Any] = memory.status()
+    with _place(call) as place:
+        status: dict[str, Any] = place.memory.status()
+        here = {"project": place.name, "memory_is_on": place.project.is_on()}
     kept = {key: status[key] for key in ("items", "tokens", "tiers", "marked", "waiting", "sessions")}
     alerts = [{"id": alert["id"], "text": alert["text"], "deleted_at": stamp(alert["at"])} for alert in status["alerts"]]
     kept["tiers"] = {tier: sums for tier, sums in kept["tiers"].items() if sums["items"]}
-    return {"project": call.memory.repository.name, "memory_is_on": call.memory.is_on(), **kept, "alerts": alerts}
+    return {**here, **kept, "alerts": alerts}
 
 
 def _item(item: Item) -> dict[str, Any]:
@@ -199,21 +195,10 @@ def _item(item: Item) -> dict[str, Any]:
     return {**result, **({"waits": True} if item.waits else {})}
 
 
-def _memory(call: ToolCall, create: bool = False) -> closing[Memory]:
-    from ..memory.memory import Memory
+def _place(call: ToolCall, makes: bool = False) -> Place:
+    from ..operations.memory_place import Place
 
-    return closing(Memory.of(call.environ, call.folder, create))
-
-
-def _refresh(call: ToolCall, memory: Memory) -> None:
-    """Write MEMORY.md again, where sessions are given it."""
-    from hooks.utils.state import live
-    from hooks.utils.state import memory as kept
-
-    project = call.memory
-    if project.is_on():
-        made = memory.told(kept.tokens_of(live.Site(call.environ, "", call.folder).config))
-        project.write_document(made.text, made.entries)
+    return Place(call.environ, call.folder, makes)
 
 
 # --- retention policies ------------------------------------------------------------------------------------------------------------------

@@ -90,6 +90,6 @@ def is_shared(popkit_home: str) -> bool:
     return any(name not in ours and not owner(popkit_home, os.path.join(popkit_home, name)) for name in os.listdir(popkit_home))
 
 
-def in_words(found: Mapping[str, Mapping[str, int]]) -> str:
+def in_words(sizes: Mapping[str, Mapping[str, int]]) -> str:
     """Return titles and sizes, as in: archive 12 MB, kept originals 47 MB. What is empty is left out."""
-    return ", ".join(f"{title or 'other files'} {size(each['bytes'])}" for title, each in found.items() if each["bytes"])
+    return ", ".join(f"{title or 'other files'} {size(each['bytes'])}" for title, each in sizes.items() if each["bytes"])

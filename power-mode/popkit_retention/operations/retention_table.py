@@ -8,7 +8,7 @@ from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 COMMAND = "popkit retention"
 LISTED = 20  # entries of a list unless more is asked for
 LONGEST_NOTE = 1_000  # of an agent
-# What an entry of the log can tell of.
+# The actions of entries of the log.
 ACTIONS = (
     "configured", "requested", "declined", "applied", "held", "released", "marked", "unmarked", "deleting", "deleted", "archived",
     "restored", "removed", "abandoned",

@@ -36,7 +36,7 @@ _LOOKED_INTO = 50
 
 
 class NoSession(Exception):
-    """There is no such session, or the file is none; the message says which and what to do."""
+    """There is no such session, or the file is not one; the message says which and what to do."""
 
 
 def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
@@ -48,6 +48,15 @@ def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
             " project, or name one with --session ID or --transcript FILE"
         )
     return found
+
+
+def current(environ: Mapping[str, str], folder: str) -> str:
+    """Return the transcript of the session that runs us, else the newest of the project that a folder belongs to; NoSession for none."""
+    ours = environ.get("CLAUDE_CODE_SESSION_ID")
+    try:
+        return by_id(environ, ours) if ours else newest_of_project(environ, folder)
+    except NoSession:
+        return newest_of_project(environ, folder)
 
 
 def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_any_host: bool = False) -> str:
@@ -110,7 +119,7 @@ def named(environ: Mapping[str, str], word: str) -> str:
     if os.path.exists(word):
         return _newest_in(word)
     if "/" in word or word.endswith(projects.SUFFIX):
-        return word  # what is wrong with it is said when it is read
+        return word  # reading it raises the error
     return by_id(environ, word, "Name a file or a folder of sessions, or the id of a session", of_any_host=True)
 
 
@@ -130,7 +139,7 @@ def _newest_in(place: str) -> str:
 
 
 def newest_with_results(environ: Mapping[str, str], host: str = CLAUDE_CODE, folder: str = "") -> str | None:
-    """Return the newest transcript of any project in which a tool was called, None where there is none. Of another host, those that began
+    """Return the newest transcript of any project in which a tool was called, None for none. Of another host, those that began
     in `folder` or above it come first, where the host's own list says so; NoSession where there is none."""
     if host == CLAUDE_CODE:
         return _first_with_results(projects.newest_first(environ))
@@ -171,7 +180,7 @@ def _places(environ: Mapping[str, str], host: str) -> list[str]:
 
 
 def _first_with_results(paths: Iterable[str]) -> str | None:
-    """Return the first of these in which a tool was called, as far as one looks."""
+    """Return the first of these in which a tool was called; only the first `_LOOKED_INTO` are read."""
     return next((path for path in islice(dict.fromkeys(paths), _LOOKED_INTO) if _has_results(path)), None)
 
 
@@ -183,7 +192,7 @@ def _has_results(path: str) -> bool:
 
 
 def check(path: str) -> str:
-    """The folder in which the session of a transcript began ("" when it does not say); NoSession for a file that is none."""
+    """Return the folder in which the session of a transcript began ("" when it does not say); NoSession for any other file."""
     lines, condensed = 0, False
     try:
         for _, line in entries.lines(path):

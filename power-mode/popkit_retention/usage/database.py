@@ -72,7 +72,7 @@ def server_in(environ: Mapping[str, str]) -> Server | None:
         raise DatabaseUnavailable(str(error)) from None
 
 
-def is_asked_for(context: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+def is_configured(context: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
     """Return whether the user has set anything that needs usage: a limit or a database. `context`: the settings of that name."""
     return budgets.limits_of(context).any or bool(context.get("database") or environ.get(WHOLE))
 
@@ -126,7 +126,7 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     context = layers.load(home.plugin_root(), popkit_home, None).get("context") or {}
     limits = sum(limit is not None for limit in budgets.limits_of(context))
     facts: dict[str, Any] = {"limits": limits, "waiting": 0}
-    if not is_asked_for(context, environ) and not context.get("traces"):
+    if not is_configured(context, environ) and not context.get("traces"):
         return Check(_NAME, OK, "no limits and no traces. To set a limit: popkit budget set month_usd=50", **facts)
     if context.get("traces") and not extras.place_of("traces", environ):
         return Check(_NAME, WARNING, "context.traces is set, but nothing can send them", "popkit setup traces", **facts)

@@ -224,7 +224,7 @@ def warmed_of(line: bytes, session_id: str, user: str, model: str, project: str)
         return None
     usd = entry.get("usd")
     price = float(usd) if isinstance(usd, (int, float)) and 0 <= usd < float("inf") else None
-    # Only the price tells for how long the cache keeps the tokens.
+    # For how long the cache keeps the tokens is known from the price alone.
     tokens = Tokens(max(0, booking.tokens - booking.read - booking.created), booking.read, booking.created, 0, booking.output)
     id = warmed_id(session_id, booking.at)
     return Used(MOD, id, session_id, user, model, booking.at, tokens, price, project)

@@ -1,5 +1,5 @@
-"""Usage in a PostgreSQL that a team shares, through one connection that threads take turns with. Whoever opens it first creates its
-tables."""
+"""Usage in a PostgreSQL that a team shares, through one connection that threads take turns with. The first process that opens it creates
+its tables."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What is booked: the tokens and dollars of requests, and snapshots of how contexts were assembled, without any of their contents. Pure.
-
-What is used of a budget, what remains, and the range that this is in. Pure.
+"""Records of usage: the tokens and dollars of requests, and snapshots of how contexts were assembled, without any of their contents; what
+is used of a budget, what remains, and the range that this is in. Pure.
 
 People see what is *used*; what is *remaining* chooses how much enters. This is the only place that turns one into the other.
 """
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from hooks.utils.policy.models import Model
 
 # The sources of a request's record: a client of ours that sent it; a transcript of the host; the journal, for the requests that the code
-# inside the host sent to keep the prompt cache warm, which stand in no transcript.
+# inside the host sent to keep the prompt cache warm, which are in no transcript.
 CLIENT, TRANSCRIPT, MOD = "client", "transcript", "mod"
 DAY_S = 86_400.0
 KEPT_DAYS = 400  # of usage: longer than a month's limit and a chart of a year look back

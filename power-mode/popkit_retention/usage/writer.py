@@ -74,7 +74,7 @@ class Writer:
         return True
 
     def flush(self, timeout_s: float = AT_EXIT_S) -> bool:
-        """Wait until the queue is written, at most so long; return whether it is."""
+        """Wait until the queue is written, at most `timeout_s`; return whether it is."""
         with self._wake:
             return self._wake.wait_for(lambda: not self._queue and not self._writing, timeout_s)
 

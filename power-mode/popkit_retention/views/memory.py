@@ -20,68 +20,68 @@ if TYPE_CHECKING:
     from ..memory.monitoring import Monitoring
 
 
-def status(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return the status of a project's memory. `command`: how the reader calls us."""
-    lines = text.title(f"Memory of {found['name']}")
-    if not found["on"]:
+    lines = text.title(f"Memory of {answer['name']}")
+    if not answer["on"]:
         lines += ["Memory is off: sessions teach nothing, and get no MEMORY.md.", "To switch it on:", f"  {command} on", ""]
-    if not found["items"]:
+    if not answer["items"]:
         return [
             *lines,
-            f"Nothing is remembered about {text.cut(text.clean(found['name']), 30)} yet.",
-            *(["What this session teaches is noted when it ends."] if found["on"] else []),
+            f"Nothing is remembered about {text.cut(text.clean(answer['name']), 30)} yet.",
+            *(["What this session teaches is noted when it ends."] if answer["on"] else []),
             "To learn from past sessions:",
             f"  {command} learn --past",
         ]
-    lines += pair("Learnt", f"from {text.counted(found['sessions'], 'session')}; {found['used']:,} of them used something from memory")
-    lines += pair("Asked for", f"{text.counted(found['asked'], 'time')} in the last 7 days")
-    if found["on"]:
-        tokens = found["document_tokens"]
+    lines += pair("Learnt", f"from {text.counted(answer['sessions'], 'session')}; {answer['used']:,} of them used something from memory")
+    lines += pair("Asked for", f"{text.counted(answer['asked'], 'time')} in the last 7 days")
+    if answer["on"]:
+        tokens = answer["document_tokens"]
         lines += pair("MEMORY.md", f"{text.long_tokens(tokens)} of every request" if tokens else "none yet")
-    lines += _theirs(found["theirs"])
-    lines += _last_run(found["run"], now, command)
-    if found["waiting"]:
-        waiting = f"{text.counted(found['waiting'], 'item')} that an agent added, until you accept"
-        lines += pair("Waiting", f"{waiting} {'them' if found['waiting'] > 1 else 'it'}: {command} list --waiting")
-    if found["marked"]:
-        lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: {command} list --marked")
-    marked = [line for part, rows in found["told"].items() for row in rows for line in marks(part, row, now, command)]
-    return [*lines, "", *_table(found), *([""] if marked else []), *marked, *alerts(found["alerts"], now, command)]
+    lines += _theirs(answer["theirs"])
+    lines += _last_run(answer["run"], now, command)
+    if answer["waiting"]:
+        waiting = f"{text.counted(answer['waiting'], 'item')} that an agent added, until you accept"
+        lines += pair("Waiting", f"{waiting} {'them' if answer['waiting'] > 1 else 'it'}: {command} list --waiting")
+    if answer["marked"]:
+        lines += pair("Forgotten", f"{text.counted(answer['marked'], 'item')}, not deleted yet: {command} list --marked")
+    marked = [line for part, rows in answer["told"].items() for row in rows for line in marks(part, row, now, command)]
+    return [*lines, "", *_table(answer), *([""] if marked else []), *marked, *alerts(answer["alerts"], now, command)]
 
 
 def _theirs(theirs: Mapping[str, Any]) -> list[text.Line]:
     """Return Claude Code's own memory of the project, beside ours."""
     if not theirs["document_tokens"] and not theirs["topics"]:
         return []
-    said = f"{text.long_tokens(theirs['document_tokens'])} of every request"
+    words = f"{text.long_tokens(theirs['document_tokens'])} of every request"
     if theirs["topics"]:
-        said += f"; {text.counted(theirs['topics'], 'topic')} of {text.long_tokens(theirs['topic_tokens'])}, read when needed"
-    return pair("Claude's", f"{said} (the memory of Claude Code itself, which MEMORY.md does not repeat)")
+        words += f"; {text.counted(theirs['topics'], 'topic')} of {text.long_tokens(theirs['topic_tokens'])}, read when needed"
+    return pair("Claude's", f"{words} (the memory of Claude Code itself, which MEMORY.md does not repeat)")
 
 
-def _table(found: Mapping[str, Any]) -> list[text.Line]:
-    rows = [(tier, found["tiers"][tier]) for tier in TIERS] + [("All", found)]
+def _table(answer: Mapping[str, Any]) -> list[text.Line]:
+    rows = [(tier, answer["tiers"][tier]) for tier in TIERS] + [("All", answer)]
     lines: list[text.Line] = [f"{'Tier':<{ASIDE}}{'Items':>8}{'Tokens':>10}"]
     lines += [f"{name:<{ASIDE}}{row['items']:>8,}{text.tokens(row['tokens']):>10}" for name, row in rows]
-    compressed = {level: row for level, row in found["levels"].items() if level != FULL}
+    compressed = {level: row for level, row in answer["levels"].items() if level != FULL}
     if compressed:
         lines += ["", *text.wrap("Compressed: " + ", ".join(f"{row['items']:,} to {level}" for level, row in compressed.items()))]
     return lines
 
 
-def store(found: Monitoring) -> list[text.Line]:
+def store(monitoring: Monitoring) -> list[text.Line]:
     """Return the status of a store, of all projects or of one."""
     lines = text.title("The store of memory")
-    if not found.tiers:
+    if not monitoring.tiers:
         return [*lines, "It holds nothing."]
-    lines += [f"{'Tier':<{ASIDE}}{'Items':>8}", *(f"{tier:<{ASIDE}}{items:>8,}" for tier, items in found.tiers.items()), ""]
-    if found.levels:
+    lines += [f"{'Tier':<{ASIDE}}{'Items':>8}", *(f"{tier:<{ASIDE}}{items:>8,}" for tier, items in monitoring.tiers.items()), ""]
+    if monitoring.levels:
         lines.append(f"{'Level':<{ASIDE}}{'Items':>8}{'Tokens each':>13}{'Score':>8}")
-        lines += [f"{at.level:<{ASIDE}}{at.items:>8,}{at.mean_tokens:>13.1f}{at.mean_score:>8.2f}" for at in found.levels]
+        lines += [f"{at.level:<{ASIDE}}{at.items:>8,}{at.mean_tokens:>13.1f}{at.mean_score:>8.2f}" for at in monitoring.levels]
     else:
         lines.append("Nothing is compressed.")
-    lines += _candidates(f"For demotion: HOT, older than {HOT_HOURS:.0f} h, worth less than {HOT_STAYS}", found.demotion)
-    return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, asked for {KEY_ACCESSES} times", found.archive)
+    lines += _candidates(f"For demotion: HOT, older than {HOT_HOURS:.0f} h, worth less than {HOT_STAYS}", monitoring.demotion)
+    return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, asked for {KEY_ACCESSES} times", monitoring.archive)
 
 
 def _candidates(what: str, items: Sequence[Item]) -> list[text.Line]:
@@ -101,31 +101,31 @@ def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[t
     return pair("Last run", f"{ago(run['at'], now)}: {text.counted(run['items'], 'item')}, {', '.join(done)}") + _failures(run)
 
 
-def learnt(found: Mapping[str, Any], command: str) -> list[text.Line]:
+def learnt(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return what came of learning. `command`: how the reader calls us."""
-    of = f" of {text.listed(found['projects'], 3)}" if found["projects"] else ""
-    lines = text.wrap(f"Learnt from {text.counted(found['sessions'], 'session')}{of}.")
-    lines += pair("New", text.counted(found["added"], "item"))
-    lines += pair("Seen again", text.counted(found["strengthened"], "item"))
-    lines += pair("Put to use", text.counted(found["used"], "item"))
-    for reason, count in sorted(found["left_out"].items()):
+    of = f" of {text.listed(answer['projects'], 3)}" if answer["projects"] else ""
+    lines = text.wrap(f"Learnt from {text.counted(answer['sessions'], 'session')}{of}.")
+    lines += pair("New", text.counted(answer["added"], "item"))
+    lines += pair("Seen again", text.counted(answer["strengthened"], "item"))
+    lines += pair("Put to use", text.counted(answer["used"], "item"))
+    for reason, count in sorted(answer["left_out"].items()):
         lines += pair("Left out", f"{count:,}: {reason}")
-    if found["off"]:
+    if answer["off"]:
         lines += text.wrap(
-            f"Memory is off for {text.listed(found['off'], 3)}: new sessions do not get a MEMORY.md. To switch it on, run there:"
+            f"Memory is off for {text.listed(answer['off'], 3)}: new sessions do not get a MEMORY.md. To switch it on, run there:"
         )
         lines += [f"  {command} on"]
     return lines
 
 
-def ran(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def ran(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return what a run of the job has done."""
-    lines = pair("Looked at", text.counted(found["items"], "item"))
-    lines += pair("Moved", _counts(found["moved"]))
-    lines += pair("Compressed", _counts({f"to {level}": count for level, count in found["compressed"].items()}))
-    lines += pair("Marked", f"{found['marked']:,} as forgotten, to be deleted after 24 h" if found["marked"] else "none")
-    lines += pair("Deleted", f"{found['deleted']:,}" if found["deleted"] else "none")
-    return lines + _failures(found) + alerts(found["alerts"], now, command)
+    lines = pair("Looked at", text.counted(answer["items"], "item"))
+    lines += pair("Moved", _counts(answer["moved"]))
+    lines += pair("Compressed", _counts({f"to {level}": count for level, count in answer["compressed"].items()}))
+    lines += pair("Marked", f"{answer['marked']:,} as forgotten, to be deleted after 24 h" if answer["marked"] else "none")
+    lines += pair("Deleted", f"{answer['deleted']:,}" if answer["deleted"] else "none")
+    return lines + _failures(answer) + alerts(answer["alerts"], now, command)
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -139,12 +139,12 @@ def _failures(run: Mapping[str, Any]) -> list[text.Line]:
     return lines
 
 
-def alerts(found: list[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+def alerts(items: list[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """Return items of value that are about to be deleted."""
-    if not found:
+    if not items:
         return []
-    lines = ["", *text.wrap(f"{text.counted(len(found), 'item')} of value will be deleted soon. To keep one: {command} pin ID")]
-    for each in found:
+    lines = ["", *text.wrap(f"{text.counted(len(items), 'item')} of value will be deleted soon. To keep one: {command} pin ID")]
+    for each in items:
         head = f"  {text.clean(each['id'])}  {ahead(each['at'], now):<10}  "
         lines.append(text.fitted(head + text.clean(each["text"])))
     return lines
@@ -155,12 +155,12 @@ def alerts(found: list[Mapping[str, Any]], now: float, command: str) -> list[tex
 _NAMED = 5  # items of one reason
 
 
-def left_out(found: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
+def left_out(document: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
     """Return what is in MEMORY.md and what is not, by reason. `items`: those left out, by worth."""
-    told = f"{text.counted(len(found.items), 'item')}, {text.tokens(found.tokens)} of {budget:,} tokens"
-    lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", told)]
-    lines += pair("Left out", text.counted(len(found.left_out), "item"))
-    reasons = dict(found.left_out)
+    included = f"{text.counted(len(document.items), 'item')}, {text.tokens(document.tokens)} of {budget:,} tokens"
+    lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", included)]
+    lines += pair("Left out", text.counted(len(document.left_out), "item"))
+    reasons = dict(document.left_out)
     by_reason: dict[str, list[Item]] = {}
     for item in items:
         by_reason.setdefault(reasons[item.id], []).append(item)
@@ -173,17 +173,17 @@ def left_out(found: Document, items: Sequence[Item], budget: int, now: float) ->
 # --- what compression loses ---------------------------------------------------------------------------------------------------------
 
 
-def loss(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
+def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     """Return what each level would lose of what is remembered now."""
     lines = text.title("What compression loses")
-    if not found:
+    if not levels:
         return [*lines, "Nothing that is remembered is long enough to be compressed."]
     lines += text.wrap(
-        f"Measured on the full texts of {text.counted(found[0]['items'], 'item')}, {text.long_tokens(found[0]['tokens'])}: how much of the"
-        " meaning each level keeps, how much shorter it is for that, and which of the ten best results a search still finds."
+        f"Measured on the full texts of {text.counted(levels[0]['items'], 'item')}, {text.long_tokens(levels[0]['tokens'])}: how much of"
+        " the meaning each level keeps, how much shorter it is for that, and which of the ten best results a search still finds."
     )
     lines += ["", f"{'Level':<{ASIDE}}{'Tokens':>9}{'Meaning':>10}{'Efficiency':>12}{'Precision':>11}{'Recall':>8}{'F1':>7}"]
-    for each in found:
+    for each in levels:
         row = f"{each['level']:<{ASIDE}}{text.tokens(each['tokens_at_level']):>9}{each['semantic_preservation']:>10.2f}"
         row += f"{each['token_efficiency']:>12.1f}{each['precision']:>11.2f}{each['recall']:>8.2f}{each['f1_score']:>7.2f}"
         lines.append(row)
@@ -193,9 +193,9 @@ def loss(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
 # --- other checkouts ------------------------------------------------------------------------------------------------------------------
 
 
-def joined(found: Mapping[str, Any], command: str) -> list[text.Line]:
+def joined(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return what `join` answers. `command`: how the reader calls us."""
-    owner = text.clean(found["owner"])
-    if found["joined"]:
+    owner = text.clean(answer["owner"])
+    if answer["joined"]:
         return text.wrap(f"This folder now shares the memory of {owner}. To keep them apart again: {command} join --no")
     return text.wrap(f"This folder uses nothing of the memory of {owner}. To give it a memory of its own: {command} on")

@@ -59,9 +59,9 @@ def by_tier(items: Sequence[Item], now: float) -> list[text.Line]:
     lines: list[text.Line] = []
     ids = _id_columns(items)
     for tier in TIERS:
-        found = [item for item in items if item.tier == tier]
-        if found:
-            lines += ["", tier, *[_row(item, ids, f"{item.score:.2f}", now) for item in found]]
+        of_tier = [item for item in items if item.tier == tier]
+        if of_tier:
+            lines += ["", tier, *[_row(item, ids, f"{item.score:.2f}", now) for item in of_tier]]
     return lines
 
 
@@ -93,7 +93,7 @@ def standing(item: Item, now: float, names: bool = True) -> str:
     if item.marked_at is not None:
         left = item.marked_at + GRACE_S - now
         return _BY.get(item.marked_by, "") * names + (f"gone in {text.span(left)}" if left > 0 else "gone with the next run")
-    return ", ".join(said for said, holds in _standings(item) if holds)
+    return ", ".join(words for words, holds in _standings(item) if holds)
 
 
 def _standings(item: Item) -> Sequence[tuple[str, bool]]:
@@ -150,8 +150,8 @@ def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
     if not ids:
         return []
     several = len(ids) > 1
-    said = f"{len(ids):,} of these items {'were' if several else 'was'} added by an agent. MEMORY.md leaves"
-    lines = text.wrap(f"{said} {'them' if several else 'it'} out until you accept {'them' if several else 'it'}:")
+    words = f"{len(ids):,} of these items {'were' if several else 'was'} added by an agent. MEMORY.md leaves"
+    lines = text.wrap(f"{words} {'them' if several else 'it'} out until you accept {'them' if several else 'it'}:")
     return ["", *lines, f"  {command} accept {'ID…' if several else ids[0]}"]
 
 
@@ -171,44 +171,44 @@ def show(item: Item, project: str, now: float, command: str) -> list[text.Line]:
     return lines + _state(item, now, command)
 
 
-def why(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def why(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return the reasons for an item's tier, and what comes next. `command`: how the reader calls us."""
-    item = Item(**found["item"])
+    item = Item(**answer["item"])
     lines = text.title(f"{item.id}  {label(item)}")
     lines += _what(item)
-    for name, root in zip(("Taught in", *[""] * _ROOTS), found["taught_in"][:_ROOTS]):
+    for name, root in zip(("Taught in", *[""] * _ROOTS), answer["taught_in"][:_ROOTS]):
         lines += pair(name, root)
-    lines += _learnt_at(found["learnt_at"])
+    lines += _learnt_at(answer["learnt_at"])
     lines += _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
-    lines += pair("Score", f"{found['score']:.2f} of 1, by the profile {found['profile']}")
-    signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in found["signals"].items()]
+    lines += pair("Score", f"{answer['score']:.2f} of 1, by the profile {answer['profile']}")
+    signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in answer["signals"].items()]
     lines += pair("Signals", ", ".join(signals))
-    lines += pair("Retention", f"{found['retention']:.0%}: the chance that it is still remembered")
-    lines += _due(item, found["decision"], command)
-    if found["decision"]["tier"] == item.tier and not found["decision"]["marks"]:
-        lines += _next(item, found["next"], now)
+    lines += pair("Retention", f"{answer['retention']:.0%}: the chance that it is still remembered")
+    lines += _due(item, answer["decision"], command)
+    if answer["decision"]["tier"] == item.tier and not answer["decision"]["marks"]:
+        lines += _next(item, answer["next"], now)
     lines += _state(item, now, command)
-    lines += pair("On hold", f"{found['hold']}. Nothing deletes it before the hold ends.") if found["hold"] else []
-    for name, entry in zip(("Log", *[""] * _LOGGED), found["log"][:_LOGGED]):
+    lines += pair("On hold", f"{answer['hold']}. Nothing deletes it before the hold ends.") if answer["hold"] else []
+    for name, entry in zip(("Log", *[""] * _LOGGED), answer["log"][:_LOGGED]):
         lines += pair(name, _logged(entry, now))
     return lines
 
 
-def _learnt_at(found: Mapping[str, Any]) -> list[text.Line]:
+def _learnt_at(source: Mapping[str, Any]) -> list[text.Line]:
     """Return the commit and the files that an item was learnt from, and what has become of them."""
-    said = [f"commit {found['commit'][:_HASH]}"] if found["commit"] else []
-    for each in found["files"]:
+    words = [f"commit {source['commit'][:_HASH]}"] if source["commit"] else []
+    for each in source["files"]:
         state = _STATES[each["state"]].format(text.clean(each["path"]))
-        said.append(text.clean(each["file"]) + (f": {state}" if state else ""))
-    return [line for name, each in zip(("Learnt at", *[""] * _ROOTS), said) for line in pair(name, each)]
+        words.append(text.clean(each["file"]) + (f": {state}" if state else ""))
+    return [line for name, each in zip(("Learnt at", *[""] * _ROOTS), words) for line in pair(name, each)]
 
 
 def _what(item: Item) -> list[text.Line]:
-    said = f"{item.kind}, {_FROM[item.source]}"
+    words = f"{item.kind}, {_FROM[item.source]}"
     if item.source == SESSION:
-        said += f": written {text.counted(item.writes, 'time')} in {text.counted(item.sessions, 'session')}"
-    said += f", {item.confidence:.0%} certain" if item.confidence < 1 else ""
-    lines = pair("What", said)
+        words += f": written {text.counted(item.writes, 'time')} in {text.counted(item.sessions, 'session')}"
+    words += f", {item.confidence:.0%} certain" if item.confidence < 1 else ""
+    lines = pair("What", words)
     if item.episode and item.source == SESSION:
         return lines + pair("First in", f"session {item.episode}")
     if item.episode:
@@ -222,9 +222,9 @@ def _tier(item: Item, now: float) -> list[text.Line]:
 
 
 def _asked_for(item: Item, now: float) -> list[text.Line]:
-    said = f"{text.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
+    words = f"{text.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
     used = f"; used again {text.counted(item.reinforcements, 'time')}" if item.reinforcements else ""
-    return pair("Asked for", said + used)
+    return pair("Asked for", words + used)
 
 
 def _due(item: Item, decision: Mapping[str, Any], command: str) -> list[text.Line]:
@@ -253,8 +253,8 @@ def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
 
 def _state(item: Item, now: float, command: str) -> list[text.Line]:
     if item.marked_at is None:
-        said = [name for name, holds in _states(item) if holds]
-        lines = pair("State", ", ".join(said)) if said else []
+        words = [name for name, holds in _states(item) if holds]
+        lines = pair("State", ", ".join(words)) if words else []
         if item.waits:
             lines += pair("Waits", f"for your yes. Until then it is not in MEMORY.md: {command} accept {text.clean(item.id)}")
         return lines

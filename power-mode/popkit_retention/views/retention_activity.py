@@ -11,7 +11,7 @@ from hooks.utils.text import size
 from ..governance.rules import PLACEHOLDER
 from . import retention_phrases as phrases
 from .columns import ago, pair, pairs
-from .retention_policies import hold_said
+from .retention_policies import hold_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,74 +23,76 @@ _IDS = 3  # ids named in one entry of the log
 # --- collections -----------------------------------------------------------------------------------------------------------------------
 
 
-def is_idle(found: Mapping[str, Any]) -> bool:
+def is_idle(answer: Mapping[str, Any]) -> bool:
     """Return whether a collection has nothing to do."""
-    return not any(each["marks"] or each["deletes"] or each["unmarked"] for each in found["domains"])
+    return not any(each["marks"] or each["deletes"] or each["unmarked"] for each in answer["domains"])
 
 
-def collected(found: Mapping[str, Any], now: float, most: int | None, command: str) -> list[text.Line]:
+def collected(answer: Mapping[str, Any], now: float, most: int | None, command: str) -> list[text.Line]:
     """Return what a collection would do, or has done. `command`: how the reader calls us."""
     lines: list[text.Line] = []
-    for each in found["domains"]:
-        lines += ["", *text.wrap(f"{_named(each)}: {phrases.NAMED[each['domain']]}"), *_of_domain(each, found["dry_run"], now, most)]
-    if found["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in found["domains"]):
+    for each in answer["domains"]:
+        lines += ["", *text.wrap(f"{_named(each)}: {phrases.NAMED[each['domain']]}"), *_of_domain(each, answer["dry_run"], now, most)]
+    if answer["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in answer["domains"]):
         lines += ["", "To collect what placeholders stand for, too:", f"  {command} gc --placeholders"]
-    return lines + _marked(found, command)
+    return lines + _marked(answer, command)
 
 
-def _named(found: Mapping[str, Any]) -> str:
+def _named(part: Mapping[str, Any]) -> str:
     """Return what was collected: a domain, or what of it one project's own policy rules."""
-    return f"{found['domain']} of {text.clean(found['project'])}" if "project" in found else str(found["domain"])
+    return f"{part['domain']} of {text.clean(part['project'])}" if "project" in part else str(part["domain"])
 
 
-def done(found: Mapping[str, Any], command: str) -> list[text.Line]:
+def done(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return what a collection has done that was shown before."""
     lines: list[text.Line] = []
-    for each in found["domains"]:
+    for each in answer["domains"]:
         deeds = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
-        said = [f"{phrases.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
-        lines += text.wrap(f"{_named(each)}: {', '.join(said)}") if said else []
-    return (lines or ["Nothing was left to do."]) + _marked(found, command)
+        words = [f"{phrases.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
+        lines += text.wrap(f"{_named(each)}: {', '.join(words)}") if words else []
+    return (lines or ["Nothing was left to do."]) + _marked(answer, command)
 
 
-def _marked(found: Mapping[str, Any], command: str) -> list[text.Line]:
+def _marked(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return what becomes of marks that were just made."""
-    if found["dry_run"] or not any(each["marks"] for each in found["domains"]):
+    if answer["dry_run"] or not any(each["marks"] for each in answer["domains"]):
         return []
-    said = "What was marked now stays for 24 h. After that the next collection deletes it: your next gc, or the hourly one where auto_gc is"
-    return ["", *text.wrap(f"{said} true. To take the marks back before:"), f"  {command} undo"]
+    words = (
+        "What was marked now stays for 24 h. After that the next collection deletes it: your next gc, or the hourly one where auto_gc is"
+    )
+    return ["", *text.wrap(f"{words} true. To take the marks back before:"), f"  {command} undo"]
 
 
-def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[text.Line]:
-    days = found["params"]["older_than_days"]
+def _of_domain(part: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[text.Line]:
+    days = part["params"]["older_than_days"]
     deletes, marks, unmarked = ("To delete", "To mark", "To unmark") if dry_run else ("Deleted", "Marked", "Unmarked")
-    lines = pair(deletes, f"{phrases.counted(len(found['deletes']), found['domain'])} for good") if found["deletes"] else []
-    lines += phrases.listed(found["deletes"], most, now)
-    lines += pair(marks, phrases.counted(len(found["marks"]), found["domain"])) if found["marks"] else []
-    lines += phrases.listed(found["marks"], most, now)
-    if found["waiting"]:
-        lines += pair("Waiting", f"{len(found['waiting']):,} marked for less than 24 h")
-    by_reasons = phrases.by_reasons(found["unmarked"]).items()
+    lines = pair(deletes, f"{phrases.counted(len(part['deletes']), part['domain'])} for good") if part["deletes"] else []
+    lines += phrases.listed(part["deletes"], most, now)
+    lines += pair(marks, phrases.counted(len(part["marks"]), part["domain"])) if part["marks"] else []
+    lines += phrases.listed(part["marks"], most, now)
+    if part["waiting"]:
+        lines += pair("Waiting", f"{len(part['waiting']):,} marked for less than 24 h")
+    by_reasons = phrases.by_reasons(part["unmarked"]).items()
     lines += pairs(unmarked, [f"{len(rows):,} {phrases.reasons(codes, days)}" for codes, rows in by_reasons])
-    if found["truncated"]:
-        lines += pair("Left", f"{found['left_out']:,} more for the next collection, because of the policy's limit")
-    lines += pairs("Kept", phrases.counts(found["kept"], days))
-    lines += _placeholders(found, dry_run)
-    if found["compacted"]:
+    if part["truncated"]:
+        lines += pair("Left", f"{part['left_out']:,} more for the next collection, because of the policy's limit")
+    lines += pairs("Kept", phrases.counts(part["kept"], days))
+    lines += _placeholders(part, dry_run)
+    if part["compacted"]:
         lines += pair("Compacted", "the file gave back the space that it no longer needs")
     return lines or ["Nothing is stored."]
 
 
-def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
+def _placeholders(part: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
     """Return which sessions have placeholders for what goes."""
-    going = {each["id"] for each in (*found["deletes"], *found["marks"])}
+    going = {each["id"] for each in (*part["deletes"], *part["marks"])}
     by_session: dict[str, list[str]] = {}
-    for id, paths in found["placeholders"].items():
+    for id, paths in part["placeholders"].items():
         for path in paths if id in going else ():
             by_session.setdefault(session_id_of(path), []).append(id)
     if not by_session:
         return []
-    gone = not dry_run and not found["marks"]
+    gone = not dry_run and not part["marks"]
     lost = "placeholders in these sessions can no longer be restored:"
     lines = text.wrap(f"Now {lost}" if gone else f"Once this is deleted, {lost}")
     for session, ids in by_session.items():
@@ -98,68 +100,68 @@ def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
     return lines
 
 
-def unmarked(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
+def unmarked(marks: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     """Return what `undo` has done."""
-    lines = text.wrap(f"Took back {text.counted(len(found), 'mark')}:")
-    return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in found]
+    lines = text.wrap(f"Took back {text.counted(len(marks), 'mark')}:")
+    return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in marks]
 
 
 # --- holds -----------------------------------------------------------------------------------------------------------------------------
 
 
-def held(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+def held(added: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """Return holds that were just added."""
-    lines = [line for each in found for line in _hold(each, now)]
+    lines = [line for each in added for line in _hold(each, now)]
     return [
         *lines,
-        "To release it:" if len(found) == 1 else "To release one of them:",
-        f"  {command} hold release {text.clean(found[0]['id'])}",
+        "To release it:" if len(added) == 1 else "To release one of them:",
+        f"  {command} hold release {text.clean(added[0]['id'])}",
     ]
 
 
-def holds(found: Sequence[Mapping[str, Any]], now: float, everything: bool, command: str) -> list[text.Line]:
+def holds(listed: Sequence[Mapping[str, Any]], now: float, everything: bool, command: str) -> list[text.Line]:
     """Return holds, oldest first."""
-    if not found:
+    if not listed:
         none = "There are no holds." if everything else "No hold is in force."
         return text.wrap(f"{none} {command} hold add ID --why TEXT adds one.")
-    return [line for each in found for line in _hold(each, now)]
+    return [line for each in listed for line in _hold(each, now)]
 
 
-def released(found: Mapping[str, Any], now: float) -> list[text.Line]:
+def released(hold: Mapping[str, Any], now: float) -> list[text.Line]:
     """Return a hold that was just released."""
-    return [*text.wrap(f"Released. From now on the policy of {found['domain']} decides about:"), *_hold(found, now)]
+    return [*text.wrap(f"Released. From now on the policy of {hold['domain']} decides about:"), *_hold(hold, now)]
 
 
-def _hold(found: Mapping[str, Any], now: float) -> list[text.Line]:
-    about = f"{found['scope']} {text.clean(found['target'])}"
+def _hold(hold: Mapping[str, Any], now: float) -> list[text.Line]:
+    about = f"{hold['scope']} {text.clean(hold['target'])}"
     ended = ""
-    if found["released_at"] is not None:
-        ended = f" (released {ago(phrases.at(found['released_at']), now)})"
-    elif not found.get("in_force", True):
+    if hold["released_at"] is not None:
+        ended = f" (released {ago(phrases.at(hold['released_at']), now)})"
+    elif not hold.get("in_force", True):
         ended = " (over)"
-    lines = text.wrap(f"{text.clean(found['id'])}: {found['domain']}, {about}{ended}", indent="  ")
-    return lines + text.wrap(f"  {hold_said(found, now)}", indent="  ")
+    lines = text.wrap(f"{text.clean(hold['id'])}: {hold['domain']}, {about}{ended}", indent="  ")
+    return lines + text.wrap(f"  {hold_words(hold, now)}", indent="  ")
 
 
 # --- archives --------------------------------------------------------------------------------------------------------------------------
 
 
-def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
+def archived(made: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
     """Return archives that were just written."""
     lines: list[text.Line] = []
-    for each in found:
+    for each in made:
         what = f"{phrases.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
         # On a line of its own and not wrapped, so that it can be copied.
         lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(each['manifest_path']))}"]
     lines += text.wrap("Nothing was deleted. To bring back later what is missing by then:")
-    return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in found]
+    return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in made]
 
 
-def archives(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+def archives(listed: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """Return the archives that there are."""
-    if not found:
+    if not listed:
         return text.wrap(f"There are no archives. {command} archive writes one of what may be deleted.")
-    return [line for each in found for line in _archive(each, now)]
+    return [line for each in listed for line in _archive(each, now)]
 
 
 def to_remove(ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], now: float) -> list[text.Line]:
@@ -176,10 +178,10 @@ def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:
     return lines + (text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else [])
 
 
-def restored(found: Mapping[str, Any]) -> list[text.Line]:
+def restored(answer: Mapping[str, Any]) -> list[text.Line]:
     """Return what came back from an archive."""
-    back, there, damaged = len(found["restored"]), len(found["already"]), len(found.get("damaged", ()))
-    lines = text.wrap(f"Brought back {phrases.counted(back, found['domain'])}." if back else "Nothing was brought back.")
+    back, there, damaged = len(answer["restored"]), len(answer["already"]), len(answer.get("damaged", ()))
+    lines = text.wrap(f"Brought back {phrases.counted(back, answer['domain'])}." if back else "Nothing was brought back.")
     lines += text.wrap(f"Stored already, and left as it was: {there:,}.") if there else []
     return lines + (text.wrap(f"Damaged in the archive, and left out: {damaged:,}.") if damaged else [])
 
@@ -187,23 +189,23 @@ def restored(found: Mapping[str, Any]) -> list[text.Line]:
 # --- proof -----------------------------------------------------------------------------------------------------------------------------
 
 
-def verified(found: Mapping[str, Any]) -> list[text.Line]:
+def verified(answer: Mapping[str, Any]) -> list[text.Line]:
     """Return whether everything is as it was written."""
-    entries = "1 entry" if found["log_entries"] == 1 else f"{found['log_entries']:,} entries"
-    checked = f"policies, {entries} of the log, {text.counted(found['archives'], 'archive')}"
-    if found["ok"]:
+    entries = "1 entry" if answer["log_entries"] == 1 else f"{answer['log_entries']:,} entries"
+    checked = f"policies, {entries} of the log, {text.counted(answer['archives'], 'archive')}"
+    if answer["ok"]:
         return text.wrap(f"Everything is as it was written: {checked}.")
-    lines = [line for each in found["problems"] for line in text.wrap(f"Broken: {each['where']}: {each['what']}", indent="  ")]
-    return [*lines, *text.wrap(f"Checked: {checked}; {text.counted(len(found['problems']), 'problem')}.")]
+    lines = [line for each in answer["problems"] for line in text.wrap(f"Broken: {each['where']}: {each['what']}", indent="  ")]
+    return [*lines, *text.wrap(f"Checked: {checked}; {text.counted(len(answer['problems']), 'problem')}.")]
 
 
-def logged(found: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
+def logged(entries: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
     """Return entries of the log."""
-    if not found:
+    if not entries:
         return ["The log has no such entry."]
-    columns = max(len(str(each["number"])) for each in found)
+    columns = max(len(str(each["number"])) for each in entries)
     lines = []
-    for each in found:
+    for each in entries:
         head = f"{each['number']:>{columns}}  "
         told = f"{ago(phrases.at(each['at']), now)}, {phrases.by(each['by'])}: {deed(each)}"
         lines += text.pair(head, told, len(head))

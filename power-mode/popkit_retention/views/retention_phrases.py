@@ -63,23 +63,23 @@ def reasons(codes: Sequence[str], older_than_days: float) -> str:
     return ", ".join(reason(code, older_than_days) for code in codes)
 
 
-def counts(found: Mapping[str, int], older_than_days: float) -> list[str]:
+def counts(answer: Mapping[str, int], older_than_days: float) -> list[str]:
     """Return how many things for which reason, most of them first, each in a line."""
-    ordered = sorted(found.items(), key=lambda each: (-each[1], each[0]))
-    columns = max((len(f"{count:,}") for count in found.values()), default=0)
+    ordered = sorted(answer.items(), key=lambda each: (-each[1], each[0]))
+    columns = max((len(f"{count:,}") for count in answer.values()), default=0)
     return [f"{count:>{columns},} {reason(code, older_than_days)}" for code, count in ordered]
 
 
 def eligible(taken: int, left_out: int) -> str:
     """Return how many things may be deleted, and how many of them one collection takes."""
-    said = f"{taken + left_out:,}" if taken else "none"
-    return f"{said}, of which one collection takes {taken:,} (limit)" if left_out else said
+    words = f"{taken + left_out:,}" if taken else "none"
+    return f"{words}, of which one collection takes {taken:,} (limit)" if left_out else words
 
 
 def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
     """Return what a policy means, as a person would say it."""
     what, sources = NAMED[domain], list(policy["source_types"])
-    said = [
+    words = [
         "Once an hour, PopKit deletes what this policy lets go."
         if policy["auto_gc"]
         else "Nothing is deleted by itself: you run popkit retention gc, or nobody does.",
@@ -87,14 +87,14 @@ def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
     ]
     if set(sources) != set(SOURCE_TYPES):
         only = " and ".join([", ".join(sources[:-1]), sources[-1]] if len(sources) > 1 else sources)
-        said.append(f"Only {only} records may go." if sources else "No kind of record may go, so nothing is deleted.")
+        words.append(f"Only {only} records may go." if sources else "No kind of record may go, so nothing is deleted.")
     for key, noun in (("keep_session_ids", "session"), ("keep_context_ids", "context")):
         if policy[key]:
-            said.append(f"Everything of {text.counted(len(policy[key]), noun)} named in the policy stays.")
-    said.append(f"One run deletes at most {counted(policy['limit'], domain)}.")
+            words.append(f"Everything of {text.counted(len(policy[key]), noun)} named in the policy stays.")
+    words.append(f"One run deletes at most {counted(policy['limit'], domain)}.")
     if policy["vacuum"]:
-        said.append("Afterwards the database shrinks on disk.")
-    return said
+        words.append("Afterwards the database shrinks on disk.")
+    return words
 
 
 def value(given: object) -> str:
@@ -139,8 +139,8 @@ def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> l
 
 def what_goes(command: str) -> list[text.Line]:
     """Return how to see what a collection would take of what is eligible: no policy knows of placeholders."""
-    said = "To see what of it a collection would take (it keeps what placeholders in transcripts stand for):"
-    return [*text.wrap(said), f"  {command} gc --dry-run"]
+    words = "To see what of it a collection would take (it keeps what placeholders in transcripts stand for):"
+    return [*text.wrap(words), f"  {command} gc --dry-run"]
 
 
 def more(left: int) -> list[text.Line]:
@@ -150,7 +150,7 @@ def more(left: int) -> list[text.Line]:
 
 def by_reasons(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
     """Return things by their reasons, as they come."""
-    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    answer: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
-        found.setdefault(tuple(row["reasons"]), []).append(row)
-    return found
+        answer.setdefault(tuple(row["reasons"]), []).append(row)
+    return answer

@@ -35,74 +35,74 @@ _COMING = {
 }
 
 
-def shown(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def shown(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return both policies, what is stored, what of it may be deleted, is marked, is held. `command`: how the reader calls us."""
     lines = text.title("Retention: what stored data may be deleted")
-    for each in found.get("requests", ()):
+    for each in answer.get("requests", ()):
         lines += [*_request(each, now, command), ""]
-    changed = f"revision {found['revision']:,}, set {ago(phrases.at(found['updated_at']), now)}" if found["revision"] else "the defaults"
+    changed = f"revision {answer['revision']:,}, set {ago(phrases.at(answer['updated_at']), now)}" if answer["revision"] else "the defaults"
     lines += pair("Policies", changed)
-    for each in found["domains"]:
-        others = any(own["domain"] == each["domain"] for own in found.get("own", ()))
+    for each in answer["domains"]:
+        others = any(own["domain"] == each["domain"] for own in answer.get("own", ()))
         lines += ["", *_domain(each, now, command, ", but for the projects below" if others else "")]
-    for each in found.get("own", ()):
+    for each in answer.get("own", ()):
         lines += ["", *_own(each, command)]
     lines.append("")
     lines += pair(
-        "Archives", f"{found['archives']['count']:,}, {size(found['archives']['bytes'])}" if found["archives"]["count"] else "none"
+        "Archives", f"{answer['archives']['count']:,}, {size(answer['archives']['bytes'])}" if answer["archives"]["count"] else "none"
     )
-    if any(each["counts"]["eligible"] for each in (*found["domains"], *found.get("own", ())) if not each["unavailable"]):
+    if any(each["counts"]["eligible"] for each in (*answer["domains"], *answer.get("own", ())) if not each["unavailable"]):
         lines += ["", *phrases.what_goes(command)]
     return lines
 
 
-def _domain(found: Mapping[str, Any], now: float, command: str, but: str) -> list[text.Line]:
-    domain, policy = found["domain"], found["policy"]
+def _domain(part: Mapping[str, Any], now: float, command: str, but: str) -> list[text.Line]:
+    domain, policy = part["domain"], part["policy"]
     lines: list[text.Line] = [f"{domain}: {phrases.NAMED[domain]}{but}"]
     for key in KEYS:
         lines += _setting(key, policy[key])
-    if found["unavailable"]:
-        return lines + pair("Stored", found["unavailable"])
-    counts = found["counts"]
+    if part["unavailable"]:
+        return lines + pair("Stored", part["unavailable"])
+    counts = part["counts"]
     lines += pair("Stored", phrases.counted(counts["total"], domain) if counts["total"] else "nothing")
     if counts["total"]:
-        lines += pair("Eligible", phrases.eligible(counts["eligible"], found["left_out"]))
-        lines += pairs("Protected", phrases.counts(found["reasons"], policy["older_than_days"]) or ["none"])
-    if found["soon"]["count"]:
-        lines += pair("Soon", _soon(found["soon"], now))
-    if found["marked"]:
-        lines += pair("Marked", _marked(found, now, command))
-    lines += pair("Holds", f"{found['holds']:,} in force" if found["holds"] else "none")
+        lines += pair("Eligible", phrases.eligible(counts["eligible"], part["left_out"]))
+        lines += pairs("Protected", phrases.counts(part["reasons"], policy["older_than_days"]) or ["none"])
+    if part["soon"]["count"]:
+        lines += pair("Soon", _soon(part["soon"], now))
+    if part["marked"]:
+        lines += pair("Marked", _marked(part, now, command))
+    lines += pair("Holds", f"{part['holds']:,} in force" if part["holds"] else "none")
     return lines
 
 
-def _request(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def _request(request: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return what an agent asks for."""
-    project, id = text.clean(found["project"]), text.clean(found["request"])
-    head = f"An agent in {project} asked for this {found['domain']} policy {ago(phrases.at(found['at']), now)}. It would keep"
+    project, id = text.clean(request["project"]), text.clean(request["request"])
+    head = f"An agent in {project} asked for this {request['domain']} policy {ago(phrases.at(request['at']), now)}. It would keep"
     lines = text.wrap(f"{head} less, so it waits for your yes, and would hold in that project alone:")
-    lines += _changed({f"{found['domain']}.{key}": (found["now"][key], value) for key, value in found["asked"].items()}, "now")
+    lines += _changed({f"{request['domain']}.{key}": (request["now"][key], value) for key, value in request["asked"].items()}, "now")
     return [*lines, "To decide:", f"  {command} accept {id}", f"  {command} decline {id}"]
 
 
-def accepted(found: Mapping[str, Any], command: str) -> list[text.Line]:
+def accepted(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return what an agent's request has changed, now that the user accepted it."""
-    project = text.clean(found["project"])
-    lines = text.wrap(f"Accepted {found['request']}. This now holds for {project} alone, as revision {found['revision']:,}:")
-    lines += _changed({f"{found['domain']}.{key}": tuple(both) for key, both in found["changed"].items()}) or ["  the same as before"]
+    project = text.clean(answer["project"])
+    lines = text.wrap(f"Accepted {answer['request']}. This now holds for {project} alone, as revision {answer['revision']:,}:")
+    lines += _changed({f"{answer['domain']}.{key}": tuple(both) for key, both in answer["changed"].items()}) or ["  the same as before"]
     return [*lines, "To let your own policy apply there again:", f"  {command} unset {project}"]
 
 
-def _own(found: Mapping[str, Any], command: str) -> list[text.Line]:
+def _own(part: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return a policy that a project has of its own."""
-    project, counts = text.clean(found["project"]), found["counts"]
-    lines = text.wrap(f"{found['domain']} of {project}, by a policy of its own:")
+    project, counts = text.clean(part["project"]), part["counts"]
+    lines = text.wrap(f"{part['domain']} of {project}, by a policy of its own:")
     for key in KEYS:
-        lines += _setting(key, found["policy"][key])
-    if found["unavailable"]:
+        lines += _setting(key, part["policy"][key])
+    if part["unavailable"]:
         return lines
-    lines += pair("Stored", phrases.counted(counts["total"], found["domain"]) if counts["total"] else "nothing")
-    lines += pair("Eligible", phrases.eligible(counts["eligible"], found["left_out"])) if counts["total"] else []
+    lines += pair("Stored", phrases.counted(counts["total"], part["domain"]) if counts["total"] else "nothing")
+    lines += pair("Eligible", phrases.eligible(counts["eligible"], part["left_out"])) if counts["total"] else []
     return [*lines, f"  {command} unset {project}"]
 
 
@@ -110,20 +110,20 @@ def _setting(key: str, given: object) -> list[text.Line]:
     return text.pair("  " + key, phrases.value(given), _KEY_COLUMNS + 2)
 
 
-def _soon(found: Mapping[str, Any], now: float) -> str:
-    return f"{found['count']:,} of those may be deleted within {SOON_DAYS} days, the first {ahead(phrases.at(found['first_at']), now)}"
+def _soon(soon: Mapping[str, Any], now: float) -> str:
+    return f"{soon['count']:,} of those may be deleted within {SOON_DAYS} days, the first {ahead(phrases.at(soon['first_at']), now)}"
 
 
-def _marked(found: Mapping[str, Any], now: float, command: str) -> str:
-    due = phrases.at(found["due_at"])
+def _marked(part: Mapping[str, Any], now: float, command: str) -> str:
+    due = phrases.at(part["due_at"])
     when = "some can be deleted now" if due <= now else f"the first can be deleted {ahead(due, now)}"
-    return f"{found['marked']:,}, {when}. {command} undo takes marks back"
+    return f"{part['marked']:,}, {when}. {command} undo takes marks back"
 
 
-def adjusted(found: Sequence[Mapping[str, Any]], domain: str) -> list[text.Line]:
+def adjusted(adjustments: Sequence[Mapping[str, Any]], domain: str) -> list[text.Line]:
     """Return what a policy does not keep as it was given."""
     lines: list[text.Line] = []
-    for each in found:
+    for each in adjustments:
         became = f"{phrases.value(each['given'])} becomes {phrases.value(each['kept'])}"
         lines += text.wrap(f"{domain}.{each['key']}: {became}, because it {each['why']}.", indent="  ")
     return lines
@@ -139,42 +139,42 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]
     }
 
 
-def configured(before: Mapping[str, Any], found: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
+def configured(before: Mapping[str, Any], results: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
     """Return what `set` has done. `before`: the policies before it; `command`: how the reader calls us."""
-    lines = [line for each in found for line in adjusted(each["adjusted"], each["domain"])]
-    changed = changes(before, {each["domain"]: each["policy"] for each in found})
+    lines = [line for each in results for line in adjusted(each["adjusted"], each["domain"])]
+    changed = changes(before, {each["domain"]: each["policy"] for each in results})
     if not changed:
         return [*lines, *text.wrap("Nothing changed: the policies are as they were.")]
-    head = f"The policies changed, and have revision {max(each['revision'] for each in found):,} now:"
-    own = sorted({key for each in found for key in before.get("projects", {}).get(each["domain"], ())})
+    head = f"The policies changed, and have revision {max(each['revision'] for each in results):,} now:"
+    own = sorted({key for each in results for key in before.get("projects", {}).get(each["domain"], ())})
     theirs = text.wrap(f"Not in {text.listed(list(map(text.clean, own)), 3)}: {command} show says what holds there.") if own else []
     return [*lines, head, *_changed(changed), *theirs, "To undo this:", f"  {command} rollback {before['revision']}"]
 
 
-def rolled_back(revision: int, before: Mapping[str, Any] | None, found: Mapping[str, Any], command: str) -> list[text.Line]:
+def rolled_back(revision: int, before: Mapping[str, Any] | None, answer: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return what `rollback` has done. `before`: None where nobody could read what the policies were."""
-    if not found["domains"]:
+    if not answer["domains"]:
         return text.wrap(f"Nothing changed: the policies are those of revision {revision:,} already.")
-    lines = text.wrap(f"The policies of revision {revision:,} are back, as revision {found['revision']:,}.")
+    lines = text.wrap(f"The policies of revision {revision:,} are back, as revision {answer['revision']:,}.")
     if before is None:
         return [*lines, *text.wrap("The file of policies was damaged, and has been written again.")]
-    changed = changes(before, {domain: found[domain] for domain in found["domains"]})
+    changed = changes(before, {domain: answer[domain] for domain in answer["domains"]})
     return [*lines, *_changed(changed), "To undo this:", f"  {command} rollback {before['revision']}"]
 
 
-def _changed(found: Mapping[str, tuple[object, ...]], was_said: str = "was") -> list[text.Line]:
+def _changed(differences: Mapping[str, tuple[object, ...]], was_word: str = "was") -> list[text.Line]:
     lines = []
-    for name, (was, now) in found.items():
-        lines += text.wrap(f"  {name} = {phrases.value(now)} ({was_said} {phrases.value(was)})", indent="    ")
+    for name, (was, now) in differences.items():
+        lines += text.wrap(f"  {name} = {phrases.value(now)} ({was_word} {phrases.value(was)})", indent="    ")
     return lines
 
 
-def history(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+def history(versions: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
     """Return how the policies came to be what they are."""
-    if not found:
+    if not versions:
         return text.wrap(f"The policies are the defaults and were never changed. {command} set KEY=VALUE changes one.")
     lines: list[text.Line] = []
-    for each in found:
+    for each in versions:
         back = f", back to revision {each['rolled_back_to']:,}" if "rolled_back_to" in each else ""
         of = f" of {text.clean(each['project'])}" if "project" in each else ""
         head = f"Revision {each['revision']:,}: {each['domain']}{of}, {ago(phrases.at(each['at']), now)}, by {phrases.by(each['by'])}{back}"
@@ -187,28 +187,28 @@ def history(found: Sequence[Mapping[str, Any]], now: float, command: str) -> lis
 # --- all of a domain -------------------------------------------------------------------------------------------------------------------
 
 
-def applied(found: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[text.Line]:
+def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[text.Line]:
     """Return what a policy releases and what it protects, by reason. `described`: what is known of the things that are shown, by id."""
-    domain, counts = found["domain"], found["counts"]
-    days = found["policy_applied"]["older_than_days"]
-    of = f" of {text.clean(found['project'])}" if "project" in found else ""
+    domain, counts = answer["domain"], answer["counts"]
+    days = answer["policy_applied"]["older_than_days"]
+    of = f" of {text.clean(answer['project'])}" if "project" in answer else ""
     lines = text.title(f"{domain}{of}: {phrases.counted(counts['total'], domain)}")
     if not counts["total"]:
         return [*lines, "Nothing is stored."]
     why = f": {phrases.reason(ELIGIBLE, days)}" if counts["eligible"] else ""
-    lines += pair("Eligible", phrases.eligible(counts["eligible"], found["left_out"]) + why)
-    lines += phrases.listed(_labelled(found["eligible"], described), most, now)
+    lines += pair("Eligible", phrases.eligible(counts["eligible"], answer["left_out"]) + why)
+    lines += phrases.listed(_labelled(answer["eligible"], described), most, now)
     lines += pair("Protected", f"{counts['protected']:,}" if counts["protected"] else "none")
-    for codes, rows in phrases.by_reasons(found["protected"]).items():
+    for codes, rows in phrases.by_reasons(answer["protected"]).items():
         lines += text.wrap(f"  {len(rows):,}: {phrases.reasons(codes, days)}", indent="    ")
         lines += text.indented(phrases.listed(_labelled(rows, described), _of_reason(most), now), "  ")
     return lines
 
 
-def shown_ids(found: Mapping[str, Any], most: int | None) -> list[str]:
+def shown_ids(answer: Mapping[str, Any], most: int | None) -> list[str]:
     """Return the ids of what `applied` shows."""
-    rows = [*found["eligible"][:most]]
-    for of_reason in phrases.by_reasons(found["protected"]).values():
+    rows = [*answer["eligible"][:most]]
+    for of_reason in phrases.by_reasons(answer["protected"]).values():
         rows += of_reason[: _of_reason(most)]
     return [row["id"] for row in rows]
 
@@ -227,57 +227,57 @@ _OF_A_REASON = 3  # protected things shown of each reason
 # --- one thing -------------------------------------------------------------------------------------------------------------------------
 
 
-def explained(found: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def explained(answer: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return the explanation of one thing: which rules hold for it, since when, and what comes next."""
-    lines = text.title(f"{text.clean(found['id'])}  {text.clean(found['label'])}".rstrip())
-    lines += pair("Domain", f"{found['domain']}, {phrases.NAMED[found['domain']]}")
-    lines += pair("Project", found["project"]) if found["project"] else []
-    lines += pair("Session", found["session"]) if found["session"] else []
-    lines += pair("Size", size(found["bytes"]))
-    lines += pair("Age", phrases.age(found["created_at"], now))
-    lines += pair("Stored", found["stands"]) if found["stands"] else []
-    lines += pair("State", _state(found, now))
-    lines += pairs("Because", [phrases.reason(code, policy["older_than_days"]) for code in found["reasons"]])
-    for hold in found["holds"]:
-        lines += pair("Hold", f"{hold['id']}, {hold_said(hold, now)}")
-    for path in found["placeholders"]:
+    lines = text.title(f"{text.clean(answer['id'])}  {text.clean(answer['label'])}".rstrip())
+    lines += pair("Domain", f"{answer['domain']}, {phrases.NAMED[answer['domain']]}")
+    lines += pair("Project", answer["project"]) if answer["project"] else []
+    lines += pair("Session", answer["session"]) if answer["session"] else []
+    lines += pair("Size", size(answer["bytes"]))
+    lines += pair("Age", phrases.age(answer["created_at"], now))
+    lines += pair("Stored", answer["stands"]) if answer["stands"] else []
+    lines += pair("State", _state(answer, now))
+    lines += pairs("Because", [phrases.reason(code, policy["older_than_days"]) for code in answer["reasons"]])
+    for hold in answer["holds"]:
+        lines += pair("Hold", f"{hold['id']}, {hold_words(hold, now)}")
+    for path in answer["placeholders"]:
         lines += pair("Transcript", path)
-    lines += _next(found, now, command)
+    lines += _next(answer, now, command)
     return lines
 
 
-def _state(found: Mapping[str, Any], now: float) -> str:
-    since = f" since {phrases.day(found['since'])}" if found["since"] is not None else ""
-    mark = found["marked"]
+def _state(answer: Mapping[str, Any], now: float) -> str:
+    since = f" since {phrases.day(answer['since'])}" if answer["since"] is not None else ""
+    mark = answer["marked"]
     marked = f" {ago(phrases.at(mark['at']), now)}, by {phrases.by(mark['by'])}" if mark else ""
-    return _STATES[found["state"]].format(since=since, ago=marked)
+    return _STATES[answer["state"]].format(since=since, ago=marked)
 
 
-def hold_said(hold: Mapping[str, Any], now: float) -> str:
+def hold_words(hold: Mapping[str, Any], now: float) -> str:
     """Return who wanted a hold, why, and until when, unless it was released before."""
-    said = f"{text.clean(hold['who'])}: {text.clean(hold['why'])}"
+    words = f"{text.clean(hold['who'])}: {text.clean(hold['why'])}"
     if hold["until"] is None or hold.get("released_at") is not None:
-        return said
+        return words
     until = phrases.at(hold["until"])
-    return f"{said}, until {phrases.day(hold['until'])}" + (f" ({ahead(until, now)})" if until > now else "")
+    return f"{words}, until {phrases.day(hold['until'])}" + (f" ({ahead(until, now)})" if until > now else "")
 
 
-def _next(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    coming = found["next"]
+def _next(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+    coming = answer["next"]
     if coming is None:
-        return pair("Next", _nothing(found, command))
+        return pair("Next", _nothing(answer, command))
     at = now if coming["at"] is None else phrases.at(coming["at"])
     timed, by_collection = _COMING[coming["what"]]
     lines = pair("Next", timed.format(when=ahead(at, now)) if at > now else by_collection)
-    return lines + (pair("", f"To take the mark back: {command} undo {text.clean(found['id'])}") if found["marked"] else [])
+    return lines + (pair("", f"To take the mark back: {command} undo {text.clean(answer['id'])}") if answer["marked"] else [])
 
 
-def _nothing(found: Mapping[str, Any], command: str) -> str:
+def _nothing(answer: Mapping[str, Any], command: str) -> str:
     """Return what would have to happen before anything else does."""
-    if found["holds"]:
-        return f"nothing, until the hold is released: {command} hold release {text.clean(found['holds'][0]['id'])}"
-    if PINNED in found["reasons"]:
+    if answer["holds"]:
+        return f"nothing, until the hold is released: {command} hold release {text.clean(answer['holds'][0]['id'])}"
+    if PINNED in answer["reasons"]:
         return "nothing, while it is pinned"
-    if PLACEHOLDER in found["reasons"]:
+    if PLACEHOLDER in answer["reasons"]:
         return f"nothing, while the transcript has the placeholder, unless somebody runs {command} gc --placeholders"
     return "nothing, unless you change the policy"

@@ -69,18 +69,18 @@ def _finished(trial: dict[str, Any]) -> list[text.Line]:
     lines = text.wrap(f"{name}: finished {_day(result['at'])}, after {arms}")
     for key, outcome in result["outcomes"].items():
         lines += text.pair("  " + _OUTCOMES[key][0], _outcome(key, outcome), _ASIDE)
-    return lines + [line for said in (_method(name, result), _left_out(name, result), _advice(name, result)) if said
-                    for line in text.wrap("  " + said, indent="  ")]  # fmt: skip
+    return lines + [line for words in (_method(name, result), _left_out(name, result), _advice(name, result)) if words
+                    for line in text.wrap("  " + words, indent="  ")]  # fmt: skip
 
 
 def _outcome(key: str, outcome: dict[str, Any] | None) -> str:
     if outcome is None:
         return "not known of enough sessions"
     _, down, up = _OUTCOMES[key]
-    said = "cannot be told from no effect" if not outcome["claimed"] else down if outcome["ratio"] < 1 else up
+    words = "cannot be told from no effect" if not outcome["claimed"] else down if outcome["ratio"] < 1 else up
     few = sum(outcome[arm] for arm in ("with", "without"))
     only = "" if few == 2 * PER_ARM else f" (known of {outcome['with']} and {outcome['without']} sessions)"
-    return f"{_change(outcome['ratio'])} (95 %: {_change(outcome['low'])} to {_change(outcome['high'])}): {said}{only}"
+    return f"{_change(outcome['ratio'])} (95 %: {_change(outcome['low'])} to {_change(outcome['high'])}): {words}{only}"
 
 
 def _change(ratio: float) -> str:
@@ -101,9 +101,9 @@ def _method(name: str, result: dict[str, Any]) -> str:
 
 def _left_out(name: str, result: dict[str, Any]) -> str:
     with_it, without = result["arms"].values()
-    said = [f"{with_it[key]} and {without[key]} {why}" for key, why in _LEFT_OUT.items() if with_it[key] or without[key]]
+    words = [f"{with_it[key]} and {without[key]} {why}" for key, why in _LEFT_OUT.items() if with_it[key] or without[key]]
     arms = f"{_value(name, with_it['setting'])} and {_value(name, without['setting'])}"
-    return f"Sessions left out, {arms}: {', '.join(said)}." if said else ""
+    return f"Sessions left out, {arms}: {', '.join(words)}." if words else ""
 
 
 def _advice(name: str, result: dict[str, Any]) -> str:
@@ -130,20 +130,20 @@ def _set(name: str, value: str) -> str:
 
 
 def _stopped(trial: dict[str, Any]) -> list[text.Line]:
-    said = f"{trial['name']}: ended unread {_day(trial['stopped'])}. To begin again: popkit try-out start {trial['name']}"
-    return text.wrap(said, indent="  ")
+    words = f"{trial['name']}: ended unread {_day(trial['stopped'])}. To begin again: popkit try-out start {trial['name']}"
+    return text.wrap(words, indent="  ")
 
 
 def started(name: str) -> list[text.Line]:
     """Return what is said of a trial that begins, or goes on."""
     with_it, without = (_value(name, value) for value in ARMS[name])
-    said = (
+    words = (
         f"From the next session on, a coin decides for each whether it has {with_it} or {without}; it keeps that for its life. After"
         f" {PER_ARM} sessions of each, popkit try-out says what that did. Sessions differ, so that tells a large change (about a half) from"
         f" none, and a small one hardly ever. To end it: popkit try-out stop {name}"
     )
     only = f" {_NO_SUMMARY}" if name == COMPACT else ""
-    return [*text.wrap(said), *(text.wrap(ONLY[name] + only) if name in ONLY else [])]
+    return [*text.wrap(words), *(text.wrap(ONLY[name] + only) if name in ONLY else [])]
 
 
 def stopped(name: str, is_unread: bool) -> list[text.Line]:

@@ -55,7 +55,7 @@ class Domain(Protocol):
         pins at a time; never those whose content is gone already."""
         ...
 
-    def meant(self, word: str, project: str | None = None) -> list[str]:
+    def matching_ids(self, word: str, project: str | None = None) -> list[str]:
         """Return the ids that a word can mean: the one that it is, else at most five that begin so."""
         ...
 

@@ -62,7 +62,7 @@ class MemoryDomain:
                 vetoes = (ON_HOLD,) * (held.on(item) is not None) + (PINNED,) * _is_kept(item)
                 yield Resource(item.id, written_at, source_type(item.kind), sessions, None, vetoes)
 
-    def meant(self, word: str, project: str | None = None) -> list[str]:
+    def matching_ids(self, word: str, project: str | None = None) -> list[str]:
         with self._using() as store:
             if [item for item in store.get([word]) if project in (None, item.project)]:
                 return [word]

@@ -94,7 +94,7 @@ class RagDomain:
         for some in _batches(dict.fromkeys(ids)):
             yield from db.execute(f"{_RECORDS} AND r.id IN ({', '.join('?' * len(some))})", some)
 
-    def meant(self, word: str, project: str | None = None) -> list[str]:
+    def matching_ids(self, word: str, project: str | None = None) -> list[str]:
         with self._using() as db:
             if db is None:
                 return []
@@ -227,13 +227,13 @@ class RagDomain:
 
 
 def _unusable(path: str, error: Exception) -> DomainUnavailable:
-    said = str(error)
-    return DomainUnavailable(f"the archive cannot be used: {said if path in said else f'{path}: {said}'}")
+    message = str(error)
+    return DomainUnavailable(f"the archive cannot be used: {message if path in message else f'{path}: {message}'}")
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    left = iter([id for id in ids if id.isprintable()])  # no handle is anything else
-    while some := list(islice(left, _AT_ONCE)):
+    rest = iter([id for id in ids if id.isprintable()])  # no handle is anything else
+    while some := list(islice(rest, _AT_ONCE)):
         yield some
 
 

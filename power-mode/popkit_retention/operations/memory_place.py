@@ -1,4 +1,4 @@
-"""Find the project that a `popkit memory` is about: its repository, what hooks keep of its memory, and the memory itself."""
+"""The project whose memory a command, a tool or the page works on: its repository, what hooks keep of its memory, and the memory itself."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from hooks.utils.state import memory as kept
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
+
+    from hooks.utils.state.memory import Project
 
     from ..memory.items import Lesson
     from ..memory.learning import Learnt
     from ..memory.memory import Memory
 
-# So long it waits for others who learn for the project: an end of several sessions at once.
+# How long to wait for others who learn for the project: several sessions may end at once.
 _LEARNING_S = 30.0
 
 
@@ -88,5 +91,10 @@ class Place:
     def refresh(self) -> None:
         """Write MEMORY.md again, where sessions are given it."""
         if self.project.is_on():
-            made = self.memory.told(self.tokens)
-            self.project.write_document(made.text, made.entries)
+            write_document(self.project, self.memory, self.site.config)
+
+
+def write_document(project: Project, memory: Memory, config: Mapping[str, Any]) -> None:
+    """Write a project's MEMORY.md, within the budget of a configuration."""
+    made = memory.told(kept.tokens_of(config))
+    project.write_document(made.text, made.entries)
