@@ -16,7 +16,7 @@ from .content import (
     value_of,
 )
 from .deletion import Pruned, prunable, prune, pruned_of
-from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
+from .opening import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, leave, migrate, open_archive
 from .records import (
     Added,
     NewRecord,
@@ -31,7 +31,6 @@ from .records import (
     set_source,
 )
 from .sources import is_kept, recover, source_of
-from .spill import leave
 from .verification import Broken, Verified, verify
 from .zones import (
     HOT_MAX_POSITION,

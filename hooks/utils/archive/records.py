@@ -246,11 +246,10 @@ def _names_meant(db: Connection, named: Iterable[str] | Callable[[str], bool] | 
     return names if len(names) <= _MOST_NAMES else None
 
 
-def records_of_tool_use(db: Connection, tool_use_id: str, task_id: str | None = None) -> list[Record]:
-    """Return the records of one tool call, newest first; in every chain that has some, or in one."""
+def records_of_tool_use(db: Connection, tool_use_id: str) -> list[Record]:
+    """Return the records of one tool call in all chains, newest first."""
     rows = db.execute(_SELECT + "WHERE r.tool_use_id = ? ORDER BY r.seq DESC", (plain(tool_use_id),)).fetchall()
-    records = [Record(*row) for row in rows]
-    return records if task_id is None else [each for each in records if each.task_id == plain(task_id)]
+    return [Record(*row) for row in rows]
 
 
 def records_of_clear(db: Connection, clear_id: int) -> list[Record]:

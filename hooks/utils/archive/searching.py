@@ -167,7 +167,7 @@ def _lines_of(db: Connection, id: str, needles: list[str], mask: Callable[[str],
     return matching_lines(text, needles, mask)
 
 
-def matching_lines(text: str, needles: list[str], mask: Callable[[str], str], most: int = _LINES) -> list[str]:
+def matching_lines(text: str, needles: list[str], mask: Callable[[str], str]) -> list[str]:
     """Return the lines of a text that hold most of these, in its order, masked and cut."""
     scored = []
     for number, line in enumerate(text.splitlines()):
@@ -175,7 +175,7 @@ def matching_lines(text: str, needles: list[str], mask: Callable[[str], str], mo
         held = sum([needle in lowered for needle in needles])
         if held:
             scored.append((-held, number, line))
-    best = sorted(sorted(scored)[:most], key=lambda each: each[1])
+    best = sorted(sorted(scored)[:_LINES], key=lambda each: each[1])
     shown = mask("\n".join([_narrowed(line, needles) for _, _, line in best]))
     return [_cut(line.strip(), needles) for line in shown.split("\n") if line.strip()]
 

@@ -8,7 +8,8 @@ accept what the other refuses.
 
 from __future__ import annotations
 
-from .fields import DOCUMENT, MOST_ENTRIES, NOTES, RETENTION, RISING, THRESHOLDS, USER_ONLY
+from ..policy.ruleset import THRESHOLDS
+from .fields import DOCUMENT, MOST_ENTRIES, NOTES, RETENTION, RISING, USER_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

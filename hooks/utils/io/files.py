@@ -269,6 +269,14 @@ def spilled(path: str) -> list[str]:
     return [folder + "/" + found for found in names(folder) if found.startswith(name + _SPILLED) and not found.endswith(".tmp")]
 
 
+def remove(path: str) -> None:
+    """Delete a file, unless another process has."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
 def names(folder: str) -> list[str]:
     """Return what lies in a folder, in order; nothing where it cannot be read."""
     try:

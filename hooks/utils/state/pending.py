@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ..io import files
 from ..io.codec import dumps, loads
-from ..io.system import os
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, classify
@@ -78,7 +77,7 @@ def rows(paths: store.ContextFiles) -> list[Waiting]:
         if isinstance(value, dict) and isinstance(value.get("entries"), list):
             waiting.append((path, value))
         else:
-            _remove(path)
+            files.remove(path)
     return waiting
 
 
@@ -134,11 +133,4 @@ def _note_seen(stored: store.Stored, row: dict[str, Any]) -> None:
 def remove(paths: list[str]) -> None:
     """Remove the files of what was taken in."""
     for path in paths:
-        _remove(path)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return  # another process has removed it
+        files.remove(path)

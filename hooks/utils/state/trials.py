@@ -98,10 +98,10 @@ class Trials:
         """Return the newest trial of a setting."""
         return next((run for run in reversed(self.runs) if run.name == name), None)
 
-    def begin(self, name: str, at: float, before: Any = None) -> Run:
+    def begin(self, name: str, at: float) -> Run:
         """Begin a trial of a setting."""
         newest = self.current(name)
-        self.runs.append(Run(name, newest.number + 1 if newest else 1, at, before))
+        self.runs.append(Run(name, newest.number + 1 if newest else 1, at))
         return self.runs[-1]
 
     def is_treated(self, run: Run, place: int) -> bool:

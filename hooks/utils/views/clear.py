@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .shapes import Clear, ClearedRow, Report, ResultRow
 
 _MOST = 6  # results of one tier, unless everything is asked for
+_MOST_TAKEN = 8  # results that a clear would take
 # Reasons for which --now takes an expired result all the same.
 _HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
 
@@ -292,13 +293,13 @@ def _done_lines(found: Clear, command: str) -> list[text.Line]:
     return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
 
 
-def taken_lines(report: Report, most: int = 8) -> list[text.Line]:
+def taken_lines(report: Report) -> list[text.Line]:
     """Return the largest results that a clear would take, whatever their tier."""
     lines = text.title("What a clear would take")
     rows = sorted(filter(is_leaving, report["results"]), key=lambda row: -row["tokens"])
     if not rows:
         return [*lines, "Nothing: no result is worth clearing."]
-    lines += [result_line(row) for row in rows[:most]]
-    lines += _smaller_ones(rows, most)
+    lines += [result_line(row) for row in rows[:_MOST_TAKEN]]
+    lines += _smaller_ones(rows, _MOST_TAKEN)
     net = report["reclaimable"]["now"]["tokens"]
     return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]

@@ -33,8 +33,8 @@ _NO_PRICE = "no price is known"
 _WHOLE = 1_000_000  # from here on a number is said to three figures
 
 
-def in_words(found: LedgerFigures, scope: str = "This session") -> str:
-    """Return the figures of a ledger in a sentence; they are not empty."""
+def in_words(found: LedgerFigures) -> str:
+    """Return the figures of a session's ledger in a sentence; they are not empty."""
     said = []
     if found["kept_out_tokens"]:
         said.append(f"kept out {text.long_tokens(found['kept_out_tokens'])}")
@@ -49,7 +49,7 @@ def in_words(found: LedgerFigures, scope: str = "This session") -> str:
     if found["cost_usd"] or found["saved_usd"] or found["unpriced"]:
         said += _money(found)
     said += filter(None, [limits.net(found.get("share"))])
-    return f"{scope}: " + (", ".join(said) or "nothing kept out or cleared")
+    return "This session: " + (", ".join(said) or "nothing kept out or cleared")
 
 
 def _money(found: Figures) -> list[str]:
@@ -116,7 +116,8 @@ def usd(dollars: float | None, signed: bool = False) -> str:
 
 def tokens(number: float) -> str:
     """Return 12,345; from a million on three figures."""
-    return _signed(number, False)
+    number = round(number)
+    return _short(number) if abs(number) >= _WHOLE else f"{number:,}"
 
 
 def kept_out(found: Figures) -> str:
@@ -127,20 +128,12 @@ def kept_out(found: Figures) -> str:
 def _fitting(said: str, number: float, columns: int) -> str:
     if len(said) < columns:
         return said
-    return ("~" if said.startswith("~") else "") + _short(number, False)
+    return ("~" if said.startswith("~") else "") + _short(number)
 
 
-def _signed(amount: float, plus: bool = True) -> str:
-    """Return 12,345, -12,345, and with `plus` +12,345; from a million on three figures."""
-    amount = round(amount)
-    if abs(amount) >= _WHOLE:
-        return _short(amount, plus)
-    return f"{amount:+,}" if plus and amount else f"{amount:,}"
-
-
-def _short(amount: float, plus: bool = True) -> str:
+def _short(amount: float) -> str:
     """Return 12k, -1.23M."""
-    sign = "-" if amount < 0 else "+" if plus and amount else ""
+    sign = "-" if amount < 0 else ""
     amount = abs(amount)
     for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if amount >= size * 0.9995:
@@ -157,7 +150,7 @@ def _usd(dollars: float) -> str:
     """Return at most seven columns: $12.34, -$0.003, -$123, $12.3k, $0.00."""
     sign, amount = "-" if dollars < 0 else "", abs(dollars)
     if amount >= 9_999.5:
-        return f"{sign}${_short(amount, False)}"
+        return f"{sign}${_short(amount)}"
     if amount >= 99.995:
         return f"{sign}${amount:,.0f}"
     if amount >= 0.0095:

@@ -1,15 +1,24 @@
-"""Make the tables of the archive, version by version, and open it."""
+"""Open the archive: its tables, version by version, and what waits in files beside it.
+
+`leave` writes contents to such a file without waiting for the disk; they are taken in when the archive is opened next. Their handle is
+known at once.
+"""
 
 from __future__ import annotations
 
 from ..io import files, sqlite_file
+from ..io.codec import dumps, loads
 from ..io.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
 from ..io.storage import Storage
+from .chains import Chain
 from .content import names_of, subjects_of
+from .records import NewRecord, add_records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from sqlite3 import Connection
+    from typing import Any
 
 # What an archive that cannot be used raises: see `sqlite_file`.
 ArchiveError, ArchiveTooNew, ArchiveDamaged = StoreError, StoreTooNew, StoreDamaged
@@ -152,8 +161,6 @@ def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUS
     if waiting:
         import sqlite3
 
-        from .spill import take_in
-
         try:
             take_in(db, waiting)
         except sqlite3.OperationalError:
@@ -166,4 +173,41 @@ def migrate(db: Connection) -> None:
     sqlite_file.migrate(db, SCHEMA)
 
 
-__all__ = ["ArchiveDamaged", "ArchiveError", "ArchiveTooNew", "Transaction", "migrate", "open_archive"]
+# --- what waits beside the archive ----------------------------------------------------------------------------------------------
+
+
+def leave(path: str, chain: Chain, *records: NewRecord) -> None:
+    """Write contents beside the archive at `path`, each as a line of its chain and record and a line of JSON. OSError where they cannot be
+    written; then none is."""
+    of_chain = [chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript]
+    lines = []
+    for record in records:
+        of_record = [record.tool_use_id, record.type, record.label, record.timestamp, list(record.subjects), record.tokens]
+        lines += [dumps([of_chain, of_record]), record.content]
+    files.spill(path, "\n".join(lines))
+
+
+def take_in(db: Connection, waiting: Sequence[str]) -> None:
+    """Take in what waits in these files, in one transaction; what the archive has already keeps its record."""
+    from .index import Arrivals
+
+    arrivals = Arrivals(db)
+    with Transaction(db):
+        for path in waiting:
+            lines = (files.read_text(path) or "").split("\n")
+            for head, content in zip(lines[::2], lines[1::2]):
+                parsed = _waiting_record(head, content)
+                if parsed is not None:
+                    add_records(db, parsed[0], [parsed[1]], arrivals=arrivals)
+    for path in waiting:
+        files.remove(path)
+
+
+def _waiting_record(head: str, content: str) -> tuple[Chain, NewRecord] | None:
+    """Return the chain and the record of two lines; None for one that is not ours, or that another process has taken in meanwhile."""
+    try:
+        read: Any = loads(head)
+        of_chain, (id, kind, label, timestamp, subjects, tokens) = read
+        return Chain(*of_chain), NewRecord(id, kind, label, content, timestamp, subjects, tokens)
+    except (ValueError, TypeError, AttributeError):
+        return None
