@@ -218,8 +218,8 @@ def short_tokens(number: float) -> str:
 
 def long_tokens(number: float) -> str:
     """Return an estimate in a sentence, to three figures: ~15,200 tokens."""
-    said = estimate(number)
-    return f"{said} token{'' if said == '~1' else 's'}"
+    words = estimate(number)
+    return f"{words} token{'' if words == '~1' else 's'}"
 
 
 def estimate(number: float) -> str:

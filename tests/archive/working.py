@@ -23,7 +23,7 @@ def add(path: str, name: str, count: int) -> None:
 
 
 def _index(db: sqlite3.Connection, _number: int) -> None:
-    index.work_off(db)
+    index.index_queued(db)
 
 
 def _delete(db: sqlite3.Connection, number: int) -> None:

@@ -116,7 +116,7 @@ def waiting(db: Connection) -> int:
     return db.execute("SELECT count(*) FROM unindexed").fetchone()[0]
 
 
-def work_off(
+def index_queued(
     db: Connection, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")
 ) -> int:  # fmt: skip
     """Index what is queued, the newest first, for so many seconds at most; `progress` is called with how many records of how many are done.
@@ -139,7 +139,7 @@ def work_off(
                 raise
             mended = True
             with Transaction(db):
-                begin_again(db)
+                requeue_all(db)
             total, done = waiting(db), 0
             continue
         done += len(batch)
@@ -196,7 +196,7 @@ def leave(db: Connection, seqs: Sequence[int]) -> None:
     if not rows:
         return
     if 2 * len(rows) > db.execute("SELECT count(*) FROM indexed").fetchone()[0]:
-        begin_again(db, seqs)
+        requeue_all(db, seqs)
         return
     db.execute("SAVEPOINT leaving")
     try:
@@ -204,7 +204,7 @@ def leave(db: Connection, seqs: Sequence[int]) -> None:
             _untell(db, seq, checksum)
     except (sqlite3.DatabaseError, IndexAstray):
         db.execute("ROLLBACK TO leaving")
-        begin_again(db, seqs)
+        requeue_all(db, seqs)
     db.execute("RELEASE leaving")
 
 
@@ -217,7 +217,7 @@ def _untell(db: Connection, seq: int, checksum: int) -> None:
     db.execute("DELETE FROM indexed WHERE seq = ?", (seq,))
 
 
-def begin_again(db: Connection, without: Sequence[int] = ()) -> None:
+def requeue_all(db: Connection, without: Sequence[int] = ()) -> None:
     """Empty the index, and queue all records but some. To be called within a transaction."""
     import sqlite3
 
@@ -246,7 +246,7 @@ def tidy(db: Connection) -> None:
         db.execute("INSERT INTO words (words) VALUES ('optimize')")
     except sqlite3.DatabaseError:
         db.execute("ROLLBACK TO tidying")
-        begin_again(db)
+        requeue_all(db)
     db.execute("RELEASE tidying")
 
 

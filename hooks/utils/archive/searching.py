@@ -70,8 +70,8 @@ def search(
         if isinstance(error, sqlite3.OperationalError):
             raise
         with Transaction(db):
-            index.begin_again(db)
-        index.work_off(db)
+            index.requeue_all(db)
+        index.index_queued(db)
         seqs = _at_one_moment(db, lambda: _seqs(db, question, _contexts(db, projects, session), most))
     needles = needles_of(question)
     matches = []

@@ -71,7 +71,7 @@ def record(name: str, fields: dict[str, Field], rule: str = "") -> Field:
     return {"kind": "record", "name": name, "fields": fields, "rule": rule}
 
 
-def said(about: str, kind: Field, **more: object) -> Field:
+def described(about: str, kind: Field, **more: object) -> Field:
     """Return the same kind, with what it means here."""
     return {**kind, "about": about, **more}
 
@@ -93,31 +93,31 @@ READ_PRICE = number(0, 1, "a share of the input price")
 WRITE_PRICE = number(1, 10, "a multiple of the input price")
 DOLLARS = number(0, MOST_DOLLARS, "dollars per million tokens")
 
-_DESCRIPTION = said("What the tier is for; shown to people, read by nothing.", PROSE)
-TIER = said(
+_DESCRIPTION = described("What the tier is for; shown to people, read by nothing.", PROSE)
+TIER = described(
     "How results of one tier end. A field that is left out keeps the value of the layer below.",
     record(
         "Tier",
         {
-            "ttl_tools": said(
+            "ttl_tools": described(
                 "Tool calls of the same context after which a result expires; null: their number ends nothing.", CALLS, null=NO_LIMIT
             ),
-            "ttl_seconds": said("Seconds after which a result expires; null: time ends nothing.", SECONDS, null=NO_LIMIT),
-            "expiry_events": said(
+            "ttl_seconds": described("Seconds after which a result expires; null: time ends nothing.", SECONDS, null=NO_LIMIT),
+            "expiry_events": described(
                 "Events that expire a result: edit (also spelt edit_file), commit, supersede, session_end, manual.", listed(EVENT, "events")
             ),
             "description": _DESCRIPTION,
         },
     ),
 )
-PRESERVED_TIER = said(
+PRESERVED_TIER = described(
     "The preserved tier never expires by age. An error ends when what failed succeeds later, a task list with the next one.",
     record(
         "PreservedTier",
         {
             "ttl_tools": {"kind": "null", "allowed": NEVER_BY_AGE, "about": "Only null."},
             "ttl_seconds": {"kind": "null", "allowed": NEVER_BY_AGE, "about": "Only null."},
-            "expiry_events": said(
+            "expiry_events": described(
                 "manual: a person clears it; success: an error also ends when the same call succeeds later (never under the profile spec).",
                 listed(word(*PRESERVED_EVENTS), "events"),
             ),
@@ -125,14 +125,14 @@ PRESERVED_TIER = said(
         },
     ),
 )
-OVERRIDE = said(
+OVERRIDE = described(
     "The tier of one tool's results.",
     record(
         "ToolOverride",
         {
-            "tier": said("The tier of calls that no pattern matches.", TIER_NAME),
-            "default": said("Another spelling of tier; only one of the two may stand.", TIER_NAME),
-            "patterns": said(
+            "tier": described("The tier of calls that no pattern matches.", TIER_NAME),
+            "default": described("Another spelling of tier; only one of the two may stand.", TIER_NAME),
+            "patterns": described(
                 "Globs on the path, for Bash the first words of the command or a glob on all of it, each with a tier. The first that "
                 "matches wins; null removes a pattern of a layer below.",
                 keyed({**TIER_NAME, "null": "no such pattern"}, "patterns and tiers"),
@@ -142,23 +142,23 @@ OVERRIDE = said(
     ),
 )
 MOST_KEPT_S = 604_800
-MODEL = said(
+MODEL = described(
     "What is known of one model; what is left out is taken as the most cautious case.",
     record(
         "Model",
         {
-            "read": said("Price of a token read from the cache.", READ_PRICE),
-            "write_5m": said("Price of a token written to the cache for five minutes.", WRITE_PRICE),
-            "write_1h": said("The same for an hour.", WRITE_PRICE),
-            "input": said("Dollars per million tokens of the prompt.", DOLLARS),
-            "output": said("Dollars per million tokens of the answer.", DOLLARS),
+            "read": described("Price of a token read from the cache.", READ_PRICE),
+            "write_5m": described("Price of a token written to the cache for five minutes.", WRITE_PRICE),
+            "write_1h": described("The same for an hour.", WRITE_PRICE),
+            "input": described("Dollars per million tokens of the prompt.", DOLLARS),
+            "output": described("Dollars per million tokens of the answer.", DOLLARS),
             "long_prompt": whole(1, MOST_WINDOW_TOKENS, "Tokens of a prompt above which the next two prices hold."),
-            "long_input": said("Dollars per million tokens of such a prompt.", DOLLARS),
-            "long_output": said("Dollars per million tokens of the answer to such a prompt.", DOLLARS),
-            "window": said("The context window in tokens.", WINDOW),
-            "window_before": said("The window that the model had before the day of window_since.", WINDOW),
+            "long_input": described("Dollars per million tokens of such a prompt.", DOLLARS),
+            "long_output": described("Dollars per million tokens of the answer to such a prompt.", DOLLARS),
+            "window": described("The context window in tokens.", WINDOW),
+            "window_before": described("The window that the model had before the day of window_since.", WINDOW),
             "window_since": {"kind": "text", "shortest": 0, "longest": 10, "about": "The day from which window holds, as in 2026-03-13."},
-            "thinking_bound": said("Whether changing earlier messages loses the thinking that follows.", FLAG),
+            "thinking_bound": described("Whether changing earlier messages loses the thinking that follows.", FLAG),
             "kept_s": whole(0, MOST_KEPT_S, "Seconds for which the provider keeps an unused cache by itself."),
         },
     ),
@@ -194,36 +194,36 @@ _KEEP_ABOUT = {
 }
 MOST_MEMORY_TOKENS = 2_000
 _MEMORY = {
-    "store": said('Where memory is kept: "" for SQLite in our own folder, neo4j://… for a server.', PROSE),
+    "store": described('Where memory is kept: "" for SQLite in our own folder, neo4j://… for a server.', PROSE),
     "tokens": whole(1, MOST_MEMORY_TOKENS, "Tokens that MEMORY.md may have: every prompt of a session carries them."),
-    "summariser": said('A command line that shortens a text on its input; "" for none: then sentences are chosen.', PROSE),
-    "try": said("Whether a coin says which sessions are given MEMORY.md, to find out what that does: popkit try-out.", FLAG),
+    "summariser": described('A command line that shortens a text on its input; "" for none: then sentences are chosen.', PROSE),
+    "try": described("Whether a coin says which sessions are given MEMORY.md, to find out what that does: popkit try-out.", FLAG),
 }
 
 MOST_TOKENS = 10**12
 _TOKENS, _DOLLARS = whole(1, MOST_TOKENS), number(0.01, 10**6, "dollars")
 _CONTEXT = {
-    "database": said(
+    "database": described(
         'Where snapshots and usage are kept: "" for SQLite in our own folder, postgresql://host[:port]/name for a server.',
         address(("postgresql",), "postgresql://host[:port]/name", "PGUSER and PGPASSWORD"),
     ),
-    "user": said('Who usage is booked to; "" for your login name.', {"kind": "text", "shortest": 0, "longest": LONGEST_PATTERN}),
-    "session_tokens": said("Tokens that the requests of one session may have.", _TOKENS, null=NO_LIMIT),
-    "month_tokens": said("Tokens that all your requests of a calendar month may have.", _TOKENS, null=NO_LIMIT),
-    "session_usd": said("Dollars that one session may cost.", _DOLLARS, null=NO_LIMIT),
-    "month_usd": said("Dollars that all your requests of a calendar month may cost.", _DOLLARS, null=NO_LIMIT),
-    "on_exceeded": said(
+    "user": described('Who usage is booked to; "" for your login name.', {"kind": "text", "shortest": 0, "longest": LONGEST_PATTERN}),
+    "session_tokens": described("Tokens that the requests of one session may have.", _TOKENS, null=NO_LIMIT),
+    "month_tokens": described("Tokens that all your requests of a calendar month may have.", _TOKENS, null=NO_LIMIT),
+    "session_usd": described("Dollars that one session may cost.", _DOLLARS, null=NO_LIMIT),
+    "month_usd": described("Dollars that all your requests of a calendar month may cost.", _DOLLARS, null=NO_LIMIT),
+    "on_exceeded": described(
         "What an agent or a proxy does with a request once a limit is used up. warn: send it and say so; refuse: send nothing.",
         word("warn", "refuse"),
     ),
-    "snapshot_days": said("Days for which snapshots of assembled contexts are kept.", whole(1, 36_500)),
-    "traces": said(
+    "snapshot_days": described("Days for which snapshots of assembled contexts are kept.", whole(1, 36_500)),
+    "traces": described(
         'Where traces go, a receiver of OTLP over HTTP (http://127.0.0.1:4318); "" for nowhere.',
         address(("http", "https"), "http://host[:port][/path]", "OTEL_EXPORTER_OTLP_HEADERS"),
     ),
 }
 
-_MCP = {"all_projects": said("Whether tools of an agent may be asked about all projects, not only the one they run in.", FLAG)}
+_MCP = {"all_projects": described("Whether tools of an agent may be asked about all projects, not only the one they run in.", FLAG)}
 
 FIELDS = {
     "enabled": setting("Whether results are tracked at all. A project file can only switch this off.", FLAG, True, OFF),
@@ -238,7 +238,7 @@ FIELDS = {
         "Lifetimes and events of each tier, from the shortest life to the longest.",
         record(
             "Tiers",
-            {tier: said(about, PRESERVED_TIER if tier == "preserved" else TIER) for tier, about in _TIERS_ABOUT.items()},
+            {tier: described(about, PRESERVED_TIER if tier == "preserved" else TIER) for tier, about in _TIERS_ABOUT.items()},
         ),
         TIER_CONFIG,
         SET,
@@ -263,7 +263,7 @@ FIELDS = {
         "Shares of the context window at which PopKit speaks up; each lies above the one before.",
         record(
             "Thresholds",
-            {name: said(about, SHARE) for name, about in _THRESHOLDS_ABOUT.items()},
+            {name: described(about, SHARE) for name, about in _THRESHOLDS_ABOUT.items()},
             "rising",
         ),
         ruleset.THRESHOLDS,
@@ -283,7 +283,7 @@ FIELDS = {
         "Calls for which an expired result must have been left alone before a clear takes it unasked, by kind; auto weighs instead.",
         record(
             "GraceCalls",
-            {kind: said(_GRACE_ABOUT[kind], HOLD) for kind in ruleset.GRACE_CALLS},
+            {kind: described(_GRACE_ABOUT[kind], HOLD) for kind in ruleset.GRACE_CALLS},
         ),
         ruleset.GRACE_CALLS,
         LONGER,
@@ -295,7 +295,7 @@ FIELDS = {
         "What PopKit adds when the conversation is compacted. A project file can only switch it off.",
         record(
             "Compaction",
-            {name: said(about, FLAG) for name, about in _COMPACTION_ABOUT.items()},
+            {name: described(about, FLAG) for name, about in _COMPACTION_ABOUT.items()},
         ),
         ruleset.COMPACTION,
         OFF,
@@ -374,7 +374,7 @@ FIELDS = {
         "How long PopKit keeps what it stores beside the archive. Only your own file may hold this key, no project's.",
         record(
             "KeepDays",
-            {name: said(about, whole(low, 36_500)) for name, (low, about) in _KEEP_ABOUT.items()},
+            {name: described(about, whole(low, 36_500)) for name, (low, about) in _KEEP_ABOUT.items()},
         ),
         ruleset.KEEP_DAYS,
         NOTHING,
@@ -397,7 +397,7 @@ FIELDS = {
             "Models",
             {
                 "dated": {"kind": "text", "shortest": 0, "longest": 10, "about": "The month that the figures are of."},
-                "by_id": said(
+                "by_id": described(
                     "Ids of models, from claude- or gpt- on, with what holds for them; null removes one.",
                     keyed({**MODEL, "null": "no such model"}, "model ids and what holds for them"),
                 ),
@@ -409,15 +409,15 @@ FIELDS = {
 }
 # What a file may say about itself; it is no setting.
 NOTES = {
-    "$schema": said("Where an editor finds this schema; no setting.", PROSE),
-    "$comment": said("A note for readers; no setting.", PROSE),
+    "$schema": described("Where an editor finds this schema; no setting.", PROSE),
+    "$comment": described("A note for readers; no setting.", PROSE),
 }
-RETENTION = said(
+RETENTION = described(
     "The settings of tiered retention. Everything may be left out: the layer below then counts.", record("Retention", {**FIELDS, **NOTES})
 )
-DOCUMENT = said(
+DOCUMENT = described(
     "A configuration file: the settings in a retention object.",
-    record("RetentionDocument", {"retention": said("The settings.", RETENTION), **NOTES}),
+    record("RetentionDocument", {"retention": described("The settings.", RETENTION), **NOTES}),
 )
 # `gateway` is reserved: it would send requests elsewhere.
 USER_ONLY = (*(key for key, field in FIELDS.items() if field["project"] == NOTHING), "gateway")

@@ -27,7 +27,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     _sweep_sockets(site.home)
     now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
     _trials(site, why, transcript_path, now)
-    if store.look(site.paths()) is None:
+    if store.read_unlocked(site.paths()) is None:
         return  # nothing was tracked
     live.end_session(site, now, why)
     if why == "clear" and memory.is_used(site.home):
@@ -46,7 +46,7 @@ def _trials(site: live.Site, why: str, transcript_path: str, now: float) -> None
     if site.tries:
         from ..state import disk, trials
 
-        trials.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
+        trials.note_end(site, now, spoke=bool(disk.stamp(transcript_path)))
     if why == "clear" and site.session.get("hinted") is not None:
         site.remember(hinted=None)  # the next context is empty
 

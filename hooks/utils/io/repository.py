@@ -53,7 +53,7 @@ def of(folder: str) -> Repository:
     return _named(identity, root, claimed_by)
 
 
-def alone(repository: Repository) -> Repository:
+def identified_by_path(repository: Repository) -> Repository:
     """Return the same checkout, identified by where it lies, whatever repository it claims to be of."""
     return _named(_real(repository.claimed_by), repository.root, repository.claimed_by)
 

@@ -88,17 +88,17 @@ def _mistake(message: str, command: str) -> Answer:
 
 def _retention(request: Request) -> Answer:
     chosen = _profile_of(request.flags)
-    told: list[text.Line] = []
+    lines: list[text.Line] = []
     if chosen:
         target = arguments.profile_target(chosen)
         request.look()
         request.site.remember(profile=target)
         found = request.change([journal.profile_chosen(target, request.now)])
-        told = ["", *text.wrap(views.profile_chosen(target, found["profile"]))]
+        lines = ["", *text.wrap(views.profile_chosen(target, found["profile"]))]
     found = request.report()
     if "json" not in request.flags:
-        told += memory.mark_lines(request.site, request.command, request.now) + memory.alert_lines(request.site, request.command)
-    return Answer([*told, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
+        lines += memory.mark_lines(request.site, request.command, request.now) + memory.alert_lines(request.site, request.command)
+    return Answer([*lines, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
 
 
 def _profile_of(flags: dict[str, str]) -> str:
@@ -243,10 +243,10 @@ def _cold(request: Request) -> Answer:
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
     found = cache.compacts_cold(request.site, request.look())
-    told = views.cold_lines(found, request.command)
+    lines = views.cold_lines(found, request.command)
     if act != "show" and found["setting"] != act:
-        told += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
-    return Answer(told, found)
+        lines += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
+    return Answer(lines, found)
 
 
 def _memory(request: Request) -> Answer:

@@ -137,10 +137,10 @@ def last_handles(site: Site) -> list[str]:
 def _conversation(site: Site, agent_id: str, transcript_path: str, standing: Sequence[Message], now: float) -> Conversation:
     """Return the conversation as the hooks have followed it; where they have not, as the transcript tells."""
     paths = site.paths(agent_id)
-    stored = store.look(paths)
+    stored = store.read_unlocked(paths)
     if stored is None:
-        live.follow(site, paths, transcript_path)
-        stored = store.look(paths)
+        live.rebuild_if_small(site, paths, transcript_path)
+        stored = store.read_unlocked(paths)
     state = stored.state if stored else ContextState(site.session_id, agent_id)
     state.expired = store.read_expired(paths, state)
     made = Conversation(state, site.rules_for)

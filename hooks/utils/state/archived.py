@@ -75,7 +75,7 @@ def folders_of(db: Connection, project: str) -> set[str]:
     return {folder for folder in folders if repository.of(folder).key == project}
 
 
-def held(popkit_home: str, handles: Iterable[str]) -> set[str] | None:
+def restorable(popkit_home: str, handles: Iterable[str]) -> set[str] | None:
     """Return those of the handles whose contents the archive still has; None where it cannot be read now. Waits for no lock."""
     from .. import archive
 

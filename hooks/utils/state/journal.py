@@ -128,9 +128,9 @@ def advised(tokens: int, at: float) -> Entry:
     return {"event": "advice", "at": at, "tokens": tokens}
 
 
-def remembered(said: str, tokens: int, at: float) -> Entry:
-    """Return the entry: the session was given what memory holds: `said`, of so many tokens."""
-    return {"event": "memory", "at": at, "tokens": tokens, "said": said}
+def remembered(text: str, tokens: int, at: float) -> Entry:
+    """Return the entry: the session was given what memory holds: `text`, of so many tokens."""
+    return {"event": "memory", "at": at, "tokens": tokens, "said": text}
 
 
 def warming(row: str, usd: float, at: float) -> Entry:
@@ -166,8 +166,8 @@ def event_of(entry: object) -> Noted | None:
         return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
     if kind == "clear" and ids is not None:
         reasons = entry.get("reasons")
-        told = reasons.items() if isinstance(reasons, dict) else ()
-        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in told if isinstance(text, str)})
+        texts = reasons.items() if isinstance(reasons, dict) else ()
+        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in texts if isinstance(text, str)})
     if kind == "outside" and ids is not None:
         return events.ClearedOutside(ids, at, str(entry.get("how") or "")[:_REASON_CHARS])
     if kind == "undo" and ids is not None:
@@ -186,10 +186,10 @@ def _entered(entry: Entry, at: float) -> events.Entered | None:
         return None
     if tokens is None or chars is None or entered_chars is None:
         return None
-    told = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
+    texts = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
     left_out = chars - entered_chars
     kept_out = _kept_out(tokens, entered_chars, left_out)
-    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, left_out, told, at, kept_out)
+    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, left_out, texts, at, kept_out)
 
 
 def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:

@@ -65,7 +65,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
 
                     pending.remove(done)
                 return
-        follow(site, paths, transcript_path)
+        rebuild_if_small(site, paths, transcript_path)
 
 
 def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
@@ -96,7 +96,7 @@ def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | No
     return stored, rules
 
 
-def follow(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
+def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
     """Rebuild a context from its transcript; return whether it was saved: not where there is none, none that a hook has time for, or one
     that the host has not finished writing."""
     try:
@@ -130,7 +130,7 @@ def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, pati
 
     tries = _TRIES if _is_small(transcript_path) else 1
     while True:
-        mark, old, waiting = store.stamp(paths), store.look(paths), pending.rows(paths)
+        mark, old, waiting = store.stamp(paths), store.read_unlocked(paths), pending.rows(paths)
         made = rebuilt(site, paths, transcript_path)
         if provider_cleared.note(paths, made, provider_cleared.editing_of(site.environ)):
             continue

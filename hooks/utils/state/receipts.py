@@ -115,9 +115,9 @@ def _clear(entry: dict[str, Any], found: list[dict[str, Any]], rows: dict[float,
         found.append(newest)
     if not newest["calls"]:
         reasons = entry.get("reasons")
-        told = reasons if isinstance(reasons, dict) else {}
+        known = reasons if isinstance(reasons, dict) else {}
         unknown = {"number": None, "label": "", "tokens": None}
-        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", told.get(id))]} for id in _texts(entry, "ids")]
+        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", known.get(id))]} for id in _texts(entry, "ids")]
 
 
 def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:

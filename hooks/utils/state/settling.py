@@ -41,8 +41,8 @@ def settle_agents(site: Site, transcript_path: str) -> None:
     """Settle the subagents of a session that have gone on since, the smallest first, as far as BYTES go."""
     left = BYTES
     found = [paths for paths in peek.contexts_of(site.home, site.session_id) if paths.agent_id]
-    due = [(*told, paths) for paths in found for told in _due_of(paths, transcript_path, "")]
-    for size, transcript, paths in sorted(due, key=lambda told: told[0]):
+    due = [(*one, paths) for paths in found for one in _due_of(paths, transcript_path, "")]
+    for size, transcript, paths in sorted(due, key=lambda one: one[0]):
         left -= size
         if left < 0:
             return

@@ -81,7 +81,7 @@ class Stored:
         self.rules: Ruleset | None = None
 
 
-def look(paths: ContextFiles) -> Stored | None:
+def read_unlocked(paths: ContextFiles) -> Stored | None:
     """Read the stored state without the lock; None when there is none, or a corrupt one."""
     try:
         return _stored_of(files.read_text(paths.state) or "")

@@ -135,7 +135,7 @@ def locked(site: Site) -> files.Lock:
     return files.Lock(os.path.join(folder, "warming.lock"))
 
 
-def ask(site: Site, found: Warmth, now: float) -> None:
+def note_request(site: Site, found: Warmth, now: float) -> None:
     """Journal that a request is sent now. OSError where that fails: then none may be sent."""
     usd = warming.price(found.prompt, found.prices) * (found.usd or 0.0)
     store.journal(site.paths(), journal.warming(found.row, usd, now))

@@ -57,7 +57,7 @@ def pane_line(found: KeptWarm) -> str:
 
 def sum_lines(found: KeptWarm) -> list[text.Line]:
     """Return what it would have been worth, what it costs and what it would save, for the decision."""
-    return [line for label, said in sums(found) for line in text.pair(label, said)]
+    return [line for label, words in sums(found) for line in text.pair(label, words)]
 
 
 def sums(found: KeptWarm) -> list[tuple[str, str]]:
@@ -248,5 +248,5 @@ def _cause(loss: Loss, in_subagent: bool) -> str:
         away = loss.spoke and not in_subagent
         return f"you were away {text.span(loss.pause_s)}" if away else f"{where}{text.span(loss.pause_s)} went by"
     what = CAUSES[loss.cause][0]
-    said = where + what[0].lower() + what[1:]
-    return f"{said}: {text.clean(loss.detail)}" if loss.detail else said
+    words = where + what[0].lower() + what[1:]
+    return f"{words}: {text.clean(loss.detail)}" if loss.detail else words

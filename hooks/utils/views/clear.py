@@ -190,12 +190,12 @@ def _pays(found: Clear) -> str:
     after, likely = found["sum"]["pays_after"], found["likely_requests"]
     if not after:
         return "never" if after is None else "at once"
-    said = f"after {text.counted(after, 'request')}"
+    words = f"after {text.counted(after, 'request')}"
     if not _is_weighed(found):
-        return said + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
+        return words + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
     if found["pays"] or found["now"]:
-        return said
-    return said + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
+        return words
+    return words + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
 
 
 def _cold_lines(found: Clear) -> list[text.Line]:
@@ -252,10 +252,10 @@ def _kept_lines(found: Clear, command: str) -> list[text.Line]:
     reasons = ", ".join((f"{have['items']:,} " if len(kept) > 1 else "") + phrases.STAYS[reason] for reason, have in kept.items())
     items, tokens = (sum(have[name] for have in kept.values()) for name in ("items", "tokens"))
     noun = "result" if found["tier"] or found["ids"] else "expired result"
-    said = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
+    words = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
     if "pinned" in kept and (found["tier"] or found["ids"] or found["pattern"]):
-        said += f" To let go of a pin: {command} unpin."
-    return ["", *text.wrap(said, indent="  ")]
+        words += f" To release a pin: {command} unpin."
+    return ["", *text.wrap(words, indent="  ")]
 
 
 def _undone_lines(found: Clear, command: str, words: str) -> list[text.Line]:

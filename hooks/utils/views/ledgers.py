@@ -35,21 +35,21 @@ _WHOLE = 1_000_000  # from here on a number is said to three figures
 
 def in_words(found: LedgerFigures) -> str:
     """Return the figures of a session's ledger in a sentence; they are not empty."""
-    said = []
+    parts = []
     if found["kept_out_tokens"]:
-        said.append(f"kept out {text.long_tokens(found['kept_out_tokens'])}")
+        parts.append(f"kept out {text.long_tokens(found['kept_out_tokens'])}")
     if found["cleared_tokens"]:
-        said.append(f"cleared {found['cleared_tokens']:,} tokens")
+        parts.append(f"cleared {found['cleared_tokens']:,} tokens")
     if found["pending_tokens"]:
-        said.append(f"{text.long_tokens(found['pending_tokens'])} cleared, not counted until a request shows it")
+        parts.append(f"{text.long_tokens(found['pending_tokens'])} cleared, not counted until a request shows it")
     if found["kept_warm"]:
-        said.append(f"cache kept warm {found['kept_warm']:,} times" if found["kept_warm"] > 1 else "cache kept warm once")
+        parts.append(f"cache kept warm {found['kept_warm']:,} times" if found["kept_warm"] > 1 else "cache kept warm once")
     if found["spared"]:
-        said.append(f"memory spared ~{text.counted(found['spared'], 'look-up')}")
+        parts.append(f"memory spared ~{text.counted(found['spared'], 'look-up')}")
     if found["cost_usd"] or found["saved_usd"] or found["unpriced"]:
-        said += _money(found)
-    said += filter(None, [limits.net(found.get("share"))])
-    return "This session: " + (", ".join(said) or "nothing kept out or cleared")
+        parts += _money(found)
+    parts += filter(None, [limits.net(found.get("share"))])
+    return "This session: " + (", ".join(parts) or "nothing kept out or cleared")
 
 
 def _money(found: Figures) -> list[str]:
@@ -95,10 +95,10 @@ def _table(worth: Mapping[str, Figures], columns: int) -> list[str]:
 def notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
     """Return what the tokens and the money of the table are; `dated`: the month of the prices, "" where it is not known."""
     when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
-    said = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
+    words = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
     if worth["installed"]["unpriced"]:
-        said += " Requests to a model whose price is not known are not in the money."
-    return text.wrap(said)
+        words += " Requests to a model whose price is not known are not in the money."
+    return text.wrap(words)
 
 
 def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
@@ -110,8 +110,8 @@ def usd(dollars: float | None, signed: bool = False) -> str:
     """Return $12.34, with its sign where it is a net; "-" where no price is known."""
     if dollars is None:
         return _NO_MONEY
-    said = _usd(dollars)
-    return "+" + said if signed and dollars > 0 and said != "$0.00" else said
+    words = _usd(dollars)
+    return "+" + words if signed and dollars > 0 and words != "$0.00" else words
 
 
 def tokens(number: float) -> str:
@@ -125,10 +125,10 @@ def kept_out(found: Figures) -> str:
     return text.estimate(found["kept_out_tokens"]) if found["kept_out_tokens"] else "0"
 
 
-def _fitting(said: str, number: float, columns: int) -> str:
-    if len(said) < columns:
-        return said
-    return ("~" if said.startswith("~") else "") + _short(number)
+def _fitting(words: str, number: float, columns: int) -> str:
+    if len(words) < columns:
+        return words
+    return ("~" if words.startswith("~") else "") + _short(number)
 
 
 def _short(amount: float) -> str:

@@ -58,8 +58,8 @@ def clock(at: float, now: float) -> str:
 
 def when(at: float, now: float) -> str:
     """Return the same as a sentence says it: at 16:40, Thu 16:40, 2026-12-01."""
-    said = clock(at, now)
-    return "at " + said if len(said) == len("16:40") else said
+    words = clock(at, now)
+    return "at " + words if len(words) == len("16:40") else words
 
 
 def share(found: Share | None, before: str = "") -> str:
@@ -115,12 +115,12 @@ def pane_lines(found: dict[str, Any], model: str, now: float) -> list[text.Line]
 
 
 def _said(window: dict[str, Any], now: float) -> str:
-    said = [percent(window["percent"])]
+    parts = [percent(window["percent"])]
     if window["full_at"] is not None and window["percent"] < 100:
-        said.append(f"full {when(window['full_at'], now)}")
+        parts.append(f"full {when(window['full_at'], now)}")
     if window["percent_per_hour"] is not None:
-        said.append(f"{window['percent_per_hour']:.1f} % an hour")
-    return ", ".join([*said, *([f"resets {when(window['resets_at'], now)}"] if window["resets_at"] else [])])
+        parts.append(f"{window['percent_per_hour']:.1f} % an hour")
+    return ", ".join([*parts, *([f"resets {when(window['resets_at'], now)}"] if window["resets_at"] else [])])
 
 
 def _took(took: dict[str, Any]) -> str:

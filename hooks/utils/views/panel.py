@@ -95,9 +95,9 @@ def _table(report: Report, columns: int) -> list[str]:
             ends = _next(tier, have)
             lines += [row.rstrip(), *(text.wrapped("  ends: " + ends, columns, "    ") if ends != "-" else [])]
             continue
-        said = text.wrapped(_next(tier, have), columns - len(indent))
-        lines.append((row.ljust(len(indent)) + said[0]).rstrip())
-        lines += [indent + line for line in said[1:]]
+        words = text.wrapped(_next(tier, have), columns - len(indent))
+        lines.append((row.ljust(len(indent)) + words[0]).rstrip())
+        lines += [indent + line for line in words[1:]]
     return lines
 
 
@@ -116,40 +116,40 @@ def _next(tier: str, have: Tier) -> str:
         return _preserved(coming["kinds"])
     if pinned == have["live"]["items"]:
         return f"{pinned} pinned"
-    said = _soonest(coming["soonest"]) if coming["soonest"] else _events(coming)
-    return said + (f"; {pinned} pinned" if pinned else "")
+    words = _soonest(coming["soonest"]) if coming["soonest"] else _events(coming)
+    return words + (f"; {pinned} pinned" if pinned else "")
 
 
 def _soonest(soonest: Soonest) -> str:
     calls, seconds = soonest["calls_left"], soonest["seconds_left"]
-    said = []
+    parts = []
     if calls is not None:
-        said.append(f"in {text.counted(calls, 'call')}" if calls > 1 else "at the next call")
+        parts.append(f"in {text.counted(calls, 'call')}" if calls > 1 else "at the next call")
     if seconds is not None:
-        said.append(text.span(seconds) if said else "in " + text.span(seconds))
-    return f"T{soonest['number']} {' or '.join(said)}"
+        parts.append(text.span(seconds) if parts else "in " + text.span(seconds))
+    return f"T{soonest['number']} {' or '.join(parts)}"
 
 
 def _events(coming: Coming) -> str:
     counts, on = coming["kinds"], coming["on"]
-    said = []
+    parts = []
     if coming["names"]:
-        said.append("next run: " + text.listed([text.clean(name) for name in coming["names"]], 3))
+        parts.append("next run: " + text.listed([text.clean(name) for name in coming["names"]], 3))
     if counts.get(kinds.READ):
         words = [word for event, word in (("edit", "edited"), ("commit", "committed")) if event in on]
-        said.append(text.counted(counts[kinds.READ], "file") + " until " + (" or ".join(words) if words else "read again"))
-    told = (kinds.READ, _PINNED, *([kinds.RUN] if coming["names"] else []))
-    others = sum(count for name, count in counts.items() if name not in told)
+        parts.append(text.counted(counts[kinds.READ], "file") + " until " + (" or ".join(words) if words else "read again"))
+    counted = (kinds.READ, _PINNED, *([kinds.RUN] if coming["names"] else []))
+    others = sum(count for name, count in counts.items() if name not in counted)
     if others:
-        said.append(f"{others} until repeated")
-    return "; ".join(said)
+        parts.append(f"{others} until repeated")
+    return "; ".join(parts)
 
 
 def _preserved(counts: dict[str, int]) -> str:
-    said = [text.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
-    said += [f"{counts[_PINNED]} pinned"] if _PINNED in counts else []
+    parts = [text.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
+    parts += [f"{counts[_PINNED]} pinned"] if _PINNED in counts else []
     others = sum(count for name, count in counts.items() if name not in _COUNTED and name != _PINNED)
-    return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
+    return ", ".join([*parts, *([f"{others} by pattern"] if others else [])])
 
 
 def expired(report: Report) -> list[text.Line]:
@@ -168,10 +168,10 @@ def reclaimable(report: Report) -> list[text.Line]:
         return ["Reclaimable: nothing"]
     later = _taken(cold, True, report, " once the cache is cold")
     if now == cold:
-        said = _taken(now, False, report, "")
+        words = _taken(now, False, report, "")
     else:
-        said = f"{_taken(now, False, report, ' now')}, and {later}" if now["items"] else later
-    return text.wrap("Reclaimable: " + said, indent="  ")
+        words = f"{_taken(now, False, report, ' now')}, and {later}" if now["items"] else later
+    return text.wrap("Reclaimable: " + words, indent="  ")
 
 
 def _taken(have: Sums, cold: bool, report: Report, when: str) -> str:
@@ -202,34 +202,34 @@ def came_to(report: Report) -> list[text.Line]:
 def by_host(report: Report) -> list[text.Line]:
     """Return what the host itself did to results."""
     have = report["by_host"]
-    said = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
-    said += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
-    said += [f"{text.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
-    return text.wrap(f"{report['host']}: " + ", ".join(said), indent="  ") if said else []
+    words = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
+    words += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
+    words += [f"{text.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
+    return text.wrap(f"{report['host']}: " + ", ".join(words), indent="  ") if words else []
 
 
 def notes(report: Report) -> list[text.Line]:
     """Return further notes, one paragraph each."""
-    said = []
+    parts = []
     if report["compacted"]:
-        said.append(
+        parts.append(
             f"{text.counted(report['compactions'], 'compaction')} has taken {text.counted(report['compacted'], 'live result')} out."
             if report["compactions"] == 1
             else f"{report['compactions']} compactions have taken {text.counted(report['compacted'], 'live result')} out."
         )
     if report["abandoned"]:
-        said.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
+        parts.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
     if report["agents"]:
         calls = sum(agent["calls"] for agent in report["agents"])
-        said.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
+        parts.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
     measured = "" if report["calibration"] == 1.0 else f", scaled x{report['calibration']:.2f} to this session's usage"
     net = (
         " Reclaimable is what leaves, placeholders subtracted."
         if any(report["reclaimable"][when]["items"] for when in ("now", "cold"))
         else ""
     )
-    said.append(f"~ marks estimates{measured}.{net}")
-    return ["", *[line for note in said for line in text.wrap(note)]]
+    parts.append(f"~ marks estimates{measured}.{net}")
+    return ["", *[line for note in parts for line in text.wrap(note)]]
 
 
 def _commands(command: str, details: bool, report: Report) -> list[str]:
@@ -268,7 +268,9 @@ def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[
     """Return the lines below that, the most important in the first `rows`. `full`: how full the plan's limits are, "" where that is
     unknown."""
     each = full.split(" · ") if text.width(_ASIDE + full) > columns else [full]  # a window is not broken where it fits
-    limits = [part for head, said in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + said, _ASIDE) if full]
+    limits = [
+        part for head, words in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + words, _ASIDE) if full
+    ]
     above = text.laid_out([*context(report), *limits, *came_to(report)], columns)
     shown = [*above, *_leaving(report, columns, rows - len(above))]
     return [*shown, "", *table(report), *expired(report), *rest(report, columns >= TABS), *notes(report)]

@@ -62,10 +62,10 @@ def build(found: Outlook) -> Report:
 
 def _figures(found: Outlook) -> LedgerFigures:
     """Return what came of the session, with the share of a window that the net is; {} where nothing did."""
-    told = figures.of_ledger(found.ledger)
-    if told:
-        told["share"] = limit_weights.share_of(found.weights, figures.moved(found.ledger))
-    return told
+    made = figures.of_ledger(found.ledger)
+    if made:
+        made["share"] = limit_weights.share_of(found.weights, figures.moved(found.ledger))
+    return made
 
 
 def _rows(of: list[Result], found: Outlook, now: float) -> list[ResultRow]:

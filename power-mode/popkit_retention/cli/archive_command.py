@@ -263,7 +263,7 @@ def _waiting(db: Connection, environ: Mapping[str, str]) -> int:
     """Let the search find what was only queued for it; how many records it still does not find."""
     bar = Bar(environ, "records")
     try:
-        return index.work_off(db, bar.show)
+        return index.index_queued(db, bar.show)
     finally:
         bar.end()
 

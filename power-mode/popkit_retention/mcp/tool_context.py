@@ -61,7 +61,7 @@ def context_search(call: ToolCall) -> dict[str, Any]:
     if not os.path.lexists(home.archive_path(home.popkit_home(call.environ))):
         return {"results": [], "more": False}
     with _archive(call) as db:
-        left = index.work_off(db, call.progress, _INDEXING_S)
+        left = index.index_queued(db, call.progress, _INDEXING_S)
         folders = None if call.wide else archived.folders_of(db, call.project or "")
         matches = searching.search(db, call["query"], mask, folders, most=most + 1)
     results = [
