@@ -84,8 +84,8 @@ class Warmth:
 
     def _usd_of(self, entry: dict[str, Any]) -> float:
         """Return what an answered request cost, at the prices of its time."""
-        usd = entry.get("usd")
-        if isinstance(usd, (int, float)) and 0 <= usd < _MOST_USD:
+        usd = codec.number(entry.get("usd"), _MOST_USD)
+        if usd is not None:
             return usd
         return self.usd_for(entry["prompt"], entry["read"], entry["created"], entry["output"])
 
@@ -221,9 +221,10 @@ def _break_of(row: object) -> Break:
 
 
 def _count(value: object) -> int:
-    if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**10):
+    count = codec.whole(value, 10**10)
+    if count is None:
         raise ValueError("not a file of breaks")
-    return value
+    return count
 
 
 def learn_breaks(environ: Mapping[str, str], popkit_home: str, now: float) -> Breaks:
