@@ -51,7 +51,7 @@ def number(low: float, high: float, meaning: str, about: str = "") -> Field:
 
 
 def address(schemes: tuple[str, ...], form: str, credentials: str) -> Field:
-    """Return a URL of one of the schemes, or "". It names no user and no password: `credentials` says where these come from."""
+    """Return the kind of URLs with one of the schemes, or "". They name no user and no password, which come from `credentials`."""
     return {"kind": "address", "schemes": schemes, "form": form, "credentials": credentials, "longest": LONGEST_TEXT}
 
 
@@ -72,7 +72,7 @@ def record(name: str, fields: dict[str, Field], rule: str = "") -> Field:
 
 
 def described(about: str, kind: Field, **more: object) -> Field:
-    """Return the same kind, with what it means here."""
+    """Return a kind with what it means here."""
     return {**kind, "about": about, **more}
 
 

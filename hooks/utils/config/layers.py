@@ -187,7 +187,8 @@ def _of_a_project(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
 
 
 def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
-    """Return a switch that is not on where it was off, a word that is `off` or was there, a number that is not smaller."""
+    """Return a project's value unless it switches on what was off, is another word than `off` or the one below, or a smaller number; else
+    DROP."""
     if isinstance(value, str) and value not in ("off", below):
         refuse(key, value, ONLY_OFF)
         return DROP
@@ -201,7 +202,7 @@ def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
 
 
 def _still_preserving(tool: str, below: dict[str, Any], said: Any, refuse: Refuse) -> Any:
-    """Return a project's override of a tool without what would end what lies below as preserved, under its name or under one with
+    """Return a project's override of a tool, or DROP where it would end what the layers below preserve, under its name or under one with
     wildcards."""
     own = below.get(tool) or {}
     if _preserves(own):
@@ -257,7 +258,7 @@ def _over(below: dict[str, Any], above: dict[str, Any], join: Callable[[Any, Any
 
 
 def _joined_override(below: dict[str, Any] | None, above: dict[str, Any] | str) -> dict[str, Any]:
-    """Return a plain tier replaces the whole override of the tool, an object is merged into it."""
+    """Join an override of a tool: a plain tier replaces all of it, an object is merged into it."""
     if isinstance(above, str):
         return {"tier": above}
     below = below or {}

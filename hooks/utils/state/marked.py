@@ -34,7 +34,7 @@ _LARGEST = 1e12  # seconds: in 30,000 years
 
 
 def rows_of(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:
-    """Mark (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
+    """Return marks (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
     rows: dict[tuple[str, str], Marked] = {}
     for project, by, id, at in marks:
         row = rows.setdefault((project, by), {"project": project, "by": by, "count": 0, "ids": [], "first": at})

@@ -194,5 +194,5 @@ def _text(x: int, y: int, size: int, color: str, words: str, weight: int = 400, 
 
 
 def written_lines(path: str) -> list[text.Line]:
-    """Return what is said once a card was written."""
+    """Return the lines that say where a card was written."""
     return ["", *text.wrap(f"The card is in {text.clean(path)}.")]
