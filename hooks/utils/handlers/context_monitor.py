@@ -7,7 +7,7 @@ from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import disk, live
+from ..state import live, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> di
 def _notice_changes(site: live.Site, transcript_path: str, now: float) -> None:
     """Expire what was read of files that have changed, before the answer calls it live; tool calls look only at some of the files."""
     paths = site.paths()
-    if disk.stamp(paths.state):
+    if store.file_stamp(paths.state):
         try:
             live.change(site, paths, transcript_path, lambda stored, rules: bool(live.notice_changes(paths, stored, rules, now)))
         except OSError:
@@ -87,7 +87,7 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
         from ..state import pending
 
         pending.note(paths, prompted=now if typed else 0.0)
-    if disk.stamp(paths.unarchived):
+    if store.file_stamp(paths.unarchived):
         from ..reclaim import compaction_advice
 
         compaction_advice.catch_up(site, transcript_path)

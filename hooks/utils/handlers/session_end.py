@@ -44,9 +44,9 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
 
 def _trials(site: live.Site, why: str, transcript_path: str, now: float) -> None:
     if site.tries:
-        from ..state import disk, trials
+        from ..state import store, trials
 
-        trials.note_end(site, now, spoke=bool(disk.stamp(transcript_path)))
+        trials.note_end(site, now, spoke=bool(store.file_stamp(transcript_path)))
     if why == "clear" and site.session.get("hinted") is not None:
         site.remember(hinted=None)  # the next context is empty
 

@@ -18,7 +18,7 @@ from ..policy.conversation import Conversation, Place
 from ..policy.messages import Message
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
-from ..state import disk, journal, live, receipts, store
+from ..state import journal, live, receipts, store
 from ..state.archived import content_of, errors, task_id
 from . import carried, places
 from .access import Opened, Refused
@@ -254,7 +254,7 @@ class _Keeper:
 
     def keep(self, left: Sequence[Left], state: ContextState) -> None:
         """Lay everything beside the archive, which takes it in when it is next opened. Errors of the archive where it cannot."""
-        if disk.stamp(self.path):
+        if store.file_stamp(self.path):
             files.make_private_file(self.path, create=False)  # an error for anything else than a file
         else:
             files.make_private_folder(self.path.rpartition("/")[0])

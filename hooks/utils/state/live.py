@@ -15,7 +15,7 @@ from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset
 from ..policy.tools import EDITS
-from . import disk, store
+from . import store
 from .site import Site
 
 TYPE_CHECKING = False
@@ -130,7 +130,7 @@ def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, pati
 
     tries = _TRIES if _is_small(transcript_path) else 1
     while True:
-        mark, old, waiting = store.stamp(paths), store.read_unlocked(paths), pending.rows(paths)
+        mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.rows(paths)
         made = rebuilt(site, paths, transcript_path)
         if provider_cleared.note(paths, made, provider_cleared.editing_of(site.environ)):
             continue
@@ -154,7 +154,7 @@ def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, m
 
     try:
         with paths.locked():
-            if store.stamp(paths) != mark:
+            if store.context_stamp(paths) != mark:
                 return False
             if old is None:
                 store.load(paths)  # sets a corrupt one aside
@@ -244,7 +244,7 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
     """Observe a completed call: first what it changed on disk, then itself; journal what the transcript will not tell."""
     if call.operation in EDITS and call.path and not call.outcome.error:
         stored.watched.drop(call.path)  # the agent itself edits it
-    decisions = notice_changes(paths, stored, rules, call.at, call.id, disk.LOOKED_AT)
+    decisions = notice_changes(paths, stored, rules, call.at, call.id, store.LOOKED_AT)
     if commits:
         from . import journal  # seldom
 
@@ -255,7 +255,7 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
         for part in result.parts:
             path = part[0][5:]
             if part[0].startswith("read:") and path not in stored.watched:
-                seen = disk.stamp(path)
+                seen = store.file_stamp(path)
                 if seen is not None:
                     stored.watched.add(path, seen)
     return decisions
@@ -265,7 +265,7 @@ def notice_changes(
     paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0
 ) -> list[Decision]:
     """Expire what was read of files that have changed on disk by other means than the edit tools; look at so many of them (0 for all)."""
-    changes = disk.changes(stored.watched, most)
+    changes = store.changed_files(stored.watched, most)
     if not changes:
         return []
     for path in changes:
