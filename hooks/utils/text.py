@@ -21,7 +21,7 @@ NARROWEST, WIDEST = 60, 110  # of a shell; longer lines are hard to read
 NARROWEST_PANE = 40
 ELLIPSIS = "…"
 ASIDE = 10  # columns of the left column of pairs
-# A letter carries so many combining marks; the rest is there to climb over the lines above.
+# Combining marks that a letter may have; more would only reach into the lines above.
 _MARKS = 2
 # Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, what is no letter yet, frames
 # around letters.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from sqlite3 import Connection
 
-# What is written once and never changed: what the hash of a record is made of, beside the hash before it.
+# Columns that never change: the hash of a record is made of these and the hash before it.
 HASHED = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "place", "tool_use_id", "label", "subjects", "tokens", "size",
           "content_hash")  # fmt: skip
 

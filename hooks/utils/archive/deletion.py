@@ -29,7 +29,7 @@ INSERT INTO pruned (task_id, records, at) VALUES (?, ?, ?)
 ON CONFLICT (task_id) DO UPDATE SET at = excluded.at, records = records + excluded.records
 """
 _STUB = "UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE id = ?"
-# What has come to the archive again since it was marked begins its day again: a placeholder may just be on its way into a transcript.
+# A record archived again after it was marked waits a whole day again: its placeholder may be about to enter a transcript.
 _MARKED = """
 SELECT m.record_id FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id WHERE b.at IS NULL OR b.at <= m.at
 """

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from sqlite3 import Connection
 
-# A write of a hook indexes so many characters itself, some 10 ms.
+# Characters that a hook indexes itself as it writes; they take some 10 ms.
 AT_ONCE = 1 << 17
-# Of the queue so many records go in at once, and so many characters of words: others wait meanwhile.
+# Records and characters of words that are indexed in one transaction: others wait meanwhile.
 _BATCH, _BATCH_CHARS = 100, 1 << 20
 _MAKE = "CREATE VIRTUAL TABLE words USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')"
 _IS_MADE = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
@@ -226,7 +226,7 @@ def requeue_all(db: Connection, without: Sequence[int] = ()) -> None:
         db.execute("DROP TABLE IF EXISTS words")
     except sqlite3.DatabaseError:
         db.execute("ROLLBACK TO rebuilding")
-        # Damaged, or there is no FTS5: then its tables are tables like any others. Left is what it makes of an index in which nothing is.
+        # Damaged, or there is no FTS5: its tables are then like any others, and get the rows that FTS5 gives an empty index.
         for statement in _EMPTY:
             db.execute(statement)
     db.execute("RELEASE rebuilding")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-# What an archive that cannot be used raises: see `sqlite_file`.
+# The errors of an archive that cannot be used: see `sqlite_file`.
 ArchiveError, ArchiveTooNew, ArchiveDamaged = StoreError, StoreTooNew, StoreDamaged
 APPLICATION_ID = 0x506F704B  # "PopK"
 STORAGE = (Storage("archive", {"": r"archive\.sqlite"}),)
@@ -78,7 +78,7 @@ CREATE TABLE cleared (
 """
 # Every record by the names that a person may know it by, see `content.names_of`.
 _NAMED = "CREATE TABLE named (name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, seq)) WITHOUT ROWID"
-# Of a context that was deleted, wholly or in part: when that was, and how many records it cost. Nothing of what was in it.
+# When a context was deleted, wholly or in part, and how many records that cost. Nothing of their contents.
 _PRUNED = "CREATE TABLE pruned (task_id TEXT PRIMARY KEY, at REAL NOT NULL, records INTEGER NOT NULL) WITHOUT ROWID"
 _HOLDS = """
 CREATE TABLE holds (
@@ -94,7 +94,7 @@ CREATE TABLE holds (
 """
 # The projects that a folder (`chains.project`) has ever been seen to belong to, for holds of projects.
 _FOLDERS = "CREATE TABLE folders (folder TEXT NOT NULL, project TEXT NOT NULL, PRIMARY KEY (folder, project)) WITHOUT ROWID"
-# What is to be deleted: since when, and who said so.
+# Marks: since when a record is to be deleted, and by whom.
 _MARKS = """
 CREATE TABLE marks (
   record_id TEXT PRIMARY KEY REFERENCES thought_records (id),
@@ -102,9 +102,9 @@ CREATE TABLE marks (
   by TEXT NOT NULL
 ) WITHOUT ROWID
 """
-# When a content that had gone came back: its age counts from then.
+# When a deleted content came back: its age counts from then.
 _BROUGHT_BACK = "CREATE TABLE brought_back (record_id TEXT PRIMARY KEY REFERENCES thought_records (id), at REAL NOT NULL) WITHOUT ROWID"
-# What the index of words was told (see index.py): of which context (the seq of its first record), and a checksum of the words.
+# What is in the index of words (see index.py): the context of a record (the seq of its first), and a checksum of its words.
 _INDEXED = "CREATE TABLE indexed (seq INTEGER PRIMARY KEY, context INTEGER NOT NULL, told INTEGER NOT NULL)"
 _UNINDEXED = "CREATE TABLE unindexed (seq INTEGER PRIMARY KEY)"
 
@@ -115,7 +115,7 @@ def _name_all(db: Connection) -> None:
     db.executemany("INSERT INTO named VALUES (?, ?)", ((name, seq) for seq, text in rows for name in names_of(subjects_of(text))))
 
 
-# Contents stand last in a row, so that reading the rest of it does not walk through them.
+# Contents are the last columns, so that reading the others does not walk through them.
 MIGRATIONS = (
     (
         "chains and their records",
@@ -145,7 +145,7 @@ MIGRATIONS = (
             _BROUGHT_BACK,
             _INDEXED,
             _UNINDEXED,
-            # All of them, without a look at the zone: a hook may be waiting. Who indexes them passes over the cold ones.
+            # All of them, whatever their zone: a hook may be waiting. The cold ones are skipped when they are indexed.
             "INSERT INTO unindexed SELECT seq FROM thought_records",
         ),
     ),
@@ -164,7 +164,7 @@ def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUS
         try:
             take_in(db, waiting)
         except sqlite3.OperationalError:
-            pass  # who opens it next takes them in
+            pass  # they are taken in when it is opened next
     return db
 
 

@@ -65,7 +65,7 @@ def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) ->
     if row is None:
         _check_handle(each, content_hash)
         task_id, label = each.chain.task_id, plain(each.record.label)
-        known = chain(db, each.chain.task_id) or each.chain  # where its transcript is now, the archive knows better
+        known = chain(db, each.chain.task_id) or each.chain  # the archive knows better where its transcript is now
         length, head = begin(db, known)
         hash, seq = insert(db, known, each.record, (each.id, length + 1, content_hash, stamp(now)), head)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length + 1, hash, known.task_id))
@@ -79,7 +79,7 @@ def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) ->
             (compress_content(each.record.content), each.id),
         )
         task_id, seq, label = row[0], row[3], row[4]
-        was_deleted = not row[5]  # what was left to git has only come nearer
+        was_deleted = not row[5]  # a content that git still has was never deleted
     arrivals.take(seq, label, each.record.content)
     db.execute(NOTE_BACK, (each.id, now))
     if was_deleted:

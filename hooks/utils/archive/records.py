@@ -64,7 +64,7 @@ class Record:
         self.label, self.content_hash = as_text(label), as_text(content_hash)
         self.place, self.tokens, self.size = as_count(place), as_count(tokens), as_count(size)
         self.zone = as_text(zone or "hot")
-        # What is JSON is read when it is asked for: a restore by handle does without it.
+        # JSON is parsed when it is asked for: a restore by handle does not need it.
         self._subjects, self._source = subjects, source
 
     @property
@@ -218,7 +218,7 @@ def find_records(
         values.append(stamp(since))
     names = _names_meant(db, named)
     if names is not None:
-        # The plus keeps SQLite from walking through a context, or through all, instead of through the few that bear the name.
+        # The plus keeps SQLite from walking through a context, or through all, instead of through the few with that name.
         wanted = ["+" + term for term in wanted]
         wanted.append(f"r.seq IN (SELECT seq FROM named WHERE name IN ({', '.join('?' * len(names))}))")  # noqa: S608
         values += names

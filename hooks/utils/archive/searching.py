@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST = 20
 _LINES = 3  # of a record
 _LINE_CHARS = 160
-_SEEN_CHARS = 2_000  # of a long line, around what was found: a secret is masked as a whole before the line is cut
+_SEEN_CHARS = 2_000  # of a long line, around a match: secrets are masked whole before the line is cut
 _ASKED_CHARS, _ASKED_TERMS = 2_000, 16  # of a question
 _COMMON = 20_000  # a word that so many records hold is as common as any
 _CONTEXTS = """

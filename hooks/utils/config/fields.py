@@ -407,7 +407,7 @@ FIELDS = {
         NOTHING,
     ),
 }
-# What a file may say about itself; it is no setting.
+# Keys by which a file says something about itself; they are no settings.
 NOTES = {
     "$schema": described("Where an editor finds this schema; no setting.", PROSE),
     "$comment": described("A note for readers; no setting.", PROSE),

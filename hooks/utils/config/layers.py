@@ -6,8 +6,9 @@ is left out whole, and its layer says why. Nothing here raises. `popkit config c
 
 from __future__ import annotations
 
+from ..io import files
 from ..io.codec import loads
-from ..io.system import join, os
+from ..io.system import join
 from ..policy.ruleset import THRESHOLDS
 from .fields import ADD, FIELDS, LONGER, OFF, RISING
 from .validation import DROP, rises, usable
@@ -88,28 +89,21 @@ def read_layer(name: str, path: str) -> Layer:
 def read_text(path: str) -> tuple[str | None, str | None]:
     """Return (text, None), or (None, what is wrong); (None, None) when there is no such file."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except (FileNotFoundError, NotADirectoryError):
-        return None, None
+        data = files.read_bytes(path, LONGEST_FILE + 1)
+    except NotADirectoryError:
+        data = None
+    except files.NotRegular:  # a pipe or a device could keep a hook waiting, or never end
+        return None, "not a regular file"
     except (OSError, ValueError) as reason:
         return None, f"cannot be read: {reason}"
-    try:
-        # A pipe or a device could keep a hook waiting, or never end.
-        if os.fstat(handle).st_mode & 0o170000 != 0o100000:
-            return None, "not a regular file"
-        data = b""
-        while len(data) <= LONGEST_FILE:
-            more = os.read(handle, LONGEST_FILE + 1 - len(data))
-            if not more:
-                return data.decode().lstrip(_BYTE_ORDER_MARK), None
-            data += more
+    if data is None:
+        return None, None
+    if len(data) > LONGEST_FILE:
         return None, f"larger than {LONGEST_FILE // 1024} KB"
+    try:
+        return data.decode().lstrip(_BYTE_ORDER_MARK), None
     except UnicodeDecodeError:
         return None, "not UTF-8"
-    except OSError as reason:
-        return None, f"cannot be read: {reason}"
-    finally:
-        os.close(handle)
 
 
 def _parsed(text: str) -> object:

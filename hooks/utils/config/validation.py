@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Note = Callable[[tuple[Union[str, int], ...], object, str, tuple[str, ...]], None]
 
 DROP = object()
-# Of all patterns of a project's file together: each hook holds them against what it sees.
+# For all patterns of a project's file together: each hook compares them.
 PATTERN_BUDGET = 4_000
 TOO_MUCH = (
     f"patterns that come to at most {PATTERN_BUDGET} characters together, where those with * and / count 4 times and those with ? or [ "

@@ -74,7 +74,7 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
         os.waitpid(child, 0)
         return
     try:
-        os.setsid()  # what the host sends to us and ours does not reach it
+        os.setsid()  # signals of the host to this process do not reach it
         nowhere = os.open(os.devnull, os.O_RDWR)
         for fd in range(3):
             os.dup2(nowhere, fd)  # the host waits for the end of our output

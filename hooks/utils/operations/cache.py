@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..state.site import Site
     from ..views.shapes import CompactsCold, Costs, KeptWarm
 
-# How long after its time a request is still taken to come.
+# Seconds after its time for which a request is still expected.
 _LATE_S = 30
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # The year 5138: no time of a journal is later.
 _LATEST = 1e11
 _REASON_CHARS = 200
-# The host writes a compaction down so soon after it was answered.
+# The host writes a compaction down at most so long after it was answered.
 _SAME_S = 30.0
 
 
@@ -217,7 +217,7 @@ def booking_of(entry: object) -> Booking | None:
         return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
     if kind in ("clear", "outside"):
         if entry.get("unasked") is True:
-            return Cleared(at, 0, 0, ids)  # what had not entered of these is not saved any more
+            return Cleared(at, 0, 0, ids)  # what was kept out of these is no saving any more
         return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
     if kind == "undo":
         return Undone(at, tokens, ids)

@@ -21,7 +21,7 @@ NAME, WEIGHTS = "limits.json", "limit-weights.json"
 STORAGE = (Storage(LOGS, {"": r"(limits|limit-weights)\.json"}),)
 MOST_READINGS = 2_000
 MOST_BYTES = 512 * 1024
-# A figure that has not moved is kept again after this long, so that a pause is seen as one.
+# An unchanged figure is kept again after this long, so that a pause can be told from missing readings.
 EVERY_S = 300.0
 # The provider may change how it counts without saying so: older weights are not used.
 WEIGHTS_HOLD_S = 14 * 86_400.0

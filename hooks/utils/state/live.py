@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 REBUILD_BYTES = 16 * 1024 * 1024
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
 TRANSCRIPT_LAG_S = 5.0
-# Of a state with so many characters, what a hook's call is not about stays unparsed.
+# From this size on (bytes), rows of a state that a call does not concern stay unparsed.
 REST_FROM = 16_000
-# So often a transcript is read before a hook that keeps writing meanwhile has the last word.
+# How often a transcript is read again because a hook has written meanwhile.
 _TRIES = 3
 
 
@@ -226,7 +226,7 @@ def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
     try:
         return journal_of(site, paths)
     except OSError:
-        return []  # where nothing of ours can be read, the transcript alone tells
+        return []  # the journal cannot be read: the transcript has to do
 
 
 def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:

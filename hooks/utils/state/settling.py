@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from .store import ContextFiles
 
-# With one question so many bytes of transcripts are read again; a second is enough for some 20 MB.
+# Bytes of transcripts that one call reads again; a second is enough for some 20 MB.
 BYTES = 32 << 20
-# What of a journal is booked.
+# The entries of a journal that the ledger books.
 _BOOKED = tuple(f'"event":"{kind}"' for kind in ("entered", "warmed", "clear", "outside", "undo", "advice", "memory"))
 
 
@@ -34,7 +34,7 @@ def settle(site: Site, transcript_path: str) -> None:
     try:
         live.reconcile(site, transcript_path)
     except (OSError, ValueError):
-        return  # what was settled of it stays
+        return  # its earlier sums stay
 
 
 def settle_agents(site: Site, transcript_path: str) -> None:
@@ -49,7 +49,7 @@ def settle_agents(site: Site, transcript_path: str) -> None:
         try:
             live.reconcile(site, transcript, paths.agent_id)
         except (OSError, ValueError):
-            continue  # it cannot be read: what was settled of it stays
+            continue  # it cannot be read: its earlier sums stay
 
 
 def catch_up(site: Site, but: str = "") -> int:
@@ -64,7 +64,7 @@ def catch_up(site: Site, but: str = "") -> int:
         try:
             live.reconcile(_site_of(site, paths.session_id), transcript, paths.agent_id)
         except (OSError, ValueError):
-            continue  # it cannot be read: what was settled of it stays
+            continue  # it cannot be read: its earlier sums stay
     return remaining
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
-# A tool call looks at so many files, those that were looked at longest ago; the user's prompt looks at all.
+# Files that a tool call checks, those that were checked longest ago first; the user's prompt checks all.
 LOOKED_AT = 32
 # Between a state's header, the files that are watched, and the rows: a line for each of these.
 _WATCHED, _LIVE = b',"watched":{', b'\n},"live":['
@@ -44,7 +44,7 @@ class ContextFiles:
         self.journal = stem + ".journal.jsonl"
         self.receipts = stem + ".receipts.jsonl"  # beside the journal, which is read often
         self.lock = stem + ".lock"
-        self.unarchived = stem + ".unarchived.json"  # what a compaction has folded while the archive was locked
+        self.unarchived = stem + ".unarchived.json"  # what a compaction took out while the archive was locked
 
     def locked(self) -> files.Lock:
         """Return the lock of this context, the folder made if need be; hold it from load to save."""

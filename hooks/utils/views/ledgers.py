@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..policy.shapes import Figures, LedgerFigures
 
-# What is paid for, and what is saved by, with what people call each.
+# The causes of costs and of savings -> what people call them.
 CAUSES = (
     ("rewrite", "cache rewrites"),
     ("restores", "restores"),
@@ -30,7 +30,7 @@ _NAME = 16  # columns before the periods
 _LEAST = 16  # columns of a period with its whole title
 _NO_MONEY = "-"
 _NO_PRICE = "no price is known"
-_WHOLE = 1_000_000  # from here on a number is said to three figures
+_WHOLE = 1_000_000  # from here on a number is shown with three figures
 
 
 def in_words(found: LedgerFigures) -> str:

@@ -21,7 +21,7 @@ NAMES = {FIVE_HOUR: "5 h", SEVEN_DAY: "7 d", SPEND_LIMIT: "spend"}
 LONG_NAMES = {FIVE_HOUR: "five-hour", SEVEN_DAY: "weekly"}
 SHOWN_S = 3_600.0  # an older reading says little about now
 _DAY_S = 86_400
-# What took of a window (`popkit limits --json`, `sources`), in the fewest words.
+# The sources of tokens in a window (`popkit limits --json`) -> a short name.
 _TOOK = {
     "conversation": "conversation", "standing": "what stands before the first word", "pauses": "caches gone cold",
     "lost": "other lost caches", "output": "output", "subagents": "subagents",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .shapes import Report, ResultRow
 
 
-# What a label of these names is a path.
+# Operations whose labels are paths.
 _OF_PATHS = READS | EDITS | {FIND, LIST}
 # Triggers that come from another call's content, as against age or the user.
 CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
@@ -37,7 +37,7 @@ _UNTIL = {
     "unpin": "unpinned",
 }
 
-# Behind a window that neither a person nor the host has told: where it is known from.
+# After the size of a window that neither the user nor the host has stated: where it comes from.
 WINDOW_FROM = {"transcript": ", where it was compacted", "assumed": ", window assumed"}
 
 _AT = {
@@ -48,11 +48,11 @@ _AT = {
     "ttl_calls": "expired",
     "ttl_seconds": "timed out",
 }
-# How the engine's reasons begin that name the call which ended a result.
+# Beginnings of the engine's reasons that name the call which ended a result.
 _CAUSES = ("a newer run of", "the action succeeded", "the same content")
 _ENDED_BY_ITS_LIKE = {kind.name: kind.ended for kind in kinds.ALL if kind.ended}
 _WASTE = 5  # columns that a path may lose so as to begin with a whole segment
-_AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # what follows says nothing of which run it is
+_AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # the rest does not say which run it is
 _RUN_NAME = 22  # columns
 _LEAST_CAUSE = 6  # columns in which a cause still tells something
 
@@ -69,7 +69,7 @@ _TRIGGERS = {
 }
 
 
-# Why a result stays in the context, in a word or two, behind a number of results.
+# Why results stay in the context, in a word or two after their number.
 STAYS = {
     "waits": "waiting for a cold cache",
     "grace": "used lately",

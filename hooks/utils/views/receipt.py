@@ -32,7 +32,7 @@ _BY = {
     "cold": "because the prompt cache was cold",
 }
 _KINDS = {"input": "its input was taken out: {}", "calls": "the whole call was taken out {}"}
-# What is said of one result, and of so many.
+# The state of one result, and of several, in words.
 _STATES = {"archived": "can be restored", "back": "put back", "gone": "gone for good", "unknown": "may be restorable"}
 _ALL = {"archived": "all can be restored", "back": "all were put back", "gone": "all are gone for good", "unknown": "all may be restorable"}
 _NOTHING = "No clear or compaction of PopKit has taken anything out of this context."

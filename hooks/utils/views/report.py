@@ -75,7 +75,7 @@ def _rows(of: list[Result], found: Outlook, now: float) -> list[ResultRow]:
     numbers = {result.id: result.index for result in of}
     rows: list[ResultRow] = []
     for result in sorted(of, key=lambda result: result.index):
-        ended = None if result.id in state.live else result.ended  # what a pin has brought back was ended once
+        ended = None if result.id in state.live else result.ended  # a result that a pin has revived was ended before
         row: ResultRow = {
             "id": result.id,
             "number": result.index,
@@ -121,7 +121,7 @@ def _by_host(rows: list[ResultRow], found: Outlook) -> ByHost:
     return {
         "cleared": sum(row["state"] == "cleared" and not row["handle"] for row in rows),
         "in_files": sum(row["id"] in in_files for row in rows),
-        # Of a read nothing but that is an acknowledgment.
+        # The only acknowledgment that a read can be.
         "unchanged": sum(row["kind"] == kinds.ACK and found.rules.tools.of(row["tool"]).operation == READ for row in rows),
     }
 

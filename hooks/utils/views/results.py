@@ -38,7 +38,7 @@ def _tier_lines(tier: str, report: Report, everything: bool) -> list[text.Line]:
         f"{tier.capitalize()}: {len(live)} live, {len(expired) - cleared} expired" + (f", {cleared} cleared" if cleared else "")
     ]
     room = len(rows) if everything else _MOST
-    # Live ones first: they are what the reader may want to hold. Of each the newest.
+    # Live ones first, which the reader may want to pin; the newest of both.
     shown_live = live[-room:]
     shown_expired = expired[len(expired) - max(0, room - len(shown_live)) :]
     lines += [result_line(row) for row in reversed(shown_live)]
