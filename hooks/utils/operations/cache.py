@@ -46,7 +46,7 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
         "most": _most(found),
         "limits": {"requests": found.most_in_a_row, "usd": found.most_usd},
         "past": {
-            "known": found.own.at > 0, "sessions": found.own.sessions, "hour": found.own.hour, "breaks": past.breaks,
+            "known": found.learnt.at > 0, "sessions": found.learnt.sessions, "hour": found.learnt.hour, "breaks": past.breaks,
             "bridged": past.bridged, "requests": past.sent,
             "paid_usd": round(past.paid, 4), "saved_usd": round(past.saved, 4),
         },
