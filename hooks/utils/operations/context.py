@@ -223,7 +223,7 @@ def _warm(request: Request) -> Answer:
     found = cache.kept_warm(request.site, request.transcript_path, request.now)
     if act == "show":
         return Answer(views.show_lines(found, request.command), found)
-    refused = views.refused(found, "yes" in request.flags) if act == "on" else ""
+    refused = views.why_refused(found, "yes" in request.flags) if act == "on" else ""
     if refused:
         anyway = "" if found["refused"] else f" {request.command} warm on --yes keeps it warm all the same."
         return Answer(["", *text.wrap(refused + anyway)], found, refused + anyway)
@@ -256,7 +256,7 @@ def _memory(request: Request) -> Answer:
         as_json = len(words) < len(request.arguments)
         return Answer(["", text.as_json(found)] if as_json else memory_views.turned_lines(found, request.command), found)
     code, output, errors = memory.ask(request.arguments, request.site, request.command)
-    lines = memory_views.shown("\n".join(filter(None, (output, errors))))
+    lines = memory_views.terminal_lines("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 
 

@@ -8,7 +8,7 @@ from ..policy.planning import matches
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import limits, phrases
-from .report import is_leaving
+from .report import is_reclaimable
 from .results import result_line
 
 TYPE_CHECKING = False
@@ -249,7 +249,7 @@ def _kept_lines(found: Clear, command: str) -> list[text.Line]:
     kept = found["kept"]
     if not kept:
         return []
-    reasons = ", ".join((f"{have['items']:,} " if len(kept) > 1 else "") + phrases.STAYS[reason] for reason, have in kept.items())
+    reasons = ", ".join((f"{have['items']:,} " if len(kept) > 1 else "") + phrases.WHY_KEPT[reason] for reason, have in kept.items())
     items, tokens = (sum(have[name] for have in kept.values()) for name in ("items", "tokens"))
     noun = "result" if found["tier"] or found["ids"] else "expired result"
     words = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
@@ -296,7 +296,7 @@ def _done_lines(found: Clear, command: str) -> list[text.Line]:
 def taken_lines(report: Report) -> list[text.Line]:
     """Return the largest results that a clear would take, whatever their tier."""
     lines = text.title("What a clear would take")
-    rows = sorted(filter(is_leaving, report["results"]), key=lambda row: -row["tokens"])
+    rows = sorted(filter(is_reclaimable, report["results"]), key=lambda row: -row["tokens"])
     if not rows:
         return [*lines, "Nothing: no result is worth clearing."]
     lines += [result_line(row) for row in rows[:_MOST_TAKEN]]

@@ -101,7 +101,7 @@ def notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
     return text.wrap(words)
 
 
-def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
+def uncounted_note(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
     """Return the note that so many sessions went on since they were counted. `more`: how to count more of them."""
     return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
 

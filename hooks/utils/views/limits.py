@@ -134,10 +134,10 @@ def _fit(fit: dict[str, Any], model: str) -> str:
         if cold is not None:
             of = "" if name == model else f" of {text.clean(name)}"
             return f"A cache of 100k tokens{of} that goes cold takes {with_error(cold['percent'], cold['error'])} of it"
-    return lacking(fit) or f"Your {blocks(fit)} do not tell closely enough what a cold cache takes of it."
+    return why_no_worth(fit) or f"Your {blocks(fit)} do not tell closely enough what a cold cache takes of it."
 
 
-def lacking(fit: dict[str, Any]) -> str:
+def why_no_worth(fit: dict[str, Any]) -> str:
     """Return why nothing is said of what tokens are worth in a window, in a sentence; "" where something is. `fit`: as `popkit limits
     --json` has it."""
     if fit["why"] == "elsewhere":

@@ -73,7 +73,7 @@ def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
     return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
 
 
-def shown(output: str) -> list[str]:
+def terminal_lines(output: str) -> list[str]:
     """Return the lines of an output, as Claude Code may write them to a terminal."""
     lines = list(map(text.visible, output.split("\n")))
     more = len(lines) - _SHOWN_LINES

@@ -7,7 +7,7 @@ from ..policy import kinds
 from ..policy.ruleset import DEFAULT
 from ..policy.tiers import TIERS
 from . import ledgers, phrases
-from .report import is_leaving
+from .report import is_reclaimable
 from .results import detail_lines
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def panel(report: Report, details: bool = False, everything: bool = False, comma
     if not report["enabled"]:
         lines += [*text.wrap("Retention is switched off in the configuration. This answer only shows what the transcript holds."), ""]
     lines += table(report)
-    lines += ["", *expired(report), *reclaimable(report), *came_to(report)]
+    lines += ["", *expired(report), *reclaimable(report), *outcome_lines(report)]
     if details:
         lines += ["", *detail_lines(report, everything)]
     lines += [*notes(report), "", *text.wrap(phrases.verdict(report))]
@@ -50,7 +50,7 @@ def panel(report: Report, details: bool = False, everything: bool = False, comma
 
 def head(report: Report) -> list[text.Line]:
     """Return how full the context is, whether the cache is warm, and what the session has done."""
-    return [*context(report), *rest(report, False)]
+    return [*context(report), *cache_and_calls(report, False)]
 
 
 def context(report: Report) -> list[text.Line]:
@@ -62,7 +62,7 @@ def context(report: Report) -> list[text.Line]:
     return text.folded("Context   " + full, _ASIDE)
 
 
-def rest(report: Report, counts_down: bool) -> list[text.Line]:
+def cache_and_calls(report: Report, counts_down: bool) -> list[text.Line]:
     """Return the cache, the calls and the profile. `counts_down`: the reader shows by itself how long the cache stays warm."""
     have, lines = report["context"], []
     if have and have["cache"] and not (counts_down and have["cache"] == "warm"):
@@ -175,7 +175,7 @@ def reclaimable(report: Report) -> list[text.Line]:
 
 
 def _taken(have: Sums, cold: bool, report: Report, when: str) -> str:
-    states = [row["state"] for row in report["results"] if is_leaving(row, cold)]
+    states = [row["state"] for row in report["results"] if is_reclaimable(row, cold)]
     unused = len(states) - states.count("expired")
     many = text.counted(have["items"], "result" if unused else "expired result")
     return f"{text.long_tokens(have['tokens'])}{when}, from {many}" + (f" ({unused} of them live but unused)" if unused else "")
@@ -188,7 +188,7 @@ def _share(have: Sums, report: Report) -> str:
     return f" ({have['tokens'] / context['tokens']:.0%} of the context)"
 
 
-def came_to(report: Report) -> list[text.Line]:
+def outcome_lines(report: Report) -> list[text.Line]:
     """Return what PopKit did to this session, and what that came to."""
     have, figures = report["cleared"], report["figures"]
     lines = []
@@ -196,10 +196,10 @@ def came_to(report: Report) -> list[text.Line]:
         lines += text.wrap(f"Archived: {text.counted(have['items'], 'cleared result')}")
     if figures:
         lines += text.wrap(ledgers.in_words(figures), indent="  ")
-    return lines + by_host(report)
+    return lines + host_changes(report)
 
 
-def by_host(report: Report) -> list[text.Line]:
+def host_changes(report: Report) -> list[text.Line]:
     """Return what the host itself did to results."""
     have = report["by_host"]
     words = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
@@ -271,16 +271,16 @@ def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[
     limits = [
         part for head, words in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + words, _ASIDE) if full
     ]
-    above = text.laid_out([*context(report), *limits, *came_to(report)], columns)
+    above = text.laid_out([*context(report), *limits, *outcome_lines(report)], columns)
     shown = [*above, *_leaving(report, columns, rows - len(above))]
-    return [*shown, "", *table(report), *expired(report), *rest(report, columns >= TABS), *notes(report)]
+    return [*shown, "", *table(report), *expired(report), *cache_and_calls(report, columns >= TABS), *notes(report)]
 
 
 def _leaving(report: Report, columns: int, rows: int) -> list[str]:
     """Return what a clear would take, the largest first, as many as there are rows for."""
     lines = text.laid_out(reclaimable(report), columns)
     now, cold = report["reclaimable"]["now"]["items"], report["reclaimable"]["cold"]["items"]
-    going = [row for row in report["results"] if is_leaving(row, not now)]
+    going = [row for row in report["results"] if is_reclaimable(row, not now)]
     if not now and not cold:
         return lines
     going.sort(key=lambda row: (-row["tokens"], row["number"]))

@@ -70,7 +70,7 @@ _TRIGGERS = {
 
 
 # Why results stay in the context, in a word or two after their number.
-STAYS = {
+WHY_KEPT = {
     "waits": "waiting for a cold cache",
     "grace": "used lately",
     "leaned_on": "referred to",
@@ -170,7 +170,7 @@ def title(row: ResultRow, columns: int) -> str:
     return (number(row) + "  " + label(row, columns - len(number(row)) - 2)).rstrip()
 
 
-def until(row: ResultRow) -> str:
+def ends_until(row: ResultRow) -> str:
     """Return what will end a live result, in a few words: `until T7 or 2 min`, `until edited or committed`."""
     expires = row["expires"]
     on = expires["on"]
@@ -190,7 +190,7 @@ def until(row: ResultRow) -> str:
     return "until " + " or ".join(soon)
 
 
-def fate(row: ResultRow, columns: int = text.WIDTH) -> str:
+def how_ended(row: ResultRow, columns: int = text.WIDTH) -> str:
     """Return what ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named if it
     fits."""
     ended = row["ended"]
@@ -229,7 +229,7 @@ def why_ended(row: ResultRow) -> str:
     return _TRIGGERS.get(trigger, text.clean(trigger))
 
 
-def endings(row: ResultRow) -> list[str]:
+def ending_sentences(row: ResultRow) -> list[str]:
     """Return sentences on what will end a live result, each a line of its own."""
     expires = row["expires"]
     parts = []

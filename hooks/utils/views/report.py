@@ -262,7 +262,7 @@ def matching(report: Report, pattern: str) -> list[ResultRow]:
     return [row for row in report["results"] if any(globs.matches(pattern, subject) for subject in row["subjects"])]
 
 
-def is_leaving(row: ResultRow, cold: bool = False) -> bool:
+def is_reclaimable(row: ResultRow, cold: bool = False) -> bool:
     """Return whether a clear takes a result: now, or once the cache is cold."""
     plan = row["plan"]
     return plan is not None and (plan["cold"] if cold else plan["action"]) == planning.CLEAR

@@ -58,7 +58,7 @@ def _result_line(row: ResultRow, note: str, columns: int) -> str:
     head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
     label = max(_LABEL, (columns - text.width(head)) // 2 + 1)
     room = columns - text.width(head) - label - 1
-    note = note or (phrases.until(row) if row["state"] == "live" else phrases.fate(row, room))
+    note = note or (phrases.ends_until(row) if row["state"] == "live" else phrases.how_ended(row, room))
     return (head + text.pad(phrases.label(row, label), label) + " " + text.cut(note, room)).rstrip()
 
 
@@ -223,7 +223,7 @@ def _when(report: Report, row: ResultRow) -> str:
 
 def _state(report: Report, row: ResultRow, command: str) -> list[text.Line]:
     lines = text.pair("State", "live")
-    for name, words in zip(("Ends", *[""] * 9), phrases.endings(row)):
+    for name, words in zip(("Ends", *[""] * 9), phrases.ending_sentences(row)):
         lines += text.pair(name, words)
     if not row["pinned_by"]:
         return lines + _offer("Pinned", "no. To keep it:", f"{command} pin {phrases.number(row)}")
@@ -289,6 +289,6 @@ def unpinned_lines(after: Report, targets: list[str]) -> list[text.Line]:
             continue
         lines.append(_title_line(row))
         if row["state"] == "live":
-            until = "still held by " + text.clean(row["pinned_by"]) if row["pinned_by"] else "lives " + phrases.until(row)
+            until = "still held by " + text.clean(row["pinned_by"]) if row["pinned_by"] else "lives " + phrases.ends_until(row)
             lines.append(text.fitted("  " + until))
     return lines

@@ -29,7 +29,7 @@ def stats_lines(
     if scopes[-1].figures:
         lines += [*ledgers.table(worth), "", *ledgers.notes(worth, dated), ""]
     if behind:
-        lines += [*ledgers.lacking(behind), ""]
+        lines += [*ledgers.uncounted_note(behind), ""]
     lines += [
         _row("", ["this session", "this project", "everywhere"]),
         _row("Sessions", [f"{each.sessions:,}" for each in scopes]),

@@ -99,7 +99,7 @@ def _note(row: ResultRow, ended: list[int], room: int) -> str:
 
 
 def _fate(row: ResultRow, room: int) -> str:
-    return phrases.until(row) if row["state"] == "live" else phrases.fate(row, room)
+    return phrases.ends_until(row) if row["state"] == "live" else phrases.how_ended(row, room)
 
 
 def _did(ended: list[int], shown: int) -> str:
