@@ -44,7 +44,7 @@ def test_what_is_deleted_between_reading_and_indexing_does_not_enter_the_index(t
     path = tmp_path / "archive.sqlite"
     with closing(archive.open_archive(str(path))) as db:
         records = [archive.NewRecord(f"r{number}", "read", "label", f'"content {number}"') for number in range(3)]
-        archive.add_records(db, archive.Chain("one", "one"), records, arrivals=index.Arrivals(db, 0))
+        archive.add_records(db, archive.Chain("one", "one"), records, indexer=index.Indexer(db, 0))
         batch = index._next(db)
         (gone,) = db.execute("SELECT id FROM thought_records ORDER BY seq LIMIT 1").fetchone()
         delete_records(db, [gone])

@@ -49,7 +49,7 @@ def work(path: str, what: str, count: int) -> None:
         else:
             record = archive.NewRecord(f"{what}{number}", "read", "label", f'"content {what} {number}"')
             left = index.AT_ONCE if number % 3 else 0
-            archive.add_records(db, archive.Chain(what, what), [record], arrivals=index.Arrivals(db, left))
+            archive.add_records(db, archive.Chain(what, what), [record], indexer=index.Indexer(db, left))
     db.close()
 
 

@@ -15,7 +15,7 @@ from .content import (
     value_of,
 )
 from .deletion import Pruned, prunable, prune, pruned_of
-from .opening import ArchiveDamaged, ArchiveError, ArchiveTooNew, leave, migrate, open_archive
+from .opening import ArchiveDamaged, ArchiveError, ArchiveTooNew, leave_beside, migrate, open_archive
 from .records import (
     NewRecord,
     Record,
@@ -83,7 +83,7 @@ __all__ = [
     "handles_of",
     "hash_content",
     "is_kept",
-    "leave",
+    "leave_beside",
     "mark_undone",
     "migrate",
     "open_archive",

@@ -51,7 +51,7 @@ def chain(db: Connection, task_id: str) -> Chain | None:
     return Chain(*map(as_text, row)) if row else None
 
 
-def begin(db: Connection, chain: Chain) -> tuple[int, str]:
+def ensure_chain(db: Connection, chain: Chain) -> tuple[int, str]:
     """Make a chain known to the archive, with where its folder and its transcript are now. Return its length and the hash at its end."""
     db.execute(
         "INSERT OR IGNORE INTO chains (task_id, session_id, agent_id, project, transcript, head) VALUES (?, ?, ?, ?, ?, ?)",

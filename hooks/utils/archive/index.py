@@ -40,8 +40,8 @@ class IndexAstray(Exception):
     """The index was told other terms of a record than it has."""
 
 
-class Arrivals:
-    """Indexes what a write brings, within its transaction, as long as that is little."""
+class Indexer:
+    """Indexes what a write brings, within its transaction, up to `left` characters; the rest is queued."""
 
     __slots__ = ("db", "left")
 
@@ -111,7 +111,7 @@ def _checksum(words: str) -> int:
     return zlib.crc32(words.encode("utf-8"))
 
 
-def waiting(db: Connection) -> int:
+def queue_length(db: Connection) -> int:
     """Return how many records no search finds yet."""
     return db.execute("SELECT count(*) FROM unindexed").fetchone()[0]
 
@@ -123,7 +123,7 @@ def index_queued(
     Return how many are left: all of them where SQLite has no FTS5. Several processes may do so at once."""
     import sqlite3
 
-    until, total, done, mended = time.monotonic() + for_s, waiting(db), 0, False
+    until, total, done, mended = time.monotonic() + for_s, queue_length(db), 0, False
     while done < total and time.monotonic() < until:
         batch = _next(db)
         try:
@@ -140,11 +140,11 @@ def index_queued(
             mended = True
             with Transaction(db):
                 requeue_all(db)
-            total, done = waiting(db), 0
+            total, done = queue_length(db), 0
             continue
         done += len(batch)
         progress(min(done, total), total)
-    return waiting(db)
+    return queue_length(db)
 
 
 def _next(db: Connection) -> list[tuple[int, bool, str | None]]:
@@ -186,7 +186,7 @@ def _read(db: Connection, seq: int) -> tuple[bool, str | None]:
     return (True, words_of(row[1], kept["content"])) if kept and kept["content_available"] else (False, None)
 
 
-def leave(db: Connection, seqs: Sequence[int]) -> None:
+def remove_records(db: Connection, seqs: Sequence[int]) -> None:
     """Take records out of the index. To be called within the transaction in which their contents go, while these are there still. Where
     more goes than stays, the rest is queued: that is less work."""
     import sqlite3
@@ -235,8 +235,8 @@ def requeue_all(db: Connection, without: Sequence[int] = ()) -> None:
     db.executemany("DELETE FROM unindexed WHERE seq = ?", [(seq,) for seq in without])
 
 
-def tidy(db: Connection) -> None:
-    """Write the index in one piece: the terms of what has left it are in the file no more. To be called within a transaction."""
+def optimise(db: Connection) -> None:
+    """Write the index in one piece, so that the terms of removed records are in the file no more. To be called within a transaction."""
     import sqlite3
 
     if not db.execute(_IS_MADE).fetchone() or not db.execute("SELECT 1 FROM indexed LIMIT 1").fetchone():

@@ -176,7 +176,7 @@ def migrate(db: Connection) -> None:
 # --- what waits beside the archive ----------------------------------------------------------------------------------------------
 
 
-def leave(path: str, chain: Chain, *records: NewRecord) -> None:
+def leave_beside(path: str, chain: Chain, *records: NewRecord) -> None:
     """Write contents beside the archive at `path`, each as a line of its chain and record and a line of JSON. OSError where they cannot be
     written; then none is."""
     of_chain = [chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript]
@@ -189,16 +189,16 @@ def leave(path: str, chain: Chain, *records: NewRecord) -> None:
 
 def take_in(db: Connection, waiting: Sequence[str]) -> None:
     """Take in what waits in these files, in one transaction; what the archive has already keeps its record."""
-    from .index import Arrivals
+    from .index import Indexer
 
-    arrivals = Arrivals(db)
+    indexer = Indexer(db)
     with Transaction(db):
         for path in waiting:
             lines = (files.read_text(path) or "").split("\n")
             for head, content in zip(lines[::2], lines[1::2]):
                 parsed = _waiting_record(head, content)
                 if parsed is not None:
-                    add_records(db, parsed[0], [parsed[1]], arrivals=arrivals)
+                    add_records(db, parsed[0], [parsed[1]], indexer=indexer)
     for path in waiting:
         files.remove(path)
 

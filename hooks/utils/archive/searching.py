@@ -59,7 +59,7 @@ def search(
     Words are ranked from the rarest to the most common, what nothing holds left out (or taken as a beginning, if something begins so). A
     record is found if it holds more than half of them in a row of that ranking; where none of those searched does, if it holds any. First
     come those whose row begins with the rarest word, of them those with the longest row, of them the newest. What still waits to be indexed
-    (`index.waiting`) is not found. SearchUnavailable where SQLite has no FTS5."""
+    (`index.queue_length`) is not found. SearchUnavailable where SQLite has no FTS5."""
     import sqlite3
 
     try:

@@ -132,7 +132,7 @@ def move(db: Connection, id: str, target: str) -> None:
     if target == "cold":
         from . import index
 
-        index.leave(db, [db.execute("SELECT seq FROM thought_records WHERE id = ?", (plain(id),)).fetchone()[0]])
+        index.remove_records(db, [db.execute("SELECT seq FROM thought_records WHERE id = ?", (plain(id),)).fetchone()[0]])
         db.execute("DELETE FROM marks WHERE record_id = ?", (plain(id),))
     db.execute("UPDATE thought_records SET zone = ?, content = NULL, content_compressed = ? WHERE id = ?", (target, squeezed, plain(id)))
 

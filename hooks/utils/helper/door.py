@@ -210,7 +210,7 @@ class Door:
         path = home.archive_path(self.site.home)
         try:
             if self.is_archive_sound and os.path.exists(path):
-                archive.leave(path, chain, new)
+                archive.leave_beside(path, chain, new)
                 self.later(self._archive, path)
                 return True
             files.make_private_folder(self.site.home)

@@ -268,7 +268,7 @@ class _Keeper:
             tokens = round(result.tokens * state.calibration) if result else 0
             subjects = result.subjects if result else []
             records.append(archive.NewRecord(one.id, kind, one.label, self.texts[one.handle], stamp, subjects, tokens))
-        archive.leave(self.path, self.chain, *records)
+        archive.leave_beside(self.path, self.chain, *records)
 
 
 def _note(
