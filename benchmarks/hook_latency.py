@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 from hooks.utils.hosts.claude_code.tools import TOOLS  # noqa: E402
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import disk, jobs, memory, store  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import jobs, memory, store  # noqa: E402  the benchmark runs from anywhere
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000
@@ -119,7 +119,7 @@ class Bench:
         file.parent.mkdir(exist_ok=True)
         file.touch()
         result.parts, result.subjects = [["read:" + str(file), scope] for _, scope in result.parts], [str(file)]
-        stored.watched.see(str(file), disk.stamp(str(file)))
+        stored.watched.see(str(file), store.file_stamp(str(file)))
 
     def hook(self, tool: str) -> float:
         """Seconds of one hook process on the stored state, which is put back afterwards."""

@@ -42,7 +42,7 @@ CONTEXT = Table(
         Flag("--all", "also each result of earlier compactions and clears"),
     ),
     Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True),
-    Operation("unpin ID|PATH…", "let go of what you pinned", effect=CHANGES, offered=True),
+    Operation("unpin ID|PATH…", "release what you pinned", effect=CHANGES, offered=True),
     Operation(
         "stats",
         "what PopKit was worth: lately and since installed, in tokens and money",

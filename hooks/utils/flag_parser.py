@@ -200,12 +200,12 @@ def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
 
 def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
     """Return the operation that is meant, the words that name it, and all other words; UsageError where none is meant."""
-    told = words[: words.index("--")] if "--" in words else words
+    own = words[: words.index("--")] if "--" in words else words
     for operation in table.operations:
-        if operation.name[:1] == "-" and operation.name in told:
+        if operation.name[:1] == "-" and operation.name in own:
             at = words.index(operation.name)
             return operation, operation.name, words[:at] + words[at + 1 :]
-    places = list(_places(told, table))[:2]
+    places = list(_places(own, table))[:2]
     for count in range(len(places), -1, -1):
         name = " ".join(words[at] for at in places[:count])
         operation_named = table.by_name.get(name)

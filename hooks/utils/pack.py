@@ -43,12 +43,12 @@ class Pack:
 
     def __init__(self, entries: "dict[str, Any]", fd: int, start: int) -> None:
         self.entries = entries
-        self.fd = fd  # open as long as the hook runs: half of what is packed most of them do not read
+        self.fd = fd  # open while the hook runs: most hooks do not read half of the pack
         self.start = start
         self.missed = False  # a module of ours had to be loaded from its own file
         self.nested = False  # a module of the pack is being run
         self.done: list[str] = []  # names, in the order in which their modules were done
-        self.brought: dict[str, tuple[str, ...]] = {}  # what was noted now
+        self.brought: dict[str, tuple[str, ...]] = {}  # to be written into the next pack
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":  # noqa: ARG002  as finders are asked
         entry = self.entries.get(name)
@@ -138,7 +138,7 @@ def remake() -> None:
     if pack is None or not (pack.missed or pack.brought) or sys.dont_write_bytecode:
         return
     temporary = f"{_PATH}.{os.getpid()}"
-    # First of all: where this fails, compiling would be in vain with every call.
+    # Before compiling, which would be wasted with each call if this fails.
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
     try:
         data = _packed(pack)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .policy.lifecycle import Decision
 
 FOLDER = "/project"
-# (what the tool is, its input, whether it fails, what it returns)
+# (tool, its input, whether it fails, what it returns)
 STEPS = (
     ("Read", {"file_path": "src/auth.ts"}, False, "1\texport const login = 1"),
     ("Grep", {"pattern": "login"}, False, "src/auth.ts:1:export const login = 1"),
@@ -28,7 +28,7 @@ STEPS = (
     ("Bash", {"command": "npm test"}, False, "1 passing"),
     ("Bash", {"command": "git commit -am fix"}, False, "[main 1a2b3c4] fix\n 1 file changed"),
 )
-# step -> the results that end when it completes, where git cannot tell what the commit holds
+# step -> the results that end when it completes, if git cannot tell what the commit holds
 EXPECTED = {1: [], 2: [], 3: [], 4: ["T1"], 5: ["T4"], 6: ["T2"], 7: ["T5"], 8: ["T3"]}
 
 

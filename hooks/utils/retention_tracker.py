@@ -236,16 +236,16 @@ def detect_events(ctx: HookContext) -> list[str]:
     call = _call_of(ctx, "", ctx.cwd, 0)
     call.outcome.error = ctx.error
     found = classify(call, ctx.cwd, Ruleset.from_config({}, TOOLS))
-    told = []
+    names = []
     if not ctx.error:
-        told += ["edit:" + path for path in found.edits]
+        names += ["edit:" + path for path in found.edits]
     if found.commits and not ctx.error:
-        told.append("commit")
+        names.append("commit")
     if found.kind in (kinds.RUN, kinds.SEARCH):
-        told.extend(
+        names.extend(
             "supersede:" + "\0".join((part[0], *(part[1] or ("",)))) for part in found.parts if part[0].startswith(("run:", "search:"))
         )
-    return told
+    return names
 
 
 def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ NARROWEST, WIDEST = 60, 110  # of a shell; longer lines are hard to read
 NARROWEST_PANE = 40
 ELLIPSIS = "…"
 ASIDE = 10  # columns of the left column of pairs
-# A letter carries so many combining marks; the rest is there to climb over the lines above.
+# Combining marks that a letter may have; more would only reach into the lines above.
 _MARKS = 2
 # Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, what is no letter yet, frames
 # around letters.
@@ -218,8 +218,8 @@ def short_tokens(number: float) -> str:
 
 def long_tokens(number: float) -> str:
     """Return an estimate in a sentence, to three figures: ~15,200 tokens."""
-    said = estimate(number)
-    return f"{said} token{'' if said == '~1' else 's'}"
+    words = estimate(number)
+    return f"{words} token{'' if words == '~1' else 's'}"
 
 
 def estimate(number: float) -> str:

@@ -29,5 +29,5 @@ def retrieve(db: sqlite3.Connection, id: str) -> bool:
 
 def with_all_queued(db: sqlite3.Connection) -> None:
     db.execute("BEGIN")
-    index.begin_again(db)
+    index.requeue_all(db)
     db.execute("COMMIT")

@@ -28,7 +28,7 @@ def check(path: Path) -> None:
     with closing(archive.open_archive(str(path))) as db:
         report = archive.verify(db)
         assert report.broken == report.problems == []
-        assert index.work_off(db) == 0
+        assert index.index_queued(db) == 0
         there = {id for (id,) in db.execute("SELECT id FROM thought_records WHERE zone IS NULL OR zone <> 'cold'")}
         assert {each.record.id for each in search(db, "content", str, most=9_999)} == there
 
@@ -44,12 +44,12 @@ def test_what_is_deleted_between_reading_and_indexing_does_not_enter_the_index(t
     path = tmp_path / "archive.sqlite"
     with closing(archive.open_archive(str(path))) as db:
         records = [archive.NewRecord(f"r{number}", "read", "label", f'"content {number}"') for number in range(3)]
-        archive.add_records(db, archive.Chain("one", "one"), records, arrivals=index.Arrivals(db, 0))
+        archive.add_records(db, archive.Chain("one", "one"), records, indexer=index.Indexer(db, 0))
         batch = index._next(db)
         (gone,) = db.execute("SELECT id FROM thought_records ORDER BY seq LIMIT 1").fetchone()
         delete_records(db, [gone])
         with Transaction(db):
-            index.begin_again(db)  # which queues the stub, too
+            index.requeue_all(db)  # which queues the stub, too
         with Transaction(db):
             assert index.is_ready(db)
             for seq, has_content, words in batch:
@@ -65,11 +65,11 @@ def test_an_index_that_is_begun_anew_while_one_searches_is_searched_as_it_was(tm
         if "words MATCH" in statement and not tried:
             tried.append(statement)
             with closing(archive.open_archive(path, busy_s=0.0)) as other, suppress(sqlite3.OperationalError), Transaction(other):
-                index.begin_again(other)
+                index.requeue_all(other)
 
     with closing(archive.open_archive(path)) as db:
         fill(db, 9)
-        index.work_off(db)
+        index.index_queued(db)
         there = [each.record.id for each in search(db, "value", str)]
         db.set_trace_callback(begin_again)
         found = [each.record.id for each in search(db, "value", str)]
@@ -93,7 +93,7 @@ def test_a_large_queue_goes_in_piece_by_piece(tmp_path: Path) -> None:
         records = [archive.NewRecord(f"t{n}", "read", "label", f'"{words} only{n}"') for n in range(5)]
         archive.add_records(db, CHAIN, records)
         seen: list[tuple[int, int]] = []
-        index.work_off(db, lambda done, total: seen.append((done, total)))
+        index.index_queued(db, lambda done, total: seen.append((done, total)))
         assert seen[-1] == (5, 5)
         assert len(seen) > 1
         fill(db, 2, archive.Chain("other", "other"))

@@ -121,11 +121,11 @@ class Keeping(RuleBasedStateMachine):
 
     @rule()
     def index_all(self) -> None:
-        assert index.work_off(self.db) == 0
+        assert index.index_queued(self.db) == 0
 
     @rule(question=LETTERS, most=st.integers(1, 6), project=st.sampled_from([None, "/one"]))
     def ask(self, question: str, most: int, project: str | None) -> None:
-        index.work_off(self.db)
+        index.index_queued(self.db)
         held = {}
         for id, (_, record) in self.given.items():
             if retrieve(self.db, id):

@@ -107,7 +107,7 @@ def test_hostile_names_are_kept_as_text(db: sqlite3.Connection) -> None:
     assert found.label == evil.replace("\ud800", "\\ud800").replace("\0", "\\x00") == found.subjects[0]
     assert retrieve_record(db, id)["content"] == evil
     assert [each.id for each in find_records(db, task_id=evil)] == [each.id for each in find_records(db, session_id=evil)] == [id]
-    assert [each.id for each in archive.records_of_tool_use(db, evil, evil)] == [id]
+    assert [each.id for each in archive.records_of_tool_use(db, evil)] == [id]
     assert archive.verify(db).broken == []
 
 
@@ -128,7 +128,6 @@ def test_records_are_found_newest_first_by_chain_session_time_and_whatever_else(
     assert ids(limit=0) == []
     assert ids(matches=lambda each: each.label == "Read src/1.py", limit=2) == [new_[1], sub[1]]
     assert [each.id for each in archive.records_of_tool_use(db, "toolu_0001")] == [new_[1], sub[1], old[1]]
-    assert [each.id for each in archive.records_of_tool_use(db, "toolu_0001", "session-2")] == [new_[1]]
 
 
 def test_the_beginning_of_a_handle_stands_for_it(db: sqlite3.Connection) -> None:

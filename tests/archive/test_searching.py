@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from hooks.utils.archive import Chain, add_records, archive_record, index
 from hooks.utils.archive.deletion import compact, delete_records
-from hooks.utils.archive.migrations import SCHEMA
+from hooks.utils.archive.opening import SCHEMA
 from hooks.utils.archive.searching import SearchUnavailable, search
 from hooks.utils.archive.terms import terms_of
 from hooks.utils.policy.masking import mask
@@ -129,10 +129,10 @@ def test_no_question_fails_and_what_is_asked_word_for_word_is_found(question: st
 def test_a_write_indexes_little_and_queues_the_rest(db: sqlite3.Connection) -> None:
     large = "word " * (index.AT_ONCE // 5)
     add_records(db, CHAIN, [said(0, "small one"), said(1, large + " large"), said(2, "small two")])
-    assert index.waiting(db) == 1
+    assert index.queue_length(db) == 1
     assert found(db, "large") == []
     seen: list[tuple[int, int]] = []
-    assert index.work_off(db, lambda done, total: seen.append((done, total))) == 0
+    assert index.index_queued(db, lambda done, total: seen.append((done, total))) == 0
     assert seen == [(1, 1)]
     assert len(found(db, "large")) == 1
     assert archive.verify(db).problems == []
@@ -148,10 +148,10 @@ def test_an_older_archive_is_queued_by_its_migration_and_found_after_the_first_s
         db.execute("PRAGMA user_version = 3")
     with closing(archive.open_archive(path)) as db:
         assert db.execute("PRAGMA user_version").fetchone()[0] == len(SCHEMA.migrations)
-        assert index.waiting(db) == 250
+        assert index.queue_length(db) == 250
         assert found(db, "src") == []
-        assert index.work_off(db, for_s=0.0) == 250
-        assert index.work_off(db) == 0
+        assert index.index_queued(db, for_s=0.0) == 250
+        assert index.index_queued(db) == 0
         assert found(db, "read 249") == [ids[249]]
         assert len(found(db, "read", most=999)) == 249, "a cold one has no words"
         assert archive.verify(db).problems == []
@@ -167,14 +167,14 @@ class NoVirtualTables:
 def test_without_fts5_everything_is_kept_and_queued(db: sqlite3.Connection) -> None:
     db.set_authorizer(NoVirtualTables())
     ids = fill(db, 3)
-    assert index.waiting(db) == index.work_off(db) == 3
+    assert index.queue_length(db) == index.index_queued(db) == 3
     assert found(db, "read") == []
     assert delete_records(db, ids[:1], NOW) == ids[:1]
-    assert index.waiting(db) == 2
+    assert index.queue_length(db) == 2
     report = archive.verify(db)
     assert report.broken == report.problems == []
     db.set_authorizer(None)
-    index.work_off(db)
+    index.index_queued(db)
     assert len(found(db, "read")) == 2
 
 
@@ -193,7 +193,7 @@ def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp
         with pytest.raises(SearchUnavailable, match="no FTS5"):
             search(db, "src", mask)
         ids += add_records(db, CHAIN, [new(7)]).ids
-        assert index.work_off(db) == index.waiting(db) == 1
+        assert index.index_queued(db) == index.queue_length(db) == 1
         assert archive.verify(db).problems == []
         assert delete_records(db, ids[:1], NOW) == ids[:1]
         assert archive.archive_record(db, ids[1], hot_max=1, warm_max=1)["to_zone"] == "cold"
@@ -202,7 +202,7 @@ def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp
         assert compact(db)
     made_by("fts6", "fts5")
     with closing(archive.open_archive(path)) as db:
-        assert index.work_off(db) == 0
+        assert index.index_queued(db) == 0
         assert found(db, "src") == [ids[5], *ids[4:1:-1]]
         assert archive.verify(db).problems == []
 
@@ -243,8 +243,8 @@ def test_an_index_that_was_told_other_words_begins_anew(db: sqlite3.Connection) 
     ids = fill(db, 6)
     tamper(db, ids[2], "label", "something else")
     delete_records(db, ids[2:3], NOW)
-    assert index.waiting(db) == 5
-    index.work_off(db)
+    assert index.queue_length(db) == 5
+    index.index_queued(db)
     assert len(found(db, "value")) == 5
 
 
@@ -259,7 +259,7 @@ def test_a_damaged_index_costs_no_write_and_no_search(tmp_path: Path) -> None:
         assert found(db, "src")[:1] == more
         assert len(found(db, "src")) == 6
         assert delete_records(db, ids[:1], NOW) == ids[:1]
-        index.work_off(db)
+        index.index_queued(db)
         assert len(found(db, "src")) == 5
         assert archive.verify(db).problems == []
 
@@ -269,7 +269,7 @@ def test_a_content_that_cannot_be_read_stops_no_other(db: sqlite3.Connection) ->
     with_all_queued(db)
     tamper(db, ids[1], "content", '"something else"')
     deep = add_records(db, CHAIN, [new(9, content="[" * 100_000 + "deepest")]).ids
-    assert index.work_off(db) == 0
+    assert index.index_queued(db) == 0
     assert found(db, "src") == [deep[0], ids[2], ids[0]]
     assert found(db, "deepest") == deep
     assert archive.verify(db).problems == []

@@ -23,7 +23,7 @@ def add(path: str, name: str, count: int) -> None:
 
 
 def _index(db: sqlite3.Connection, _number: int) -> None:
-    index.work_off(db)
+    index.index_queued(db)
 
 
 def _delete(db: sqlite3.Connection, number: int) -> None:
@@ -49,7 +49,7 @@ def work(path: str, what: str, count: int) -> None:
         else:
             record = archive.NewRecord(f"{what}{number}", "read", "label", f'"content {what} {number}"')
             left = index.AT_ONCE if number % 3 else 0
-            archive.add_records(db, archive.Chain(what, what), [record], arrivals=index.Arrivals(db, left))
+            archive.add_records(db, archive.Chain(what, what), [record], indexer=index.Indexer(db, left))
     db.close()
 
 

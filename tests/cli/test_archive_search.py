@@ -44,8 +44,8 @@ class Shell:
         records = [archive.NewRecord(f"toolu_{n}", "read", label, json.dumps(text)) for n, (label, text) in enumerate(TEXTS.items())]
         ids = []
         for name, folder, some in (("session-1", self.shop, records), ("session-2", self.other, records[:1])):
-            indexed = None if arrivals else index.Arrivals(db, 0)
-            ids += archive.add_records(db, archive.Chain(name, name, project=str(folder / "src")), some, now=NOW, arrivals=indexed).ids
+            indexed = None if arrivals else index.Indexer(db, 0)
+            ids += archive.add_records(db, archive.Chain(name, name, project=str(folder / "src")), some, now=NOW, indexer=indexed).ids
         db.close()
         return ids
 
@@ -106,7 +106,7 @@ def test_a_number_that_is_none_is_refused(shell: Shell) -> None:
 
 
 def test_what_is_only_queued_is_indexed_first_and_a_terminal_sees_how_far(shell: Shell) -> None:
-    ids = shell.fill(arrivals=False)
+    ids = shell.fill(indexer=False)
     env = {**os.environ, **shell.environ, "TERM": "xterm"}
     words = f"-S -E {ROOT / 'hooks' / 'popkit.py'} archive search login"
     seen = pexpect.run(f"{sys.executable} {words}", env=env, cwd=str(shell.shop), encoding="utf-8", timeout=HANG_S)

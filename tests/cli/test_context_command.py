@@ -186,7 +186,7 @@ def test_pins_and_profiles_are_the_sessions(shell: Shell) -> None:
     assert shell("context", "--session", "one", "--conservative")[0] == 0
     site = written.site(shell.claude / "popkit")
     assert site.session["profile"] == "conservative"
-    assert "yes. To let go: /popkit:context unpin T3" in answer("why T3", site, str(written.path), written.now)
+    assert "yes. To release it: /popkit:context unpin T3" in answer("why T3", site, str(written.path), written.now)
 
 
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])

@@ -268,71 +268,75 @@ def test_a_folder_that_is_not_known_has_no_layer():
     assert load(None, None, None) == {}
 
 
-def test_tiers_merge_field_by_field_and_null_resets_a_lifetime(tree):
-    tree.write("shipped", {"tiers": {"short": {"ttl_tools": 5, "ttl_seconds": 300}, "ephemeral": {"ttl_tools": 1}}})
-    tree.write("project", {"tiers": {"short": {"ttl_tools": 9, "ttl_seconds": None}}})
-    assert tree.load()["tiers"] == {"short": {"ttl_tools": 9, "ttl_seconds": None}, "ephemeral": {"ttl_tools": 1}}
+# what is merged -> (key, what each layer says of it, what holds)
+MERGED = {
+    "tiers field by field, and null resets a lifetime": (
+        "tiers",
+        {
+            "shipped": {"short": {"ttl_tools": 5, "ttl_seconds": 300}, "ephemeral": {"ttl_tools": 1}},
+            "project": {"short": {"ttl_tools": 9, "ttl_seconds": None}},
+        },
+        {"short": {"ttl_tools": 9, "ttl_seconds": None}, "ephemeral": {"ttl_tools": 1}},
+    ),
+    "a list replaces the one below": ("preserved_patterns", {"shipped": ["error", "fail"], "user": ["x"]}, ["x"]),
+    "so does a list of a tier": (
+        "tiers",
+        {"shipped": {"medium": {"expiry_events": ["edit"]}}, "user": {"medium": {"expiry_events": ["commit"]}}},
+        {"medium": {"expiry_events": ["commit"]}},
+    ),
+    "null takes a pattern or a tool of the layer below away": (
+        "tool_overrides",
+        {
+            "shipped": {"Read": {"tier": "medium", "patterns": {"*.md": "short"}}, "Grep": "session"},
+            "user": {"Read": {"patterns": {"*.md": None}}, "Grep": None},
+        },
+        {"Read": {"tier": "medium"}},
+    ),
+    "a plain tier replaces the whole override of a tool": (
+        "tool_overrides",
+        {"shipped": {"Read": {"tier": "medium", "patterns": {"*.md": "short"}}}, "user": {"Read": "session"}},
+        {"Read": {"tier": "session"}},
+    ),
+    "default is another spelling of tier": (
+        "tool_overrides",
+        {"shipped": {"Bash": {"tier": "short"}}, "user": {"Bash": {"default": "session"}}},
+        {"Bash": {"tier": "session"}},
+    ),
+    "thresholds that would not rise with those below are left out": (
+        "thresholds",
+        {"shipped": {"notice": 0.6, "warning": 0.8}, "power-mode": {"warning": 0.5}, "user": {"notice": 0.7}},
+        {"notice": 0.7, "warning": 0.8},
+    ),
+    "a user switches on what the installation switched off": ("enabled", {"power-mode": False, "user": True}, True),
+    "grace kind by kind": (
+        "grace_calls",
+        {"shipped": {"read": 20, "search": 5}, "user": {"read": 3}, "project": {"run": 4}},
+        {"read": 3, "search": 5, "run": 4},
+    ),
+    "models field by field, and null takes a model away": (
+        "models",
+        {
+            "shipped": {"dated": "2026-11", "by_id": {"claude-a-1": {"read": 0.1, "window": 200000}, "claude-b-1": {}}},
+            "user": {"by_id": {"claude-a-1": {"read": 0.05}, "claude-b-1": None, "claude-c-1": {"thinking_bound": False}}},
+        },
+        {"dated": "2026-11", "by_id": {"claude-a-1": {"read": 0.05, "window": 200000}, "claude-c-1": {"thinking_bound": False}}},
+    ),
+}
 
 
-def test_lists_replace(tree):
-    tree.write("shipped", {"preserved_patterns": ["error", "fail"], "tiers": {"medium": {"expiry_events": ["edit"]}}})
-    tree.write("user", {"preserved_patterns": ["x"], "tiers": {"medium": {"expiry_events": ["commit"]}}})
-    assert tree.load()["preserved_patterns"] == ["x"]
-    assert tree.load()["tiers"]["medium"]["expiry_events"] == ["commit"]
-
-
-def overrides(tree, below, above):
-    tree.write("shipped", {"tool_overrides": below})
-    tree.write("user", {"tool_overrides": above})
-    return tree.load()["tool_overrides"]
+@pytest.mark.parametrize(("key", "layers", "holds"), MERGED.values(), ids=MERGED)
+def test_layers_merge(tree, key, layers, holds):
+    for layer, value in layers.items():
+        tree.write(layer, {"retention": {key: value}})
+    assert tree.load()[key] == holds
 
 
 def test_patterns_of_an_upper_layer_come_first(tree):
-    merged = overrides(
-        tree,
-        {"Read": {"tier": "medium", "patterns": {"*.md": "short", "*.json": "medium"}}},
-        {"Read": {"patterns": {"CHANGELOG.md": "session", "*.json": "short"}}},
-    )
+    tree.write("shipped", {"tool_overrides": {"Read": {"tier": "medium", "patterns": {"*.md": "short", "*.json": "medium"}}}})
+    tree.write("user", {"tool_overrides": {"Read": {"patterns": {"CHANGELOG.md": "session", "*.json": "short"}}}})
+    merged = tree.load()["tool_overrides"]
     assert merged == {"Read": {"tier": "medium", "patterns": {"CHANGELOG.md": "session", "*.json": "short", "*.md": "short"}}}
     assert list(merged["Read"]["patterns"]) == ["CHANGELOG.md", "*.json", "*.md"]
-
-
-def test_null_takes_a_pattern_or_a_tool_of_the_layer_below_away(tree):
-    below = {"Read": {"tier": "medium", "patterns": {"*.md": "short"}}, "Grep": "session"}
-    assert overrides(tree, below, {"Read": {"patterns": {"*.md": None}}, "Grep": None}) == {"Read": {"tier": "medium"}}
-
-
-def test_a_plain_tier_replaces_the_whole_override_of_a_tool(tree):
-    below = {"Read": {"tier": "medium", "patterns": {"*.md": "short"}}}
-    assert overrides(tree, below, {"Read": "session"}) == {"Read": {"tier": "session"}}
-
-
-def test_default_is_another_spelling_of_tier(tree):
-    assert overrides(tree, {"Bash": {"tier": "short"}}, {"Bash": {"default": "session"}}) == {"Bash": {"tier": "session"}}
-
-
-def test_thresholds_that_would_not_rise_with_those_below_are_left_out(tree):
-    tree.write("shipped", {"thresholds": {"notice": 0.6, "warning": 0.8}})
-    tree.write("power-mode", {"retention": {"thresholds": {"warning": 0.5}}})
-    tree.write("user", {"thresholds": {"notice": 0.7}})
-    assert tree.load()["thresholds"] == {"notice": 0.7, "warning": 0.8}
-
-
-def test_a_project_can_switch_off_but_not_on_again(tree):
-    tree.write("shipped", {"enabled": True})
-    tree.write("project", {"enabled": False})
-    assert tree.load()["enabled"] is False
-    tree.write("user", {"enabled": False})
-    tree.write("project", {"enabled": True})
-    assert tree.load()["enabled"] is False
-    tree.write("user", {"enabled": True})
-    assert tree.load()["enabled"] is True
-
-
-def test_a_user_can_switch_on_what_the_installation_switched_off(tree):
-    tree.write("power-mode", {"retention": {"enabled": False}})
-    tree.write("user", {"enabled": True})
-    assert tree.load()["enabled"] is True
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
@@ -341,46 +345,6 @@ def test_keys_of_the_user_alone_do_nothing_in_a_project(tmp_path, wrapped):
     layer = read(tmp_path, json.dumps({"retention": inner} if wrapped else inner), "project")
     assert layer.values == {"profile": "spec"}
     assert len(layer.ignored) == 3
-
-
-def test_the_exit_is_cleared_on_the_word_of_the_user_alone(tree):
-    tree.write("shipped", {"clear_at_exit": False})
-    tree.write("project", {"clear_at_exit": True})
-    assert tree.load()["clear_at_exit"] is False
-    tree.write("user", {"clear_at_exit": True})
-    tree.write("project", {"clear_at_exit": False})
-    assert tree.load()["clear_at_exit"] is True
-
-
-def test_grace_merges_kind_by_kind(tree):
-    tree.write("shipped", {"grace_calls": {"read": 20, "search": 5}})
-    tree.write("user", {"grace_calls": {"read": 3}})
-    tree.write("project", {"grace_calls": {"run": 4}})
-    assert tree.load()["grace_calls"] == {"read": 3, "search": 5, "run": 4}
-
-
-def test_a_project_can_switch_the_compaction_partner_off_but_not_on_again(tree):
-    tree.write("shipped", {"compaction": {"advise": True, "index": True}})
-    tree.write("project", {"compaction": {"advise": False}})
-    assert tree.load()["compaction"] == {"advise": False, "index": True}
-    tree.write("user", {"compaction": {"index": False}})
-    tree.write("project", {"compaction": {"advise": True, "index": True}})
-    assert tree.load()["compaction"] == {"advise": True, "index": False}
-
-
-def test_what_is_said_of_a_model_merges_field_by_field_and_null_takes_a_model_away(tree):
-    tree.write("shipped", {"models": {"dated": "2026-11", "by_id": {"claude-a-1": {"read": 0.1, "window": 200000}, "claude-b-1": {}}}})
-    tree.write("user", {"models": {"by_id": {"claude-a-1": {"read": 0.05}, "claude-b-1": None, "claude-c-1": {"thinking_bound": False}}}})
-    assert tree.load()["models"] == {
-        "dated": "2026-11",
-        "by_id": {"claude-a-1": {"read": 0.05, "window": 200000}, "claude-c-1": {"thinking_bound": False}},
-    }
-
-
-def test_a_project_says_nothing_of_models(tree):
-    tree.write("shipped", {"models": {"by_id": {"claude-a-1": {"read": 0.025, "thinking_bound": True}}}})
-    tree.write("project", {"models": {"by_id": {"claude-a-1": {"read": 1, "thinking_bound": False}}}})
-    assert tree.load()["models"] == {"by_id": {"claude-a-1": {"read": 0.025, "thinking_bound": True}}}
 
 
 def test_merging_leaves_the_layers_as_they_were(tree):

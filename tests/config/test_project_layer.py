@@ -77,6 +77,10 @@ def test_a_project_switches_off_and_never_on():
     )
     assert (config["enabled"], config["compaction"]) == (False, {"advise": False, "index": False})
     assert refused == ["enabled", "compaction.advise"]
+    config, refused = held(
+        {"enabled": False, "compaction": {"advise": False}}, {"enabled": True, "compaction": {"advise": True, "index": True}}
+    )
+    assert (config["enabled"], config["compaction"], refused) == (False, {"advise": False, "index": True}, [])
 
 
 @pytest.mark.parametrize("said", ["short", {"tier": "short"}, {"patterns": {"*": "short"}}, None])

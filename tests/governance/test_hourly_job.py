@@ -108,7 +108,7 @@ def test_every_domain_is_collected_whatever_becomes_of_another_one_and_the_index
     ids = [rag.add(number, NOW - 60 * DAY, "context", "session-1") for number in range(3)]
     large = archive.NewRecord("toolu_large", "read", "large", json.dumps("word " * index.AT_ONCE))
     archive.add_records(rag.db, archive.Chain("session-2", "session-2"), [large], now=NOW)
-    assert index.waiting(rag.db) == 1
+    assert index.queue_length(rag.db) == 1
     for domain in ("memory", "rag"):
         with desk.controller() as controller:
             controller.configure(domain, {"auto_gc": True})
@@ -117,7 +117,7 @@ def test_every_domain_is_collected_whatever_becomes_of_another_one_and_the_index
     with pytest.raises(GovernanceError, match=r"memory\.sqlite"):
         desk.collect()
     assert sorted(rag.domain.marked()) == sorted(ids)
-    assert index.waiting(rag.db) == 0
+    assert index.queue_length(rag.db) == 0
     (home / "memory.sqlite").unlink()
     memories, contents = desk.collect(DAY)
     assert memories["marks"] == []

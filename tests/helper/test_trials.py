@@ -21,7 +21,7 @@ def begun(folder: Path, name: str, treated: bool, has_sent: bool = False) -> Hel
     if has_sent:
         helper.has_read("app.py", lines(3)).answered(30_000)
     site = Site(helper.env, SESSION)
-    site.remember(**trials.begun(site))
+    site.remember(**trials.facts_at_start(site))
     helper.ask("/rows", {})
     return helper
 

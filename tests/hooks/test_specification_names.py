@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import context_carrier, efficiency_tracker, retention_tracker
-from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import tiers
 from hooks.utils.retention_tracker import (
     HookContext,
     RetentionTracker,
@@ -68,11 +66,6 @@ def test_the_hook_context_carries_the_metadata_of_results():
 def test_the_efficiency_metrics_have_the_fields_of_the_specification():
     metrics = efficiency_tracker.EfficiencyMetrics()
     assert (metrics.items_expired, metrics.tokens_reclaimed, metrics.supersession_events, metrics.tier_distribution) == (0, 0, 0, {})
-
-
-def test_the_tables_are_the_built_in_ones():
-    assert RetentionTracker.TIER_CONFIG == tiers.TIER_CONFIG
-    assert TOOLS.tiers == RetentionTracker.TOOL_TIERS
 
 
 # Tiers and triggers.

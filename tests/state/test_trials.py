@@ -25,7 +25,7 @@ def site(home: Path, session: str = "one") -> Site:
     """A session in a home, whose facts are those of its first hook."""
     made = Site({"POPKIT_HOME": str(home), "POPKIT_NOW": "1000"}, session)
     if trials.FACT not in made.session:
-        made.remember(**trials.begun(made))
+        made.remember(**trials.facts_at_start(made))
     return made
 
 
@@ -110,7 +110,7 @@ def test_a_session_that_has_sent_a_request_is_not_drawn_any_more(tmp_path: Path,
     fix(tmp_path, "say_once", [False])
     mine = site(tmp_path)
     if late == "compacted before":
-        mine.remember(**trials.closed(mine))
+        mine.remember(**trials.facts_later(mine))
     trials.throw(mine, ("say_once",), lambda: late == "compacted before")
     assert mine.setting("say_once", "") == USUAL["say_once"]
     assert trials.load(str(tmp_path)).runs == []
@@ -138,9 +138,9 @@ def test_trials_at_the_same_time_have_coins_of_their_own(tmp_path: Path):
 def test_an_end_is_noted_and_taken_back_when_the_session_goes_on(tmp_path: Path):
     configure(tmp_path, hints="try")
     mine = site(tmp_path)
-    trials.mark(mine, 5.0, spoke=True)
+    trials.note_end(mine, 5.0, spoke=True)
     assert rows(tmp_path)[0][3:] == [5.0, True]
-    trials.mark(mine, None)
+    trials.note_end(mine, None)
     assert rows(tmp_path)[0][3:] == [None, True]
 
 
@@ -149,11 +149,11 @@ def test_that_enough_sessions_are_over_is_told_once(tmp_path: Path):
     made = Trials("x", [run_of(2 * PER_ARM - 1)])
     with trials.Changing(str(tmp_path)) as known:
         known.runs = made.runs
-    assert trials.news(site(tmp_path)) == ""
+    assert trials.notice(site(tmp_path)) == ""
     with trials.Changing(str(tmp_path)) as known:
         known.runs = [run_of(2 * PER_ARM)]
-    assert "popkit try-out" in trials.news(site(tmp_path))
-    assert trials.news(site(tmp_path)) == ""
+    assert "popkit try-out" in trials.notice(site(tmp_path))
+    assert trials.notice(site(tmp_path)) == ""
 
 
 # --- the file --------------------------------------------------------------------------------------------------------------------------

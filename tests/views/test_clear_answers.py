@@ -77,16 +77,6 @@ def test_a_warm_cache_says_what_the_rewrite_costs_and_when_it_pays(long: Asking,
     assert found["sum"]["pays_after"] > 14
 
 
-def test_a_warm_cache_is_no_hindrance_where_it_pays(tmp_path: Path, golden) -> None:
-    written = Written(tmp_path / "projects")
-    written.say("read it all")
-    for number in range(6):
-        written.bash("npm test", f"Tests: {number} passed\n" * 400)
-    asking = Asking(written, tmp_path / "home")
-    golden(GOLDENS / "clear-warm-pays.txt", asking.told("clear"))
-    assert sum("PopKit cleared" in content for content in asking.contents()) == 5
-
-
 def test_a_cold_cache_makes_it_pay_at_once(cold: Asking, golden) -> None:
     golden(GOLDENS / "clear-cold.txt", cold.told("clear --dry-run", "clear", "clear"))
     assert sum("PopKit cleared" in content for content in cold.contents()) == 8

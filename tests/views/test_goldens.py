@@ -43,12 +43,6 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("name", LINES)
-def test_the_answers_of_the_specified_session(name: str, tmp_path: Path, golden) -> None:
-    written = spec_session(tmp_path / "projects")
-    golden(GOLDENS / f"{name}.txt", answer(LINES[name], written.site(tmp_path / "home"), str(written.path), written.now) + "\n")
-
-
 LONG = {
     "long-retention": "retention",
     "long-details": "retention --details",
@@ -60,10 +54,11 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("name", LONG)
-def test_the_answers_of_a_long_session(name: str, tmp_path: Path, golden) -> None:
-    written = long_session(tmp_path / "projects")
-    golden(GOLDENS / f"{name}.txt", answer(LONG[name], written.site(tmp_path / "home"), str(written.path), written.now) + "\n")
+@pytest.mark.parametrize("name", [*LINES, *LONG])
+def test_the_answers_of_the_specified_session_and_of_a_long_one(name: str, tmp_path: Path, golden) -> None:
+    written = (spec_session if name in LINES else long_session)(tmp_path / "projects")
+    line = {**LINES, **LONG}[name]
+    golden(GOLDENS / f"{name}.txt", answer(line, written.site(tmp_path / "home"), str(written.path), written.now) + "\n")
 
 
 @pytest.mark.parametrize("name", ["retention", "timeline", "stats", "clear"])

@@ -172,7 +172,7 @@ def test_a_pin_names_what_holds_the_result():
     assert _row(found, 9)["pinned_by"] == "T9"
     assert _row(found, 10)["pinned_by"] == "*.ts"
     assert _row(found, 9)["expires"]["on"] == ["unpin"]
-    assert phrases.until(_row(found, 9)) == "pinned"
+    assert phrases.ends_until(_row(found, 9)) == "pinned"
 
 
 def test_a_result_that_a_pin_brought_back_is_over_again_once_it_is_let_go():
@@ -230,7 +230,7 @@ def test_what_a_placeholder_stands_for_is_neither_reclaimable_nor_expired():
     assert found["cleared"]["items"] == 2
     assert found["expired"]["items"] == len([row for row in found["results"] if row["state"] == "expired"])
     assert found["tiers"]["preserved"]["expired"]["items"] == 0
-    assert phrases.fate(_row(found, 4)) == "cleared: restore abcd2345"
+    assert phrases.how_ended(_row(found, 4)) == "cleared: restore abcd2345"
 
 
 def test_what_was_restored_says_how_long_it_is_held():
@@ -240,9 +240,9 @@ def test_what_was_restored_says_how_long_it_is_held():
     session.observe(events.Restored("T12", True, session.at))
     row = _row(_report(session), 12)
     assert (row["state"], row["pinned_by"], row["expires"]["held_until"], row["expires"]["at_call"]) == ("live", "", 33, None)
-    assert phrases.until(row) == "restored, held until T33"
+    assert phrases.ends_until(row) == "restored, held until T33"
     session.pin("T12")
-    assert phrases.until(_row(_report(session), 12)) == "pinned"
+    assert phrases.ends_until(_row(_report(session), 12)) == "pinned"
 
 
 @pytest.mark.parametrize("word", ["T9", "t9", "9", "toolu_nine", "_nine"])

@@ -3,7 +3,6 @@
 Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
 
-from ..io.sqlite_file import FIRST_PREV_HASH
 from .chains import Chain, Clear, chain, clears_of, clears_of_records, mark_undone
 from .content import (
     RetentionIntegrityError,
@@ -16,9 +15,8 @@ from .content import (
     value_of,
 )
 from .deletion import Pruned, prunable, prune, pruned_of
-from .migrations import ArchiveDamaged, ArchiveError, ArchiveTooNew, Transaction, migrate, open_archive
+from .opening import ArchiveDamaged, ArchiveError, ArchiveTooNew, leave_beside, migrate, open_archive
 from .records import (
-    Added,
     NewRecord,
     Record,
     add_records,
@@ -31,8 +29,7 @@ from .records import (
     set_source,
 )
 from .sources import is_kept, recover, source_of
-from .spill import leave
-from .verification import Broken, Verified, verify
+from .verification import verify
 from .zones import (
     HOT_MAX_POSITION,
     RETENTION_ZONES,
@@ -52,16 +49,13 @@ from .zones import (
 )
 
 __all__ = [
-    "FIRST_PREV_HASH",
     "HOT_MAX_POSITION",
     "RETENTION_ZONES",
     "WARM_MAX_POSITION",
-    "Added",
     "ArchiveDamaged",
     "ArchiveError",
     "ArchiveRecordInput",
     "ArchiveTooNew",
-    "Broken",
     "Chain",
     "Clear",
     "NewRecord",
@@ -71,8 +65,6 @@ __all__ = [
     "RetentionIntegrityError",
     "RetentionZone",
     "RetrieveRecordInput",
-    "Transaction",
-    "Verified",
     "add_records",
     "archive_chain",
     "archive_record",
@@ -91,7 +83,7 @@ __all__ = [
     "handles_of",
     "hash_content",
     "is_kept",
-    "leave",
+    "leave_beside",
     "mark_undone",
     "migrate",
     "open_archive",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from sqlite3 import Connection
 
-# What is written once and never changed: what the hash of a record is made of, beside the hash before it.
+# Columns that never change: the hash of a record is made of these and the hash before it.
 HASHED = ("id", "type", "task_id", "agent_id", "timestamp", "created_at", "place", "tool_use_id", "label", "subjects", "tokens", "size",
           "content_hash")  # fmt: skip
 
@@ -51,7 +51,7 @@ def chain(db: Connection, task_id: str) -> Chain | None:
     return Chain(*map(as_text, row)) if row else None
 
 
-def begin(db: Connection, chain: Chain) -> tuple[int, str]:
+def ensure_chain(db: Connection, chain: Chain) -> tuple[int, str]:
     """Make a chain known to the archive, with where its folder and its transcript are now. Return its length and the hash at its end."""
     db.execute(
         "INSERT OR IGNORE INTO chains (task_id, session_id, agent_id, project, transcript, head) VALUES (?, ?, ?, ?, ?, ?)",

@@ -29,16 +29,16 @@ INSERT INTO pruned (task_id, records, at) VALUES (?, ?, ?)
 ON CONFLICT (task_id) DO UPDATE SET at = excluded.at, records = records + excluded.records
 """
 _STUB = "UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE id = ?"
-# What has come to the archive again since it was marked begins its day again: a placeholder may just be on its way into a transcript.
+# A record archived again after it was marked waits a whole day again: its placeholder may be about to enter a transcript.
 _MARKED = """
 SELECT m.record_id FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id WHERE b.at IS NULL OR b.at <= m.at
 """
 _AT_ONCE = 500  # question marks in a statement; every SQLite takes 999
 
 
-class Going:
-    """What goes: `ids` of records (`contents`: those of them that still have one), how many of each chain (`counts`), the `chains` that
-    vanish wholly, the bytes that are stored for them, and how many that were wanted are `on_hold` and stay."""
+class Deletable:
+    """What may be deleted: `ids` of records (`contents`: those of them that still have one), how many of each chain (`counts`), the
+    `chains` that vanish wholly, the bytes that are stored for them, and how many that were wanted are `on_hold` and stay."""
 
     __slots__ = ("bytes", "chains", "contents", "counts", "ids", "on_hold", "seqs")
 
@@ -52,9 +52,9 @@ class Going:
         self.on_hold = 0
 
 
-def going(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], kept: Held) -> Going:
-    """Return what would go of these chains, where `wanted(handle, when it was archived)` says what should."""
-    result = Going()
+def deletable(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], kept: Held) -> Deletable:
+    """Return what may be deleted of these chains, where `wanted(handle, when it was archived)` says what should."""
+    result = Deletable()
     for task_id in task_ids:
         rows = db.execute(_ROWS, (task_id,)).fetchall()
         meant = [row for row in rows if wanted(row[0], row[2])]
@@ -87,7 +87,7 @@ def delete_records(db: Connection, ids: Iterable[str], now: float | None = None,
     with Transaction(db):
         if only_marked:
             wanted.intersection_update(id for (id,) in db.execute(_MARKED).fetchall())
-        gone = going(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
+        gone = deletable(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
         delete(db, gone, now)
     return gone.contents
 
@@ -97,18 +97,18 @@ def overwrite_what_is_freed(db: Connection) -> None:
     db.execute("PRAGMA secure_delete = ON")
 
 
-def delete(db: Connection, gone: Going, now: float) -> None:
+def delete(db: Connection, gone: Deletable, now: float) -> None:
     """Delete what was found within the same transaction. That it was done stays known of each chain, see `pruned_of`."""
     from . import index
 
-    index.leave(db, gone.seqs)
+    index.remove_records(db, gone.seqs)
     db.executemany(_NOTE, [(task_id, count, now) for task_id, count in gone.counts.items()])
     for table in ("marks", "brought_back"):
         db.executemany(f"DELETE FROM {table} WHERE record_id = ?", [(id,) for id in gone.ids])  # noqa: S608  two names of our own
     for task_id in gone.chains:
         _vanish(db, task_id)
     db.executemany(_STUB, [(id,) for id in gone.ids])  # those of the chains that have vanished are no more
-    index.tidy(db)
+    index.optimise(db)
 
 
 def _chains_of(db: Connection, ids: list[str]) -> list[str]:
@@ -141,7 +141,7 @@ def compact(db: Connection) -> bool:
     overwrite_what_is_freed(db)
     try:
         with Transaction(db):
-            index.tidy(db)
+            index.optimise(db)
         db.execute("VACUUM")
     except sqlite3.OperationalError:
         return False
@@ -154,7 +154,7 @@ class Pruned:
 
     __slots__ = ("bytes", "chains", "on_hold", "records", "shrunk")
 
-    def __init__(self, gone: Going):
+    def __init__(self, gone: Deletable):
         self.records = len(gone.ids)
         self.chains = len(gone.chains)
         self.bytes = gone.bytes
@@ -187,13 +187,13 @@ def prune(db: Connection, older_than: float, dry_run: bool = False, now: float |
     return report
 
 
-def _old(db: Connection, older_than: float, now: float) -> Going:
+def _old(db: Connection, older_than: float, now: float) -> Deletable:
     cutoff = stamp(older_than)
     chains = [
         task_id for (task_id,) in db.execute("SELECT DISTINCT task_id FROM thought_records WHERE created_at < ?", (cutoff,)).fetchall()
     ]
     back = {id for (id,) in db.execute("SELECT record_id FROM brought_back WHERE at >= ?", (older_than,)).fetchall()}
-    return going(db, chains, lambda handle, created_at: created_at < cutoff and handle not in back, held(db, now))
+    return deletable(db, chains, lambda handle, created_at: created_at < cutoff and handle not in back, held(db, now))
 
 
 def pruned_of(db: Connection, task_id: str) -> tuple[float, int] | None:

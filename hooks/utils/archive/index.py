@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from sqlite3 import Connection
 
-# A write of a hook indexes so many characters itself, some 10 ms.
+# Characters that a hook indexes itself as it writes; they take some 10 ms.
 AT_ONCE = 1 << 17
-# Of the queue so many records go in at once, and so many characters of words: others wait meanwhile.
+# Records and characters of words that are indexed in one transaction: others wait meanwhile.
 _BATCH, _BATCH_CHARS = 100, 1 << 20
 _MAKE = "CREATE VIRTUAL TABLE words USING fts5(terms, content='', detail=none, columnsize=0, tokenize='ascii')"
 _IS_MADE = "SELECT 1 FROM sqlite_master WHERE name = 'words'"
@@ -40,8 +40,8 @@ class IndexAstray(Exception):
     """The index was told other terms of a record than it has."""
 
 
-class Arrivals:
-    """Indexes what a write brings, within its transaction, as long as that is little."""
+class Indexer:
+    """Indexes what a write brings, within its transaction, up to `left` characters; the rest is queued."""
 
     __slots__ = ("db", "left")
 
@@ -111,19 +111,19 @@ def _checksum(words: str) -> int:
     return zlib.crc32(words.encode("utf-8"))
 
 
-def waiting(db: Connection) -> int:
+def queue_length(db: Connection) -> int:
     """Return how many records no search finds yet."""
     return db.execute("SELECT count(*) FROM unindexed").fetchone()[0]
 
 
-def work_off(
+def index_queued(
     db: Connection, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")
 ) -> int:  # fmt: skip
     """Index what is queued, the newest first, for so many seconds at most; `progress` is called with how many records of how many are done.
     Return how many are left: all of them where SQLite has no FTS5. Several processes may do so at once."""
     import sqlite3
 
-    until, total, done, mended = time.monotonic() + for_s, waiting(db), 0, False
+    until, total, done, mended = time.monotonic() + for_s, queue_length(db), 0, False
     while done < total and time.monotonic() < until:
         batch = _next(db)
         try:
@@ -139,12 +139,12 @@ def work_off(
                 raise
             mended = True
             with Transaction(db):
-                begin_again(db)
-            total, done = waiting(db), 0
+                requeue_all(db)
+            total, done = queue_length(db), 0
             continue
         done += len(batch)
         progress(min(done, total), total)
-    return waiting(db)
+    return queue_length(db)
 
 
 def _next(db: Connection) -> list[tuple[int, bool, str | None]]:
@@ -186,7 +186,7 @@ def _read(db: Connection, seq: int) -> tuple[bool, str | None]:
     return (True, words_of(row[1], kept["content"])) if kept and kept["content_available"] else (False, None)
 
 
-def leave(db: Connection, seqs: Sequence[int]) -> None:
+def remove_records(db: Connection, seqs: Sequence[int]) -> None:
     """Take records out of the index. To be called within the transaction in which their contents go, while these are there still. Where
     more goes than stays, the rest is queued: that is less work."""
     import sqlite3
@@ -196,7 +196,7 @@ def leave(db: Connection, seqs: Sequence[int]) -> None:
     if not rows:
         return
     if 2 * len(rows) > db.execute("SELECT count(*) FROM indexed").fetchone()[0]:
-        begin_again(db, seqs)
+        requeue_all(db, seqs)
         return
     db.execute("SAVEPOINT leaving")
     try:
@@ -204,7 +204,7 @@ def leave(db: Connection, seqs: Sequence[int]) -> None:
             _untell(db, seq, checksum)
     except (sqlite3.DatabaseError, IndexAstray):
         db.execute("ROLLBACK TO leaving")
-        begin_again(db, seqs)
+        requeue_all(db, seqs)
     db.execute("RELEASE leaving")
 
 
@@ -217,7 +217,7 @@ def _untell(db: Connection, seq: int, checksum: int) -> None:
     db.execute("DELETE FROM indexed WHERE seq = ?", (seq,))
 
 
-def begin_again(db: Connection, without: Sequence[int] = ()) -> None:
+def requeue_all(db: Connection, without: Sequence[int] = ()) -> None:
     """Empty the index, and queue all records but some. To be called within a transaction."""
     import sqlite3
 
@@ -226,7 +226,7 @@ def begin_again(db: Connection, without: Sequence[int] = ()) -> None:
         db.execute("DROP TABLE IF EXISTS words")
     except sqlite3.DatabaseError:
         db.execute("ROLLBACK TO rebuilding")
-        # Damaged, or there is no FTS5: then its tables are tables like any others. Left is what it makes of an index in which nothing is.
+        # Damaged, or there is no FTS5: its tables are then like any others, and get the rows that FTS5 gives an empty index.
         for statement in _EMPTY:
             db.execute(statement)
     db.execute("RELEASE rebuilding")
@@ -235,8 +235,8 @@ def begin_again(db: Connection, without: Sequence[int] = ()) -> None:
     db.executemany("DELETE FROM unindexed WHERE seq = ?", [(seq,) for seq in without])
 
 
-def tidy(db: Connection) -> None:
-    """Write the index in one piece: the terms of what has left it are in the file no more. To be called within a transaction."""
+def optimise(db: Connection) -> None:
+    """Write the index in one piece, so that the terms of removed records are in the file no more. To be called within a transaction."""
     import sqlite3
 
     if not db.execute(_IS_MADE).fetchone() or not db.execute("SELECT 1 FROM indexed LIMIT 1").fetchone():
@@ -246,7 +246,7 @@ def tidy(db: Connection) -> None:
         db.execute("INSERT INTO words (words) VALUES ('optimize')")
     except sqlite3.DatabaseError:
         db.execute("ROLLBACK TO tidying")
-        begin_again(db)
+        requeue_all(db)
     db.execute("RELEASE tidying")
 
 

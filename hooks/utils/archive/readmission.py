@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
-from .chains import Chain, begin, chain
+from .chains import Chain, chain, ensure_chain
 from .content import RetentionIntegrityError, compress_content, hash_content, plain, stamp
-from .index import Arrivals
+from .index import Indexer
 from .records import HANDLE_CHARS, LONGEST_HANDLE, NOTE_BACK, digest, handle, insert
 
 TYPE_CHECKING = False
@@ -53,11 +53,11 @@ def put_back(db: Connection, returning: Iterable[Returning], now: float | None =
 
 def _put_back(db: Connection, batch: list[Returning], now: float) -> list[str]:
     with Transaction(db):
-        arrivals = Arrivals(db)
-        return [each.id for each in batch if _is_back(db, each, now, arrivals)]
+        indexer = Indexer(db)
+        return [each.id for each in batch if _is_back(db, each, now, indexer)]
 
 
-def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) -> bool:
+def _is_back(db: Connection, each: Returning, now: float, indexer: Indexer) -> bool:
     """Return whether a content was missing; then it is there now."""
     content_hash = hash_content(each.record.content)
     was_deleted = True
@@ -65,8 +65,8 @@ def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) ->
     if row is None:
         _check_handle(each, content_hash)
         task_id, label = each.chain.task_id, plain(each.record.label)
-        known = chain(db, each.chain.task_id) or each.chain  # where its transcript is now, the archive knows better
-        length, head = begin(db, known)
+        known = chain(db, each.chain.task_id) or each.chain  # the archive knows better where its transcript is now
+        length, head = ensure_chain(db, known)
         hash, seq = insert(db, known, each.record, (each.id, length + 1, content_hash, stamp(now)), head)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length + 1, hash, known.task_id))
     elif row[2] != content_hash:
@@ -79,8 +79,8 @@ def _is_back(db: Connection, each: Returning, now: float, arrivals: Arrivals) ->
             (compress_content(each.record.content), each.id),
         )
         task_id, seq, label = row[0], row[3], row[4]
-        was_deleted = not row[5]  # what was left to git has only come nearer
-    arrivals.take(seq, label, each.record.content)
+        was_deleted = not row[5]  # a content that git still has was never deleted
+    indexer.take(seq, label, each.record.content)
     db.execute(NOTE_BACK, (each.id, now))
     if was_deleted:
         db.execute("UPDATE pruned SET records = records - 1 WHERE task_id = ?", (task_id,))

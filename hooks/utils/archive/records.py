@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import COMPACT, Transaction, link_hash
-from .chains import HASHED, Chain, begin
+from .chains import HASHED, Chain, ensure_chain
 from .content import RetentionIntegrityError, as_count, as_text, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from .index import Arrivals
+    from .index import Indexer
 
 HANDLE_CHARS = 8
 # The shortest beginning of a handle that is accepted in its place.
@@ -64,7 +64,7 @@ class Record:
         self.label, self.content_hash = as_text(label), as_text(content_hash)
         self.place, self.tokens, self.size = as_count(place), as_count(tokens), as_count(size)
         self.zone = as_text(zone or "hot")
-        # What is JSON is read when it is asked for: a restore by handle does without it.
+        # JSON is parsed when it is asked for: a restore by handle does not need it.
         self._subjects, self._source = subjects, source
 
     @property
@@ -97,21 +97,21 @@ INSERT INTO brought_back VALUES (?, ?) ON CONFLICT (record_id) DO UPDATE SET at 
 
 def add_records(
     db: Connection, chain: Chain, records: Iterable[NewRecord], clear_at: float | None = None, now: float | None = None,
-    arrivals: Arrivals | None = None,
+    indexer: Indexer | None = None,
 ) -> Added:  # fmt: skip
     """Append records to a chain in one transaction, and with `clear_at` (seconds) note that a clear took them, for its undo.
 
     What the archive has already (the same chain, tool call and content) keeps its record, which is young again, unless that is cold: its
     content is there again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default that
-    of the clear, else the clock's. `arrivals` indexes what is new; several calls may share one."""
-    from .index import Arrivals
+    of the clear, else the clock's. `indexer` indexes what is new; several calls may share one."""
+    from .index import Indexer
 
-    arrivals = arrivals or Arrivals(db)
+    indexer = indexer or Indexer(db)
     if now is None:
         now = time.time() if clear_at is None else clear_at
     created_at = stamp(now)
     with Transaction(db):
-        length, head = begin(db, chain)
+        length, head = ensure_chain(db, chain)
         ids = []
         for record in records:
             id, content_hash, known = _handle_for(db, chain.task_id, record)
@@ -121,7 +121,7 @@ def add_records(
             else:
                 length += 1
                 head, seq = insert(db, chain, record, (id, length, content_hash, created_at), head)
-                arrivals.take(seq, plain(record.label), record.content)
+                indexer.take(seq, plain(record.label), record.content)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length, head, chain.task_id))
         clear_id = None
         if clear_at is not None:
@@ -218,7 +218,7 @@ def find_records(
         values.append(stamp(since))
     names = _names_meant(db, named)
     if names is not None:
-        # The plus keeps SQLite from walking through a context, or through all, instead of through the few that bear the name.
+        # The plus keeps SQLite from walking through a context, or through all, instead of through the few with that name.
         wanted = ["+" + term for term in wanted]
         wanted.append(f"r.seq IN (SELECT seq FROM named WHERE name IN ({', '.join('?' * len(names))}))")  # noqa: S608
         values += names
@@ -246,11 +246,10 @@ def _names_meant(db: Connection, named: Iterable[str] | Callable[[str], bool] | 
     return names if len(names) <= _MOST_NAMES else None
 
 
-def records_of_tool_use(db: Connection, tool_use_id: str, task_id: str | None = None) -> list[Record]:
-    """Return the records of one tool call, newest first; in every chain that has some, or in one."""
+def records_of_tool_use(db: Connection, tool_use_id: str) -> list[Record]:
+    """Return the records of one tool call in all chains, newest first."""
     rows = db.execute(_SELECT + "WHERE r.tool_use_id = ? ORDER BY r.seq DESC", (plain(tool_use_id),)).fetchall()
-    records = [Record(*row) for row in rows]
-    return records if task_id is None else [each for each in records if each.task_id == plain(task_id)]
+    return [Record(*row) for row in rows]
 
 
 def records_of_clear(db: Connection, clear_id: int) -> list[Record]:

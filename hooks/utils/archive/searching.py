@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST = 20
 _LINES = 3  # of a record
 _LINE_CHARS = 160
-_SEEN_CHARS = 2_000  # of a long line, around what was found: a secret is masked as a whole before the line is cut
+_SEEN_CHARS = 2_000  # of a long line, around a match: secrets are masked whole before the line is cut
 _ASKED_CHARS, _ASKED_TERMS = 2_000, 16  # of a question
 _COMMON = 20_000  # a word that so many records hold is as common as any
 _CONTEXTS = """
@@ -59,7 +59,7 @@ def search(
     Words are ranked from the rarest to the most common, what nothing holds left out (or taken as a beginning, if something begins so). A
     record is found if it holds more than half of them in a row of that ranking; where none of those searched does, if it holds any. First
     come those whose row begins with the rarest word, of them those with the longest row, of them the newest. What still waits to be indexed
-    (`index.waiting`) is not found. SearchUnavailable where SQLite has no FTS5."""
+    (`index.queue_length`) is not found. SearchUnavailable where SQLite has no FTS5."""
     import sqlite3
 
     try:
@@ -70,8 +70,8 @@ def search(
         if isinstance(error, sqlite3.OperationalError):
             raise
         with Transaction(db):
-            index.begin_again(db)
-        index.work_off(db)
+            index.requeue_all(db)
+        index.index_queued(db)
         seqs = _at_one_moment(db, lambda: _seqs(db, question, _contexts(db, projects, session), most))
     needles = needles_of(question)
     matches = []
@@ -167,7 +167,7 @@ def _lines_of(db: Connection, id: str, needles: list[str], mask: Callable[[str],
     return matching_lines(text, needles, mask)
 
 
-def matching_lines(text: str, needles: list[str], mask: Callable[[str], str], most: int = _LINES) -> list[str]:
+def matching_lines(text: str, needles: list[str], mask: Callable[[str], str]) -> list[str]:
     """Return the lines of a text that hold most of these, in its order, masked and cut."""
     scored = []
     for number, line in enumerate(text.splitlines()):
@@ -175,7 +175,7 @@ def matching_lines(text: str, needles: list[str], mask: Callable[[str], str], mo
         held = sum([needle in lowered for needle in needles])
         if held:
             scored.append((-held, number, line))
-    best = sorted(sorted(scored)[:most], key=lambda each: each[1])
+    best = sorted(sorted(scored)[:_LINES], key=lambda each: each[1])
     shown = mask("\n".join([_narrowed(line, needles) for _, _, line in best]))
     return [_cut(line.strip(), needles) for line in shown.split("\n") if line.strip()]
 

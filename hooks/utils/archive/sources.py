@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    Source = dict[str, Any]  # as `source_of` makes it, or what has become of that in the archive
+    Source = dict[str, Any]  # as `source_of` makes it; in the archive it may have been changed
 
-# Of a file no more is read, and what the client appends is no longer.
+# Bounds: bytes of a file, characters of what the client appends.
 FILE_BYTES = 64 << 20
 SUFFIX_CHARS = 4096
 # Separator and width of the line numbers, as versions of the client have written them.

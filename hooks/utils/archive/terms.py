@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Longer ones are data (base64, minified code), and so are those with more humps, of which only the whole counts.
+# Longer words are data (base64, minified code); so are those with more humps, which count only as a whole.
 LONGEST = 40
 _MOST_HUMPS = 8
-_SHORTEST, _SHORTEST_NUMBER = 2, 3  # the numbers of lines and the letters of formulas tell nothing apart
+_SHORTEST, _SHORTEST_NUMBER = 2, 3  # line numbers and single letters distinguish nothing
 _WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # Of languages that are written without spaces, each two neighbours are a term.

@@ -132,7 +132,7 @@ def move(db: Connection, id: str, target: str) -> None:
     if target == "cold":
         from . import index
 
-        index.leave(db, [db.execute("SELECT seq FROM thought_records WHERE id = ?", (plain(id),)).fetchone()[0]])
+        index.remove_records(db, [db.execute("SELECT seq FROM thought_records WHERE id = ?", (plain(id),)).fetchone()[0]])
         db.execute("DELETE FROM marks WHERE record_id = ?", (plain(id),))
     db.execute("UPDATE thought_records SET zone = ?, content = NULL, content_compressed = ? WHERE id = ?", (target, squeezed, plain(id)))
 
@@ -215,13 +215,13 @@ def archive_chain(
     return counts
 
 
-def due_cold(db: Connection, task_id: str, most: int, warm_max: int = WARM_MAX_POSITION, now: float | None = None) -> list[str]:
+def due_cold(db: Connection, task_id: str, most: int, now: float | None = None) -> list[str]:
     """Return at most so many handles of a chain that by their position could be cold and about whose source nothing is noted yet, oldest
     first; not of what is held at `now` (seconds; by default the clock's)."""
     task_id, kept = plain(task_id), held(db, now)
     due = db.execute(
         "SELECT id FROM thought_records WHERE task_id = ? AND place <= ? AND zone = 'warm' AND source IS NULL ORDER BY place",
-        (task_id, _end(db, task_id) - warm_max),
+        (task_id, _end(db, task_id) - WARM_MAX_POSITION),
     )
     return [id for (id,) in due.fetchall() if not kept.keeps(id, task_id)][:most]
 

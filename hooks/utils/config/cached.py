@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# A cached configuration is swept a month after it was made, so many at a session's start.
+# A cached configuration is swept a month after it was made, at most so many at a session's start.
 KEPT_S = 30 * 86_400
 SWEPT_AT_ONCE = 50
-# What makes something else of the same files when it changes.
+# Modules of the reader: where they change, the same files may mean something else.
 _READER = ("fields.py", "validation.py", "layers.py")
 
 
@@ -44,8 +44,7 @@ def effective(root: str, popkit_home: str, project: str) -> dict[str, Any]:
 def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
     """Return the cached configuration under this key; None when there is none that can be read."""
     try:
-        with files.open_regular(cache) as file:  # a pipe in its place would keep a hook waiting
-            known = loads(file.read().decode())
+        known = loads(files.read_text(cache) or "")
     except (OSError, ValueError):
         return None
     return known[2] if isinstance(known, list) and len(known) == 3 and known[:2] == key and isinstance(known[2], dict) else None

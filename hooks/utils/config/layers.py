@@ -6,8 +6,9 @@ is left out whole, and its layer says why. Nothing here raises. `popkit config c
 
 from __future__ import annotations
 
+from ..io import files
 from ..io.codec import loads
-from ..io.system import join, os
+from ..io.system import join
 from ..policy.ruleset import THRESHOLDS
 from .fields import ADD, FIELDS, LONGER, OFF, RISING
 from .validation import DROP, rises, usable
@@ -88,28 +89,21 @@ def read_layer(name: str, path: str) -> Layer:
 def read_text(path: str) -> tuple[str | None, str | None]:
     """Return (text, None), or (None, what is wrong); (None, None) when there is no such file."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except (FileNotFoundError, NotADirectoryError):
-        return None, None
+        data = files.read_bytes(path, LONGEST_FILE + 1)
+    except NotADirectoryError:
+        data = None
+    except files.NotRegular:  # a pipe or a device could keep a hook waiting, or never end
+        return None, "not a regular file"
     except (OSError, ValueError) as reason:
         return None, f"cannot be read: {reason}"
-    try:
-        # A pipe or a device could keep a hook waiting, or never end.
-        if os.fstat(handle).st_mode & 0o170000 != 0o100000:
-            return None, "not a regular file"
-        data = b""
-        while len(data) <= LONGEST_FILE:
-            more = os.read(handle, LONGEST_FILE + 1 - len(data))
-            if not more:
-                return data.decode().lstrip(_BYTE_ORDER_MARK), None
-            data += more
+    if data is None:
+        return None, None
+    if len(data) > LONGEST_FILE:
         return None, f"larger than {LONGEST_FILE // 1024} KB"
+    try:
+        return data.decode().lstrip(_BYTE_ORDER_MARK), None
     except UnicodeDecodeError:
         return None, "not UTF-8"
-    except OSError as reason:
-        return None, f"cannot be read: {reason}"
-    finally:
-        os.close(handle)
 
 
 def _parsed(text: str) -> object:
@@ -187,7 +181,8 @@ def _of_a_project(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
 
 
 def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
-    """Return a switch that is not on where it was off, a word that is `off` or was there, a number that is not smaller."""
+    """Return a project's value unless it switches on what was off, is another word than `off` or the one below, or a smaller number; else
+    DROP."""
     if isinstance(value, str) and value not in ("off", below):
         refuse(key, value, ONLY_OFF)
         return DROP
@@ -201,7 +196,7 @@ def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
 
 
 def _still_preserving(tool: str, below: dict[str, Any], said: Any, refuse: Refuse) -> Any:
-    """Return a project's override of a tool without what would end what lies below as preserved, under its name or under one with
+    """Return a project's override of a tool, or DROP where it would end what the layers below preserve, under its name or under one with
     wildcards."""
     own = below.get(tool) or {}
     if _preserves(own):
@@ -257,7 +252,7 @@ def _over(below: dict[str, Any], above: dict[str, Any], join: Callable[[Any, Any
 
 
 def _joined_override(below: dict[str, Any] | None, above: dict[str, Any] | str) -> dict[str, Any]:
-    """Return a plain tier replaces the whole override of the tool, an object is merged into it."""
+    """Join an override of a tool: a plain tier replaces all of it, an object is merged into it."""
     if isinstance(above, str):
         return {"tier": above}
     below = below or {}

@@ -8,7 +8,8 @@ accept what the other refuses.
 
 from __future__ import annotations
 
-from .fields import DOCUMENT, MOST_ENTRIES, NOTES, RETENTION, RISING, THRESHOLDS, USER_ONLY
+from ..policy.ruleset import THRESHOLDS
+from .fields import DOCUMENT, MOST_ENTRIES, NOTES, RETENTION, RISING, USER_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Note = Callable[[tuple[Union[str, int], ...], object, str, tuple[str, ...]], None]
 
 DROP = object()
-# Of all patterns of a project's file together: each hook holds them against what it sees.
+# For all patterns of a project's file together: each hook compares them.
 PATTERN_BUDGET = 4_000
 TOO_MUCH = (
     f"patterns that come to at most {PATTERN_BUDGET} characters together, where those with * and / count 4 times and those with ? or [ "
@@ -151,7 +152,7 @@ def _null(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> 
 
 
 def _either(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """Return a word or an object."""
+    """Read a word or an object."""
     word, record = field["of"]
     if isinstance(value, dict):
         return _record(record, value, path, note)
@@ -162,7 +163,7 @@ def _either(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -
 
 
 def _list(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """Return a list; items that cannot be used fall out of it one by one."""
+    """Read a list; items that cannot be used are left out one by one."""
     if not isinstance(value, list):
         note(path, value, f"a list of {field['what']}", ())
         return DROP
@@ -173,7 +174,7 @@ def _list(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> 
 
 
 def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """Return an object with free keys."""
+    """Read an object with free keys."""
     if not isinstance(value, dict):
         note(path, value, f"an object of {field['what']}", ())
         return DROP
@@ -189,7 +190,7 @@ def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> A
 
 
 def _record(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """Return an object with known keys; the rule of the record then looks at the usable ones together."""
+    """Read an object with known keys; the rule of the record then looks at the usable ones together."""
     fields = field["fields"]
     if not isinstance(value, dict):
         note(path, value, "an object with " + ", ".join(fields), ())

@@ -7,7 +7,7 @@ from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import disk, live
+from ..state import live, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
         _on_prompt(site, transcript_path, now, typed=not text(payload, "prompt").startswith("<task-notification>"))
     checked = check_thresholds(site, transcript_path, now)
     if checked["tokens"] < (site.session.get("largest_tokens") or 0) and "clear_tool_uses" in environ.get("CLAUDE_CODE_EXTRA_BODY", ""):
-        live.follow(site, site.paths(), transcript_path)  # the provider may have left results out
+        live.rebuild_if_small(site, site.paths(), transcript_path)  # the provider may have left results out
     message = _news(site, checked)
     return {"systemMessage": message} if message else None
 
@@ -63,7 +63,7 @@ def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> di
 def _notice_changes(site: live.Site, transcript_path: str, now: float) -> None:
     """Expire what was read of files that have changed, before the answer calls it live; tool calls look only at some of the files."""
     paths = site.paths()
-    if disk.stamp(paths.state):
+    if store.file_stamp(paths.state):
         try:
             live.change(site, paths, transcript_path, lambda stored, rules: bool(live.notice_changes(paths, stored, rules, now)))
         except OSError:
@@ -73,7 +73,7 @@ def _notice_changes(site: live.Site, transcript_path: str, now: float) -> None:
 def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -> None:
     """Begin a new turn (unless the host speaks for a background task), and notice files that have changed since the last one."""
     paths = site.paths()
-    if site.session.get("compacted") and live.follow(site, paths, transcript_path):
+    if site.session.get("compacted") and live.rebuild_if_small(site, paths, transcript_path):
         site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
 
     def observe(stored: store.Stored, rules: Ruleset) -> None:
@@ -87,7 +87,7 @@ def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -
         from ..state import pending
 
         pending.note(paths, prompted=now if typed else 0.0)
-    if disk.stamp(paths.unarchived):
+    if store.file_stamp(paths.unarchived):
         from ..reclaim import compaction_advice
 
         compaction_advice.catch_up(site, transcript_path)
@@ -140,8 +140,8 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
 
     known = peek.state(site.paths())
     expired = peek.expired(site.paths(), known) if known else {"items": 0, "tokens": 0}
-    said = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {COMMAND}"
-    return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": said if expired["items"] else ""}
+    words = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {COMMAND}"
+    return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": words if expired["items"] else ""}
 
 
 def _unasked(found: Report, critical: float) -> str:
@@ -161,12 +161,12 @@ def _short(tokens: int) -> str:
 def _news(site: live.Site, checked: dict[str, Any]) -> str | None:
     """Return the message for a level above the one announced last, if there is something to do; keep the level, and forget it as the
     context shrinks."""
-    told = site.session.get("told")
+    announced = site.session.get("told")
     level = checked["level"]
-    if level == told:
+    if level == announced:
         return None
     site.remember(told=level)
-    if level is None or (told in LEVELS and LEVELS.index(level) < LEVELS.index(told)):
+    if level is None or (announced in LEVELS and LEVELS.index(level) < LEVELS.index(announced)):
         return None
     suggestion = checked["retention"]["suggestion"]
     if not suggestion:

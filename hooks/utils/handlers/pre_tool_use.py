@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# Of a shell's input these alone may be set: what they do not change is the command and where it runs.
+# The only inputs of a shell that may be set: they change neither the command nor where it runs.
 _HARMLESS = frozenset(("command", "description", "timeout"))
 
 

@@ -27,7 +27,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     _sweep_sockets(site.home)
     now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
     _trials(site, why, transcript_path, now)
-    if store.look(site.paths()) is None:
+    if store.read_unlocked(site.paths()) is None:
         return  # nothing was tracked
     live.end_session(site, now, why)
     if why == "clear" and memory.is_used(site.home):
@@ -44,9 +44,9 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
 
 def _trials(site: live.Site, why: str, transcript_path: str, now: float) -> None:
     if site.tries:
-        from ..state import disk, trials
+        from ..state import store, trials
 
-        trials.mark(site, now, spoke=bool(disk.stamp(transcript_path)))
+        trials.note_end(site, now, spoke=bool(store.file_stamp(transcript_path)))
     if why == "clear" and site.session.get("hinted") is not None:
         site.remember(hinted=None)  # the next context is empty
 
@@ -74,7 +74,7 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
         os.waitpid(child, 0)
         return
     try:
-        os.setsid()  # what the host sends to us and ours does not reach it
+        os.setsid()  # signals of the host to this process do not reach it
         nowhere = os.open(os.devnull, os.O_RDWR)
         for fd in range(3):
             os.dup2(nowhere, fd)  # the host waits for the end of our output

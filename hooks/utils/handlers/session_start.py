@@ -40,8 +40,8 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
         facts["compacted"] = True
     site.remember(**facts, **_trials(site, source))
     paths = site.paths()
-    before = store.look(paths)
-    live.follow(site, paths, text(payload, "transcript_path"))
+    before = store.read_unlocked(paths)
+    live.rebuild_if_small(site, paths, text(payload, "transcript_path"))
 
     def begin(stored: store.Stored, rules: Ruleset) -> None:
         if stored.state.index == 0:
@@ -74,8 +74,8 @@ def _trials(site: live.Site, source: str) -> dict[str, Any]:
     from ..state import trials
 
     if source == "resume":
-        trials.mark(site, None)
-    return trials.begun(site) if source in _NEW else trials.closed(site)
+        trials.note_end(site, None)
+    return trials.facts_at_start(site) if source in _NEW else trials.facts_later(site)
 
 
 def _news(site: live.Site) -> str:
@@ -83,7 +83,7 @@ def _news(site: live.Site) -> str:
         return ""
     from ..state import trials
 
-    return trials.news(site)
+    return trials.notice(site)
 
 
 def _hint(site: live.Site, now: float) -> str:

@@ -113,7 +113,7 @@ class Door:
         self.returning.clear()
         for agent_id, context in self.contexts.items():
             if context.is_cut:
-                self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
+                self.later(live.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
 
     def compacting(self, agent_id: str, *messages: object) -> None:
         """Note the calls in these messages of the host, as a context is folded: a result of theirs that stands afterwards comes in once
@@ -145,7 +145,7 @@ class Door:
         was_cut = context.is_cut
         context.answered(self.transcript_of(agent_id), self.editing)
         if context.is_cut and not was_cut:
-            self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
+            self.later(live.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
         blocks: list[Any] | None = None
         for arrived in results_of(row):
             call = calls.get(arrived.id)
@@ -210,7 +210,7 @@ class Door:
         path = home.archive_path(self.site.home)
         try:
             if self.is_archive_sound and os.path.exists(path):
-                archive.leave(path, chain, new)
+                archive.leave_beside(path, chain, new)
                 self.later(self._archive, path)
                 return True
             files.make_private_folder(self.site.home)

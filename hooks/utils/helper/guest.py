@@ -88,7 +88,7 @@ class Guest:
     def end(self) -> None:
         """End the session for now, as the hook on its end does elsewhere; it may be resumed. What was put off is done before."""
         site, transcript_path = self.site(), self.door.transcript_path
-        if not site.enabled or store.look(site.paths()) is None:
+        if not site.enabled or store.read_unlocked(site.paths()) is None:
             return  # nothing was tracked
         now = time_of_day(site.environ)
         live.end_session(site, now, _EXIT)
@@ -167,7 +167,7 @@ class Guest:
                 from ..state import remembering
 
                 remembering.emptied(site)
-        self.later(live.follow, site, site.paths(agent_id), self.door.transcript_of(agent_id))
+        self.later(live.rebuild_if_small, site, site.paths(agent_id), self.door.transcript_of(agent_id))
 
 
 def transcript_of(popkit_home: str, cwd: str, session_id: str) -> str:

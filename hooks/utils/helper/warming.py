@@ -12,7 +12,7 @@ from ..io.system import elapsed
 from ..io.system import now as time_of_day
 from ..policy import warming
 from ..state import journal, store
-from ..state.warmth import Warmth, ask, locked
+from ..state.warmth import Warmth, locked, note_request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Keeper:
         if following.at is None:
             return {}
         if warmth.open_at is None and asked.get("due") is True and now >= following.at - _EARLY_S:
-            ask(site, warmth, now)
+            note_request(site, warmth, now)
             self.asked = (warmth.row, now)
             return {"prompt": LINE}
         return {"in_ms": max(0, round((following.at - now) * 1000))}

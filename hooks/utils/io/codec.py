@@ -91,6 +91,16 @@ def dumps(value: object) -> str:
     return text
 
 
+def whole(value: object, below: float) -> int | None:
+    """Return a value of a document if it is a whole number from 0 on and below a bound; else None, also for true and false."""
+    return value if type(value) is int and 0 <= value < below else None
+
+
+def number(value: object, below: float) -> float | None:
+    """Return the same for any number; None for NaN."""
+    return value if isinstance(value, (int, float)) and type(value) is not bool and 0 <= value < below else None
+
+
 def _in_our_words(error: ValueError) -> ValueError:
     """Return JSON's own error as it is (it is of a class of its own), and Python's limit on the digits of a whole number in our words."""
     return ValueError(_TOO_LONG) if type(error) is ValueError else error

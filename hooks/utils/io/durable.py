@@ -9,10 +9,10 @@ import time
 from . import files
 from .system import is_alive
 
-# Between a file's name and the process and moment of what is to replace it, as the specification names it.
+# Between a file's name and the process and time in the name of its replacement, as the specification has it.
 _TEMPORARY = ".tmp-"
 _OLD_S = 86_400.0
-# What a file system says that cannot make a folder durable by itself.
+# Errors of file systems that cannot sync a folder.
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP)
 
 

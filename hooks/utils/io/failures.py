@@ -52,7 +52,7 @@ def _entry(hook: str, error: BaseException) -> str:
     import traceback
 
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    # The frames tell where; the message of an error from a payload may hold the user's text, so only its type is kept.
+    # The frames say where; the message of an error may hold text of the user, so usually only its type is kept.
     is_safe = isinstance(error, (OSError, home.NoHome)) or getattr(error, "is_safe_to_log", False)
     message = str(error)[:200] if is_safe else ""
     lines = [f"{_MARK}{stamp} {hook} {type(error).__name__} {message}".rstrip()]

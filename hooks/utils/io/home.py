@@ -31,7 +31,7 @@ def claude_folder(environ: Mapping[str, str]) -> str:
 def user_folder(environ: Mapping[str, str]) -> str:
     """Return the user's own folder; NoHome where it is unknown."""
     user = environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()
-    if user.startswith("~"):  # nobody has resolved it
+    if user.startswith("~"):  # no shell has expanded it
         raise NoHome
     return absolute(user)
 

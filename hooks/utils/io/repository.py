@@ -13,7 +13,7 @@ from __future__ import annotations
 from . import files
 from .system import absolute, os, parent_of, sha256
 
-# A path has no more folders, a `.git` file and what it leads to are a line, and a configuration ends somewhere.
+# Bounds: folders of a path, bytes of a `.git` file (one line) and of a configuration.
 _DEEPEST = 64
 _LINE_BYTES = 4_096
 _CONFIG_BYTES = 262_144
@@ -24,7 +24,7 @@ _NAME_CHARS = 40
 _HASH_CHARS = 12
 _LEAST_HASH = 40  # characters of a commit's
 _KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
-# Where worktrees are kept: below the folder that they are of, and apart, by its name.
+# Where tools keep worktrees: below the repository's folder, or elsewhere under its name.
 _BELOW = ("/.claude/worktrees/", "/.worktrees/")
 _APART = ("/.claude-worktrees/", "/.cursor/worktrees/", "/conductor/workspaces/")
 
@@ -53,7 +53,7 @@ def of(folder: str) -> Repository:
     return _named(identity, root, claimed_by)
 
 
-def alone(repository: Repository) -> Repository:
+def identified_by_path(repository: Repository) -> Repository:
     """Return the same checkout, identified by where it lies, whatever repository it claims to be of."""
     return _named(_real(repository.claimed_by), repository.root, repository.claimed_by)
 
@@ -112,7 +112,7 @@ def _place(folder: str, origins: int) -> tuple[str, str, str]:
         common = _common_folder(at)
         if common:
             made = _made_by_tools(folder) if len(at) < len(folder) else None
-            # A worktree that is gone leaves a path within the repository that it was of.
+            # The path of a deleted worktree lies within its repository.
             return (made[0] if made and made[1] == at else at), _identity(common, at, origins), at
         if not at or at == "/" or at.endswith(":"):
             break

@@ -105,7 +105,7 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
     for beside in _BESIDE:
         _check_file(path + beside)
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    # `mode=rw`: a file that has just gone is not made again with the rights of the umask.
+    # `mode=rw`: a file that was just deleted is not made again with the rights of the umask.
     db = sqlite3.connect("file://" + escaped + "?mode=rw", timeout=busy_s, isolation_level=None, uri=True)
     try:
         db.execute("PRAGMA foreign_keys = ON")
@@ -114,7 +114,7 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
         migrate(db, schema, path)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a corrupt schema is quoted in a message that is not text
         db.close()
-        # What is only busy, full or not to be written is an OperationalError.
+        # A busy or full store, or one that cannot be written, is an OperationalError.
         if isinstance(error, sqlite3.OperationalError):
             raise
         raise StoreDamaged(f"{path}: {error}. Move it away, and {schema.anew}; sqlite3's .recover may save more") from None
@@ -163,7 +163,7 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
     """Return the version of the tables, 0 for an empty file."""
     alone = not db.in_transaction
     if alone:
-        db.execute("BEGIN")  # another process may be making the tables: all three are of one moment
+        db.execute("BEGIN")  # another process may be making the tables: all three have to be of one moment
     try:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         ours = db.execute("PRAGMA application_id").fetchone()[0] == schema.application_id

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 LOGS = "logs and the like"  # the title of small files that belong to no larger store
-# What SQLite, locks and atomic writes put behind a name, and what stands between it and the process that writes.
+# What SQLite, locks and atomic writes append to a name, and what they put between it and a process id.
 _ENDINGS = ("-journal", "-shm", "-wal", ".lock", ".old", ".tmp")
 _BEHIND = (".missed-", ".tmp-")
 

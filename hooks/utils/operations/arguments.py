@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _NEAR = 5
-# Of a part of an id so many letters must be given: less is chance.
+# The shortest part of an id that is accepted: a shorter one could match by chance.
 _LEAST = 4
 GO_BACK = DEFAULT  # not a profile to choose, but the end of a choice
 _PATTERN_CHARS = frozenset("/.*?[\\")

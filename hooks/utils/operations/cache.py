@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..state.site import Site
     from ..views.shapes import CompactsCold, Costs, KeptWarm
 
-# How long after its time a request is still taken to come.
+# Seconds after its time for which a request is still expected.
 _LATE_S = 30
 
 
@@ -46,7 +46,7 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
         "most": _most(found),
         "limits": {"requests": found.most_in_a_row, "usd": found.most_usd},
         "past": {
-            "known": found.own.at > 0, "sessions": found.own.sessions, "hour": found.own.hour, "breaks": past.breaks,
+            "known": found.learnt.at > 0, "sessions": found.learnt.sessions, "hour": found.learnt.hour, "breaks": past.breaks,
             "bridged": past.bridged, "requests": past.sent,
             "paid_usd": round(past.paid, 4), "saved_usd": round(past.saved, 4),
         },

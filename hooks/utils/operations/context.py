@@ -88,17 +88,17 @@ def _mistake(message: str, command: str) -> Answer:
 
 def _retention(request: Request) -> Answer:
     chosen = _profile_of(request.flags)
-    told: list[text.Line] = []
+    lines: list[text.Line] = []
     if chosen:
         target = arguments.profile_target(chosen)
         request.look()
         request.site.remember(profile=target)
         found = request.change([journal.profile_chosen(target, request.now)])
-        told = ["", *text.wrap(views.profile_chosen(target, found["profile"]))]
+        lines = ["", *text.wrap(views.profile_chosen(target, found["profile"]))]
     found = request.report()
     if "json" not in request.flags:
-        told += memory.mark_lines(request.site, request.command, request.now) + memory.alert_lines(request.site, request.command)
-    return Answer([*told, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
+        lines += memory.mark_lines(request.site, request.command, request.now) + memory.alert_lines(request.site, request.command)
+    return Answer([*lines, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
 
 
 def _profile_of(flags: dict[str, str]) -> str:
@@ -223,7 +223,7 @@ def _warm(request: Request) -> Answer:
     found = cache.kept_warm(request.site, request.transcript_path, request.now)
     if act == "show":
         return Answer(views.show_lines(found, request.command), found)
-    refused = views.refused(found, "yes" in request.flags) if act == "on" else ""
+    refused = views.why_refused(found, "yes" in request.flags) if act == "on" else ""
     if refused:
         anyway = "" if found["refused"] else f" {request.command} warm on --yes keeps it warm all the same."
         return Answer(["", *text.wrap(refused + anyway)], found, refused + anyway)
@@ -243,10 +243,10 @@ def _cold(request: Request) -> Answer:
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
     found = cache.compacts_cold(request.site, request.look())
-    told = views.cold_lines(found, request.command)
+    lines = views.cold_lines(found, request.command)
     if act != "show" and found["setting"] != act:
-        told += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
-    return Answer(told, found)
+        lines += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
+    return Answer(lines, found)
 
 
 def _memory(request: Request) -> Answer:
@@ -256,7 +256,7 @@ def _memory(request: Request) -> Answer:
         as_json = len(words) < len(request.arguments)
         return Answer(["", text.as_json(found)] if as_json else memory_views.turned_lines(found, request.command), found)
     code, output, errors = memory.ask(request.arguments, request.site, request.command)
-    lines = memory_views.shown("\n".join(filter(None, (output, errors))))
+    lines = memory_views.terminal_lines("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
-CALLED_AS = "POPKIT_CALLED_AS"  # what an answer tells to type begins with
+CALLED_AS = "POPKIT_CALLED_AS"  # the beginning of the commands in its answers
 
 
 def turn(on: bool, site: Site, now: float) -> Switched:

@@ -30,7 +30,7 @@ else:
 
     Offer = namedtuple("Offer", "id label sum key")
 
-# What the words of a deed begin with.
+# The first words of offers.
 WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native", "bill")
 _SAID = "Clear now: "
 _LONGEST_NAME = 24
@@ -104,6 +104,6 @@ def of_cold(question: str) -> list[Offer]:
     return [Offer("cold on", "Yes", question, "y"), Offer("cold off", "No", "nothing leaves by itself", "n")]
 
 
-def to_json(deeds: list[Offer]) -> list[dict[str, str]]:
+def to_json(offers: list[Offer]) -> list[dict[str, str]]:
     """Return offers as the mod takes them."""
-    return [{"id": deed.id, "label": deed.label, "sum": deed.sum, "key": deed.key} for deed in deeds]
+    return [{"id": offer.id, "label": offer.label, "sum": offer.sum, "key": offer.key} for offer in offers]

@@ -115,11 +115,11 @@ def restore(request: Request) -> Answer:
         request.in_place.put_back(handles)
         return Answer(receipt_views.begun_lines(len(handles)), {"restored": handles, "in_place": True})
     if "in-place" not in request.flags:
-        said = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
+        words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
         lines = receipt_views.printed_lines(printed)
         if request.command == COMMAND:
             lines = [text.visible(line) if isinstance(line, str) else line for line in lines]  # the client writes them to its terminal
-        return Answer(["", *lines, *said], receipt_views.printed_data(printed))
+        return Answer(["", *lines, *words], receipt_views.printed_data(printed))
     back = undoing.restore_in_place(site, request.transcript_path, request.now, records)
     site.remember(planned=None)
     hold = site.rules().restore_hold_calls
@@ -162,7 +162,7 @@ def receipts_of(site: Site, report: Report) -> list[Receipt]:
             call.update({name: row[name] for name in ("number", "label", "tokens")})
             call["left"] = [{**part, "handle": part["handle"] or row.get("handle", "")} for part in call["left"]]
     handles = {part["handle"] for call in calls if not call["back"] for part in call["left"] if part["handle"]}
-    held = archived.held(site.home, handles) if handles else None
+    held = archived.restorable(site.home, handles) if handles else None
     for call in calls:
         call["state"] = _state_of_call(call, held)
     for receipt in found[:1]:

@@ -11,7 +11,7 @@ from ..io.codec import dumps, loads
 from ..io.system import os
 from ..policy import kinds
 from ..policy.estimate import estimate_tokens
-from ..state import disk, journal, live, store
+from ..state import journal, live, store
 from ..state.archived import errors
 from . import compaction_text, places
 from .access import Opened, Refused, chain_of
@@ -122,7 +122,7 @@ def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord]
         todo = [[record.tool_use_id, record.type, record.label, record.timestamp, record.subjects, record.tokens] for record in records]
         files.replace_text(note, dumps({"records": todo, "worth": worth}))
         return []
-    if disk.stamp(note):
+    if store.file_stamp(note):
         os.unlink(note)
     handles = dict(zip((record.tool_use_id for record in records), added.ids))
     return [(cleared or handles[id], label, tokens) for id, cleared, label, tokens in worth if cleared or id in handles]

@@ -18,7 +18,7 @@ from ..policy.conversation import Conversation, Place
 from ..policy.messages import Message
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
-from ..state import disk, journal, live, receipts, store
+from ..state import journal, live, receipts, store
 from ..state.archived import content_of, errors, task_id
 from . import carried, places
 from .access import Opened, Refused
@@ -142,10 +142,10 @@ def last_handles(site: Site) -> list[str]:
 def _conversation(site: Site, agent_id: str, transcript_path: str, standing: Sequence[Message], now: float) -> Conversation:
     """Return the conversation as the hooks have followed it; where they have not, as the transcript tells."""
     paths = site.paths(agent_id)
-    stored = store.look(paths)
+    stored = store.read_unlocked(paths)
     if stored is None:
-        live.follow(site, paths, transcript_path)
-        stored = store.look(paths)
+        live.rebuild_if_small(site, paths, transcript_path)
+        stored = store.read_unlocked(paths)
     state = stored.state if stored else ContextState(site.session_id, agent_id)
     state.expired = store.read_expired(paths, state)
     made = Conversation(state, site.rules_for)
@@ -260,7 +260,7 @@ class _Keeper:
 
     def keep(self, left: Sequence[Left], state: ContextState) -> None:
         """Lay everything beside the archive, which takes it in when it is next opened. Errors of the archive where it cannot."""
-        if disk.stamp(self.path):
+        if store.file_stamp(self.path):
             files.make_private_file(self.path, create=False)  # an error for anything else than a file
         else:
             files.make_private_folder(self.path.rpartition("/")[0])
@@ -274,7 +274,7 @@ class _Keeper:
             tokens = round(result.tokens * state.calibration) if result else 0
             subjects = result.subjects if result else []
             records.append(archive.NewRecord(one.id, kind, one.label, self.texts[one.handle], stamp, subjects, tokens))
-        archive.leave(self.path, self.chain, *records)
+        archive.leave_beside(self.path, self.chain, *records)
 
 
 def _note(

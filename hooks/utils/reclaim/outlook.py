@@ -151,7 +151,7 @@ def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str
         made = live.rebuilt(site, site.paths(), transcript_path, watch)
         made.conversation.observe(events.Tick(now))
         return of(site, transcript_path, made, now)
-    return _of_stored(site, transcript_path, store.look(site.paths()), now)
+    return _of_stored(site, transcript_path, store.read_unlocked(site.paths()), now)
 
 
 def _unsaved(site: Site, transcript_path: str, now: float) -> Outlook:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..archive.records import Record
 
 
-# The type of records that hold no result: what was thought behind one that was cleared.
+# The type of records that hold no result, but the thinking that followed a cleared one.
 THINKING = "thinking"
 
 
@@ -61,7 +61,7 @@ def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
     if not globs.is_wild(pattern) and last:
         named = {last, pattern}  # the last segment of a path, or the whole of a command
     elif last in ("", "**") and path:
-        named = None  # everything below a folder: no name tells
+        named = None  # everything below a folder: no name narrows that
     else:
         named = lambda name: globs.matches(last, name) or (" " in name and globs.matches(pattern, name))  # noqa: E731
     return archive.find_records(db, matches=matches, named=named, **where)
@@ -75,7 +75,7 @@ def folders_of(db: Connection, project: str) -> set[str]:
     return {folder for folder in folders if repository.of(folder).key == project}
 
 
-def held(popkit_home: str, handles: Iterable[str]) -> set[str] | None:
+def restorable(popkit_home: str, handles: Iterable[str]) -> set[str] | None:
     """Return those of the handles whose contents the archive still has; None where it cannot be read now. Waits for no lock."""
     from .. import archive
 

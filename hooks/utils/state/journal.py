@@ -6,6 +6,7 @@ An entry is a JSON object with `event` and `at` (seconds). One that is not under
 
 from __future__ import annotations
 
+from ..io.codec import whole
 from ..policy import events
 from ..policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 from ..policy.estimate import CHARS_PER_TOKEN
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
         events.Restored, events.SessionEnded, events.Undone, events.Unpinned,
     ]  # fmt: skip
 
-# The year 5138: a later time in a journal is none.
+# The year 5138: no time of a journal is later.
 _LATEST = 1e11
 _REASON_CHARS = 200
-# The host writes a compaction down so soon after it was answered.
+# The host writes a compaction down at most so long after it was answered.
 _SAME_S = 30.0
 
 
@@ -128,9 +129,9 @@ def advised(tokens: int, at: float) -> Entry:
     return {"event": "advice", "at": at, "tokens": tokens}
 
 
-def remembered(said: str, tokens: int, at: float) -> Entry:
-    """Return the entry: the session was given what memory holds: `said`, of so many tokens."""
-    return {"event": "memory", "at": at, "tokens": tokens, "said": said}
+def remembered(text: str, tokens: int, at: float) -> Entry:
+    """Return the entry: the session was given what memory holds: `text`, of so many tokens."""
+    return {"event": "memory", "at": at, "tokens": tokens, "said": text}
 
 
 def warming(row: str, usd: float, at: float) -> Entry:
@@ -152,7 +153,7 @@ def event_of(entry: object) -> Noted | None:
     """Return the event of the engine that an entry stands for; None for any other entry."""
     if not isinstance(entry, dict):
         return None
-    at, target, ids = _time(entry), entry.get("target"), _ids(entry)
+    at, target, ids = time_of(entry), entry.get("target"), _ids(entry)
     kind = entry.get("event")
     if kind == "pin" and isinstance(target, str):
         return events.Pinned(target, at)
@@ -166,8 +167,8 @@ def event_of(entry: object) -> Noted | None:
         return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
     if kind == "clear" and ids is not None:
         reasons = entry.get("reasons")
-        told = reasons.items() if isinstance(reasons, dict) else ()
-        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in told if isinstance(text, str)})
+        texts = reasons.items() if isinstance(reasons, dict) else ()
+        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in texts if isinstance(text, str)})
     if kind == "outside" and ids is not None:
         return events.ClearedOutside(ids, at, str(entry.get("how") or "")[:_REASON_CHARS])
     if kind == "undo" and ids is not None:
@@ -181,15 +182,15 @@ def event_of(entry: object) -> Noted | None:
 
 def _entered(entry: Entry, at: float) -> events.Entered | None:
     id, handle, leans_on, reasons = (entry.get(name) for name in ("id", "handle", "leans_on", "reasons"))
-    tokens, chars, entered_chars = (_amount(entry.get(name)) for name in ("tokens", "chars", "entered_chars"))
+    tokens, chars, entered_chars = (whole(entry.get(name), _LATEST) for name in ("tokens", "chars", "entered_chars"))
     if not (isinstance(id, str) and isinstance(handle, str) and isinstance(leans_on, list) and isinstance(reasons, list)):
         return None
     if tokens is None or chars is None or entered_chars is None:
         return None
-    told = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
+    texts = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
     left_out = chars - entered_chars
     kept_out = _kept_out(tokens, entered_chars, left_out)
-    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, left_out, told, at, kept_out)
+    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, left_out, texts, at, kept_out)
 
 
 def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
@@ -197,10 +198,6 @@ def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
     taken off."""
     per_char = max(0.0, tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
     return max(0, round(left_out * per_char))
-
-
-def _amount(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LATEST else None
 
 
 def booking_of(entry: object) -> Booking | None:
@@ -220,7 +217,7 @@ def booking_of(entry: object) -> Booking | None:
         return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
     if kind in ("clear", "outside"):
         if entry.get("unasked") is True:
-            return Cleared(at, 0, 0, ids)  # what had not entered of these is not saved any more
+            return Cleared(at, 0, 0, ids)  # what was kept out of these is no saving any more
         return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
     if kind == "undo":
         return Undone(at, tokens, ids)
@@ -232,7 +229,7 @@ def booking_of(entry: object) -> Booking | None:
 
 
 def _warmed(entry: Entry, at: float) -> Booking | None:
-    prompt, read, created, output = (_amount(entry.get(name)) for name in ("prompt", "read", "created", "output"))
+    prompt, read, created, output = (whole(entry.get(name), _LATEST) for name in ("prompt", "read", "created", "output"))
     if prompt is None or read is None or created is None or output is None:
         return None
     return Warmed(at, prompt, read, created, output)
@@ -283,7 +280,7 @@ def is_in_place(journal: list[Any], at: float) -> bool:
     """Return whether the compaction of that time (seconds) was a clear: one of ours that only we had called for. Any other was due, and
     would have come without us."""
     for entry in journal:
-        if isinstance(entry, dict) and entry.get("event") == "compact" and abs(_time(entry) - at) < _SAME_S:
+        if isinstance(entry, dict) and entry.get("event") == "compact" and abs(time_of(entry) - at) < _SAME_S:
             return entry.get("why") in ("asked", "cold")
     return False
 
@@ -314,13 +311,13 @@ def cleared_tokens(journal: list[Any], ids: list[str]) -> int:
 
 def warmed_times(journal: list[Any]) -> list[float]:
     """Return when requests of ours kept the cache warm (seconds)."""
-    return [_time(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
+    return [time_of(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
 
 
 def given(journal: list[Any]) -> list[tuple[float, str]]:
     """Return (seconds, text) of what memory gave the context, in order of time."""
     found = [entry for entry in journal if booking_of(entry) is not None and entry.get("event") == "memory"]
-    return sorted((_time(entry), entry["said"]) for entry in found if isinstance(entry.get("said"), str))
+    return sorted((time_of(entry), entry["said"]) for entry in found if isinstance(entry.get("said"), str))
 
 
 def ids_outside(journal: list[Any], asked: bool = False) -> set[str]:
@@ -374,7 +371,8 @@ def _put_back(journal: list[Any]) -> set[str]:
     return found
 
 
-def _time(entry: Entry) -> float:
+def time_of(entry: Entry) -> float:
+    """Return the time of an entry (seconds); 0.0 where it has none."""
     at = entry.get("at")
     return at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..hosts.claude_code.stamps import seconds_of
 from ..io import children, files
-from ..io.codec import dumps, loads
+from ..io.codec import dumps, loads, number
 from ..io.storage import LOGS, Storage
 from ..io.system import join
 from ..policy.limit_weights import Weights, weights_of
@@ -21,7 +21,7 @@ NAME, WEIGHTS = "limits.json", "limit-weights.json"
 STORAGE = (Storage(LOGS, {"": r"(limits|limit-weights)\.json"}),)
 MOST_READINGS = 2_000
 MOST_BYTES = 512 * 1024
-# A figure that has not moved is kept again after this long, so that a pause is seen as one.
+# An unchanged figure is kept again after this long, so that a pause can be told from missing readings.
 EVERY_S = 300.0
 # The provider may change how it counts without saying so: older weights are not used.
 WEIGHTS_HOLD_S = 14 * 86_400.0
@@ -80,13 +80,10 @@ def _kept(row: object) -> Reading | None:
 
 
 def _reading(kind: Any, at: Any, percent: Any, resets_at: Any) -> Reading | None:
-    if kind not in KINDS or not (_is_in(at, _LATEST) and _is_in(percent, _MOST_PERCENT) and _is_in(resets_at, _LATEST)):
+    at, percent, resets_at = number(at, _LATEST), number(percent, _MOST_PERCENT), number(resets_at, _LATEST)
+    if kind not in KINDS or at is None or percent is None or resets_at is None:
         return None
     return Reading(kind, at, percent, resets_at)
-
-
-def _is_in(value: object, most: float) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most
 
 
 # --- what tokens are worth -----------------------------------------------------------------------------------------------------------
@@ -115,8 +112,8 @@ def keep_weights(popkit_home: str, several: Iterable[Weights], now: float) -> No
 def _weights(popkit_home: str) -> tuple[float, list[Any]]:
     """Return when weights were kept, and these as they were written."""
     value = files.read_object(join(popkit_home, WEIGHTS), MOST_BYTES + 1)
-    at, kept = value.get("at"), value.get("weights")
-    return (float(at), kept) if isinstance(at, (int, float)) and _is_in(at, _LATEST) and isinstance(kept, list) else (0.0, [])
+    at, kept = number(value.get("at"), _LATEST), value.get("weights")
+    return (0.0, []) if at is None or not isinstance(kept, list) else (float(at), kept)
 
 
 # --- when they are fitted again -------------------------------------------------------------------------------------------------

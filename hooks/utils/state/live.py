@@ -15,7 +15,7 @@ from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.ruleset import Ruleset
 from ..policy.tools import EDITS
-from . import disk, store
+from . import store
 from .site import Site
 
 TYPE_CHECKING = False
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 REBUILD_BYTES = 16 * 1024 * 1024
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
 TRANSCRIPT_LAG_S = 5.0
-# Of a state with so many characters, what a hook's call is not about stays unparsed.
+# From this size on (bytes), rows of a state that a call does not concern stay unparsed.
 REST_FROM = 16_000
-# So often a transcript is read before a hook that keeps writing meanwhile has the last word.
+# How often a transcript is read again because a hook has written meanwhile.
 _TRIES = 3
 
 
@@ -65,7 +65,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
 
                     pending.remove(done)
                 return
-        follow(site, paths, transcript_path)
+        rebuild_if_small(site, paths, transcript_path)
 
 
 def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
@@ -96,7 +96,7 @@ def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | No
     return stored, rules
 
 
-def follow(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
+def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
     """Rebuild a context from its transcript; return whether it was saved: not where there is none, none that a hook has time for, or one
     that the host has not finished writing."""
     try:
@@ -130,7 +130,7 @@ def _refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, pati
 
     tries = _TRIES if _is_small(transcript_path) else 1
     while True:
-        mark, old, waiting = store.stamp(paths), store.look(paths), pending.rows(paths)
+        mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.rows(paths)
         made = rebuilt(site, paths, transcript_path)
         if provider_cleared.note(paths, made, provider_cleared.editing_of(site.environ)):
             continue
@@ -154,7 +154,7 @@ def _saved(paths: store.ContextFiles, made: Rebuilt, old: store.Stored | None, m
 
     try:
         with paths.locked():
-            if store.stamp(paths) != mark:
+            if store.context_stamp(paths) != mark:
                 return False
             if old is None:
                 store.load(paths)  # sets a corrupt one aside
@@ -226,7 +226,7 @@ def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
     try:
         return journal_of(site, paths)
     except OSError:
-        return []  # where nothing of ours can be read, the transcript alone tells
+        return []  # the journal cannot be read: the transcript has to do
 
 
 def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
@@ -244,7 +244,7 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
     """Observe a completed call: first what it changed on disk, then itself; journal what the transcript will not tell."""
     if call.operation in EDITS and call.path and not call.outcome.error:
         stored.watched.drop(call.path)  # the agent itself edits it
-    decisions = notice_changes(paths, stored, rules, call.at, call.id, disk.LOOKED_AT)
+    decisions = notice_changes(paths, stored, rules, call.at, call.id, store.LOOKED_AT)
     if commits:
         from . import journal  # seldom
 
@@ -255,7 +255,7 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
         for part in result.parts:
             path = part[0][5:]
             if part[0].startswith("read:") and path not in stored.watched:
-                seen = disk.stamp(path)
+                seen = store.file_stamp(path)
                 if seen is not None:
                     stored.watched.add(path, seen)
     return decisions
@@ -265,7 +265,7 @@ def notice_changes(
     paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0
 ) -> list[Decision]:
     """Expire what was read of files that have changed on disk by other means than the edit tools; look at so many of them (0 for all)."""
-    changes = disk.changes(stored.watched, most)
+    changes = store.changed_files(stored.watched, most)
     if not changes:
         return []
     for path in changes:

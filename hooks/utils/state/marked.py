@@ -7,7 +7,7 @@ release). What the user has marked himself is not in it.
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps
+from ..io.codec import dumps, number
 from ..io.system import join
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ _LARGEST = 1e12  # seconds: in 30,000 years
 
 
 def rows_of(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:
-    """Mark (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
+    """Return marks (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
     rows: dict[tuple[str, str], Marked] = {}
     for project, by, id, at in marks:
         row = rows.setdefault((project, by), {"project": project, "by": by, "count": 0, "ids": [], "first": at})
@@ -81,12 +81,7 @@ def _is_row(row: object) -> bool:
         isinstance(row, dict)
         and isinstance(row.get("project"), str)
         and row.get("by") in (BY_TOOL, BY_JOB)
-        and all(_is_number(row.get(name)) for name in ("count", "first"))
+        and all(number(row.get(name), _LARGEST) for name in ("count", "first"))
         and isinstance(row.get("ids"), list)
         and all(isinstance(id, str) for id in row["ids"])
     )
-
-
-def _is_number(value: object) -> bool:
-    """Return whether it is a number of things, or a time that can be shown."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < _LARGEST

@@ -251,7 +251,7 @@ def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
         apart = not claimed and project.is_apart()
     except OSError:
         apart = False  # whoever uses it is told
-    return Project(popkit_home, repository.alone(project.repository)) if apart else project
+    return Project(popkit_home, repository.identified_by_path(project.repository)) if apart else project
 
 
 def _remembered(popkit_home: str, gone: Repository) -> Repository:

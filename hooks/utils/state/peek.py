@@ -6,7 +6,7 @@ from ..io import files, home
 from ..io.codec import loads
 from ..io.system import join
 from ..policy.context import ContextState, reclaimable, state_of
-from . import disk, session, store
+from . import session, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def contexts(popkit_home: str) -> list[tuple[store.ContextFiles, float]]:
     """Return (context, when its state was written in seconds) of every stored context, newest first. A session is named by its folder,
     which is its id if that is a safe name."""
     every = [paths for session_id in sessions(popkit_home) for paths in contexts_of(popkit_home, session_id)]
-    stamped = [(paths, disk.stamp(paths.state)) for paths in every]  # None for one that was swept away meanwhile
+    stamped = [(paths, store.file_stamp(paths.state)) for paths in every]  # None for one that was swept away meanwhile
     return sorted([(paths, stamp[0] / 1e9) for paths, stamp in stamped if stamp], key=lambda context: context[1], reverse=True)
 
 
@@ -70,3 +70,35 @@ def contexts_of(popkit_home: str, session_id: str) -> list[store.ContextFiles]:
 def sessions(popkit_home: str) -> list[str]:
     """Return the names of the folders of all stored sessions."""
     return files.names(join(popkit_home, "sessions"))
+
+
+def _is_amount(value: object) -> bool:
+    """Return whether a value is a finite number; those of a ledger have a fraction."""
+    return type(value) is int or (type(value) is float and value - value == 0)
+
+
+def is_sound(text: str | None) -> bool:
+    """Return whether every value of a state is of its type; `load` checks only what it must. True where there is no state."""
+    if text is None:
+        return True
+    try:
+        state = store.stored_of(text).state
+    except (ValueError, TypeError):
+        return False
+    live = list(state.live.values())
+    numbers = [state.at, state.calibration, *(result.at for result in live)]
+    tables = [table for table in state.counts.to_json().values() if isinstance(table, dict)]
+    texts = [state.recent.values(), *((result.tool, result.label, result.hash, result.verdict, *result.subjects) for result in live)]
+    return (
+        all(number - number == 0 for number in numbers)  # not infinite, which JSON has no form for
+        and all(_is_amount(amount) for table in tables for amount in table.values())
+        and all(isinstance(value, str) for values in texts for value in values)
+        and all(_is_part(part) for result in live for part in result.parts)
+    )
+
+
+def _is_part(part: object) -> bool:
+    if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], str) or not isinstance(part[1], list):
+        return False
+    kind = int if part[0].startswith("read:") else str
+    return all(isinstance(item, kind) for item in part[1]) and (kind is str or len(part[1]) == 2)

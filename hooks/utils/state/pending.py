@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from ..io import files
 from ..io.codec import dumps, loads
-from ..io.system import os
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, classify
 from ..policy.masking import mask
 from ..policy.ruleset import Ruleset
 from ..policy.tools import Tools
-from . import disk, store
+from . import store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 
     row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
     if call is not None:
         path = call.tool_input.get("file_path")
-        seen = disk.stamp(path) if isinstance(path, str) else None
+        seen = store.file_stamp(path) if isinstance(path, str) else None
         row.update(call=_row_of(call), seen={path: seen} if seen else {})
     files.make_private_folder(paths.folder, may_be_link=False)
     files.spill(paths.state, dumps(row))
@@ -78,7 +77,7 @@ def rows(paths: store.ContextFiles) -> list[Waiting]:
         if isinstance(value, dict) and isinstance(value.get("entries"), list):
             waiting.append((path, value))
         else:
-            _remove(path)
+            files.remove(path)
     return waiting
 
 
@@ -134,11 +133,4 @@ def _note_seen(stored: store.Stored, row: dict[str, Any]) -> None:
 def remove(paths: list[str]) -> None:
     """Remove the files of what was taken in."""
     for path in paths:
-        _remove(path)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return  # another process has removed it
+        files.remove(path)

@@ -8,7 +8,7 @@ that says nothing leaves the one before, with a `problem`.
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps
+from ..io.codec import dumps, number
 from ..io.storage import Storage
 from ..io.system import join, os, parent_of, sha256
 
@@ -76,7 +76,8 @@ def _name(value: object) -> str:
 
 
 def _tokens(value: object) -> int | None:
-    return round(value) if type(value) in (int, float) and 0 <= value < _MOST_TOKENS else None  # type: ignore[operator,call-overload]
+    tokens = number(value, _MOST_TOKENS)
+    return None if tokens is None else round(tokens)
 
 
 # --- files -----------------------------------------------------------------------------------------------------------------------------

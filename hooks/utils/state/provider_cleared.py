@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ..policy.provider_clearing import Editing
     from .rebuild import Rebuilt
 
-# What the client puts over the body of each request, as JSON.
+# JSON that the client merges into the body of each request.
 VARIABLE = "CLAUDE_CODE_EXTRA_BODY"
 HOW = "left out of the request by the provider"
 HOW_UNASKED = "left out of the request by Claude Code"
-# What the provider does where the settings leave it open.
+# The provider's own defaults.
 _TRIGGER, _KEEP = 100_000, 3
 
 

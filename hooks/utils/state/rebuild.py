@@ -138,7 +138,7 @@ class _Replay:
             self.message = entry["message"].get("id")
             self.conversation.sent(request)
         elif request is not None:
-            self.conversation.went_on(request.at)  # also on a branch that was left: it has read the cache of this one
+            self.conversation.went_on(request.at)  # also on an abandoned branch: it has read the cache of this one
         if on_branch and (request is not None or entry.get("type") == "user"):
             self.conversation.said(*_written(entry))
 

@@ -8,8 +8,10 @@ put back}. Of what older versions wrote, only ids and reasons are known.
 
 from __future__ import annotations
 
+from ..io.codec import whole
 from ..policy.messages import Use, result_tokens
 from ..policy.tools import Tool
+from .journal import time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def _tokens(id: str, text: str, known: dict[str, Result]) -> int:
 def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:
     """Return the receipts of a journal and of the lines beside it, the newest first. What cannot be understood is skipped."""
     found: list[dict[str, Any]] = []
-    rows = {_time(line): _rows(line) for line in noted if isinstance(line, dict)}
+    rows = {time_of(line): _rows(line) for line in noted if isinstance(line, dict)}
     for entry in journal:
         if not isinstance(entry, dict):
             continue
@@ -99,25 +101,25 @@ def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[st
 
 
 def _compaction(entry: dict[str, Any], rows: dict[float, list[dict[str, Any]]]) -> dict[str, Any]:
-    before, after, beside = (_amount(entry.get(name)) for name in ("before", "after", "beside"))
-    found: dict[str, Any] = {"at": _time(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
+    before, after, beside = (whole(entry.get(name), _LATEST) for name in ("before", "after", "beside"))
+    found: dict[str, Any] = {"at": time_of(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
     if before is not None and after is not None:
         found.update(before=before + (beside or 0), after=after + (beside or 0), tokens=max(0, before - after))
-    return {**found, "summarised": entry.get("summarised") is True, "calls": rows.pop(_time(entry), [])}
+    return {**found, "summarised": entry.get("summarised") is True, "calls": rows.pop(time_of(entry), [])}
 
 
 def _clear(entry: dict[str, Any], found: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
     """Add a clear, or complete the compaction that took the same results out."""
-    at, newest = _time(entry), found[-1] if found else None
+    at, newest = time_of(entry), found[-1] if found else None
     if newest is None or newest["why"] == CLEAR or newest["at"] != at:
-        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": _amount(entry.get("tokens")), "summarised": False,
+        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": whole(entry.get("tokens"), _LATEST), "summarised": False,
                   "calls": rows.pop(at, [])}  # fmt: skip
         found.append(newest)
     if not newest["calls"]:
         reasons = entry.get("reasons")
-        told = reasons if isinstance(reasons, dict) else {}
+        known = reasons if isinstance(reasons, dict) else {}
         unknown = {"number": None, "label": "", "tokens": None}
-        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", told.get(id))]} for id in _texts(entry, "ids")]
+        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", known.get(id))]} for id in _texts(entry, "ids")]
 
 
 def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
@@ -127,7 +129,7 @@ def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
         left = call.get("left") if isinstance(call, dict) else None
         parts = [_part(*each) for each in left if isinstance(each, list) and len(each) == 3] if isinstance(left, list) else []
         if parts:
-            number, tokens = _amount(call.get("number")), _amount(call.get("tokens"))
+            number, tokens = whole(call.get("number"), _LATEST), whole(call.get("tokens"), _LATEST)
             rows.append({"id": _text(call.get("id")), "number": number, "label": _text(call.get("label")), "tokens": tokens, "left": parts})
     return rows
 
@@ -152,12 +154,3 @@ def _texts(entry: dict[str, Any], name: str) -> list[str]:
 
 def _text(value: object) -> str:
     return value[:_CHARS] if isinstance(value, str) else ""
-
-
-def _amount(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value < _LATEST else None
-
-
-def _time(entry: dict[str, Any]) -> float:
-    at = entry.get("at")
-    return at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0

@@ -4,7 +4,7 @@ fails a hook; it goes to the log."""
 from __future__ import annotations
 
 from ..policy.estimate import estimate_tokens
-from . import disk, journal, memory, store
+from . import journal, memory, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def learn(site: Site, transcript_path: str, now: float) -> bool:
         children.start(["memory", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
         started = True
 
-    if disk.stamp(transcript_path):  # the host writes none for a session in which nobody said anything
+    if store.file_stamp(transcript_path):  # the host writes none for a session in which nobody said anything
         _where_on(site, work)
     return started
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from .store import ContextFiles
 
-# With one question so many bytes of transcripts are read again; a second is enough for some 20 MB.
+# Bytes of transcripts that one call reads again; a second is enough for some 20 MB.
 BYTES = 32 << 20
-# What of a journal is booked.
+# The entries of a journal that the ledger books.
 _BOOKED = tuple(f'"event":"{kind}"' for kind in ("entered", "warmed", "clear", "outside", "undo", "advice", "memory"))
 
 
@@ -34,22 +34,22 @@ def settle(site: Site, transcript_path: str) -> None:
     try:
         live.reconcile(site, transcript_path)
     except (OSError, ValueError):
-        return  # what was settled of it stays
+        return  # its earlier sums stay
 
 
 def settle_agents(site: Site, transcript_path: str) -> None:
     """Settle the subagents of a session that have gone on since, the smallest first, as far as BYTES go."""
     left = BYTES
     found = [paths for paths in peek.contexts_of(site.home, site.session_id) if paths.agent_id]
-    due = [(*told, paths) for paths in found for told in _due_of(paths, transcript_path, "")]
-    for size, transcript, paths in sorted(due, key=lambda told: told[0]):
+    due = [(*one, paths) for paths in found for one in _due_of(paths, transcript_path, "")]
+    for size, transcript, paths in sorted(due, key=lambda one: one[0]):
         left -= size
         if left < 0:
             return
         try:
             live.reconcile(site, transcript, paths.agent_id)
         except (OSError, ValueError):
-            continue  # it cannot be read: what was settled of it stays
+            continue  # it cannot be read: its earlier sums stay
 
 
 def catch_up(site: Site, but: str = "") -> int:
@@ -64,7 +64,7 @@ def catch_up(site: Site, but: str = "") -> int:
         try:
             live.reconcile(_site_of(site, paths.session_id), transcript, paths.agent_id)
         except (OSError, ValueError):
-            continue  # it cannot be read: what was settled of it stays
+            continue  # it cannot be read: its earlier sums stay
     return remaining
 
 

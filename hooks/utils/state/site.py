@@ -49,7 +49,7 @@ class Site:
             return configured
         from . import trials  # seldom
 
-        return trials.arm(self, key)
+        return trials.value_of(self, key)
 
     @property
     def session(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Clients take no longer paths of Unix sockets.
+# The longest path of a Unix socket that clients accept.
 PATH_BYTES = 100
 FOLDER = "run"
 STORAGE = (Storage(LOGS, {FOLDER: r"[^/]*\.sock"}),)

@@ -10,7 +10,6 @@ from ..io import files, home
 from ..io.codec import dumps, loads
 from ..io.system import join, os
 from ..policy.context import ContextState, result_of, state_of
-from .disk import Watched, watched_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
+# Files that a tool call checks, those that were checked longest ago first; the user's prompt checks all.
+LOOKED_AT = 32
 # Between a state's header, the files that are watched, and the rows: a line for each of these.
 _WATCHED, _LIVE = b',"watched":{', b'\n},"live":['
 
@@ -43,7 +44,7 @@ class ContextFiles:
         self.journal = stem + ".journal.jsonl"
         self.receipts = stem + ".receipts.jsonl"  # beside the journal, which is read often
         self.lock = stem + ".lock"
-        self.unarchived = stem + ".unarchived.json"  # what a compaction has folded while the archive was locked
+        self.unarchived = stem + ".unarchived.json"  # what a compaction took out while the archive was locked
 
     def locked(self) -> files.Lock:
         """Return the lock of this context, the folder made if need be; hold it from load to save."""
@@ -62,8 +63,11 @@ class _ContextLock(files.Lock):
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         try:
-            if kind is not None and not issubclass(kind, OSError) and not _is_sound(files.read_text(self.paths.state)):
-                _set_aside(self.paths)
+            if kind is not None and not issubclass(kind, OSError):
+                from . import peek  # seldom
+
+                if not peek.is_sound(files.read_text(self.paths.state)):
+                    _set_aside(self.paths)
         finally:
             super().__exit__(kind, *exc)
 
@@ -81,15 +85,15 @@ class Stored:
         self.rules: Ruleset | None = None
 
 
-def look(paths: ContextFiles) -> Stored | None:
+def read_unlocked(paths: ContextFiles) -> Stored | None:
     """Read the stored state without the lock; None when there is none, or a corrupt one."""
     try:
-        return _stored_of(files.read_text(paths.state) or "")
+        return stored_of(files.read_text(paths.state) or "")
     except (ValueError, TypeError):
         return None
 
 
-def stamp(paths: ContextFiles) -> Stamp:
+def context_stamp(paths: ContextFiles) -> Stamp:
     """Return a value that changes with every write of the state or the journal."""
     return _stamp(paths.state), _stamp(paths.journal)
 
@@ -109,13 +113,13 @@ def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:
     if data is None:
         return None
     try:
-        return (_lazy_of(data) if rest_from and len(data) >= rest_from else None) or _stored_of(files.text_of(data))
+        return (_lazy_of(data) if rest_from and len(data) >= rest_from else None) or stored_of(files.text_of(data))
     except (ValueError, TypeError):
         _set_aside(paths)
         return None
 
 
-def _stored_of(text: str) -> Stored:
+def stored_of(text: str) -> Stored:
     value = loads(text)
     watched = value.pop("watched", None) if isinstance(value, dict) else None
     state = state_of(value)
@@ -166,38 +170,6 @@ def _bytes_of(stored: Stored) -> bytes:
 
 def _set_aside(paths: ContextFiles) -> None:
     os.replace(paths.state, paths.state + ".corrupt")
-
-
-def _is_amount(value: object) -> bool:
-    """Return whether a value is a finite number; those of a ledger have a fraction."""
-    return type(value) is int or (type(value) is float and value - value == 0)
-
-
-def _is_sound(text: str | None) -> bool:
-    """Return whether every value of a state is of its type; `load` checks only what it must. True where there is no state."""
-    if text is None:
-        return True
-    try:
-        state = _stored_of(text).state
-    except (ValueError, TypeError):
-        return False
-    live = list(state.live.values())
-    numbers = [state.at, state.calibration, *(result.at for result in live)]
-    tables = [table for table in state.counts.to_json().values() if isinstance(table, dict)]
-    texts = [state.recent.values(), *((result.tool, result.label, result.hash, result.verdict, *result.subjects) for result in live)]
-    return (
-        all(number - number == 0 for number in numbers)  # not infinite, which JSON has no form for
-        and all(_is_amount(amount) for table in tables for amount in table.values())
-        and all(isinstance(value, str) for values in texts for value in values)
-        and all(_is_part(part) for result in live for part in result.parts)
-    )
-
-
-def _is_part(part: object) -> bool:
-    if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], str) or not isinstance(part[1], list):
-        return False
-    kind = int if part[0].startswith("read:") else str
-    return all(isinstance(item, kind) for item in part[1]) and (kind is str or len(part[1]) == 2)
 
 
 def save(paths: ContextFiles, stored: Stored) -> None:
@@ -270,3 +242,83 @@ def append(paths: ContextFiles, path: str, entry: dict[str, Any]) -> None:
     """Append a line to a file of a context."""
     files.make_private_folder(paths.folder, may_be_link=False)
     files.append_text(path, dumps(entry) + "\n")
+
+
+# --- the files that live results show -------------------------------------------------------------------------------------------------
+
+
+class Watched:
+    """The files that live results show, with the stamp that each had. They stay as text, as in the state file, so that the cost of a call
+    does not grow with their number: "\n" + path + ":" + stamp for each, as in a JSON object, "," between them."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes = b""):
+        self.data = data
+
+    def __contains__(self, path: str) -> bool:
+        return _watched_beginning(path) in self.data
+
+    def see(self, path: str, seen: object) -> None:
+        """Set the stamp of a file."""
+        self.drop(path)
+        self.add(path, seen)
+
+    def add(self, path: str, seen: object) -> None:
+        """Add a file that is not among them yet."""
+        entry = _watched_entry(path, seen)
+        self.data = b",".join((self.data, entry)) if self.data else entry
+
+    def drop(self, path: str) -> None:
+        begin = self.data.find(_watched_beginning(path))
+        if begin >= 0:
+            end = self.data.find(b"\n", begin + 1)
+            self.data = self.data[:begin] + self.data[end:] if end >= 0 else self.data[: max(0, begin - 1)]
+
+    def first(self, most: int = 0) -> dict[str, Any]:
+        """Return path -> stamp of the first `most` files (0 for all), which are then the last ones."""
+        at = self.data.find(b"\n", 1) if most else -1
+        for _ in range(most - 1):
+            at = self.data.find(b"\n", at + 1) if at >= 0 else at
+        if at < 0:
+            return _watched_table(self.data)
+        begin = self.data[: at - 1]
+        self.data = b",".join((memoryview(self.data)[at:], begin))
+        return _watched_table(begin)
+
+
+def watched_of(stamps: object) -> Watched:
+    """Return the watched files of path -> stamp."""
+    return Watched(b",".join([_watched_entry(path, seen) for path, seen in stamps.items()]) if isinstance(stamps, dict) else b"")
+
+
+def _watched_beginning(path: str) -> bytes:
+    return files.encoded("\n" + dumps(path) + ":")
+
+
+def _watched_entry(path: str, seen: object) -> bytes:
+    return _watched_beginning(path) + files.encoded(dumps(seen))
+
+
+def file_stamp(path: str) -> list[int] | None:
+    """Return [mtime in ns, size] of a file; None where there is none."""
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return [stat.st_mtime_ns, stat.st_size]
+
+
+def changed_files(watched: Watched, most: int) -> dict[str, str]:
+    """Return path -> "modified" or "deleted" for those of the first `most` files (0 for all) whose stamp differs."""
+    found = {}
+    for path, seen in watched.first(most).items():
+        now = file_stamp(path)
+        if now != seen:
+            found[path] = "deleted" if now is None else "modified"
+    return found
+
+
+def _watched_table(data: bytes) -> dict[str, Any]:
+    known = loads("{" + files.text_of(data) + "}")
+    return known if isinstance(known, dict) else {}

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from .site import Site
 
-# With one call: folders of sessions that are looked at, files that are removed, their bytes.
+# Limits of one call: folders of sessions that it checks, files that it removes, their bytes.
 FOLDERS, FILES, BYTES = 20, 200, 256 << 20
 PAST, _CURSOR = "past.jsonl", "swept"
 _DAY_S = 86_400.0
-_LIVES_S = 2 * _DAY_S  # what was written to so lately belongs to a session that lives
+_LIVES_S = 2 * _DAY_S  # a session that was written to more recently is live
 _GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come back
 _ASIDE = ".swept-"
 # How the names of our files in the folder of a session begin.
@@ -124,7 +124,7 @@ def _is_gone(transcript: str) -> bool:
     except FileNotFoundError:
         return True
     except OSError:
-        pass  # who knows
+        pass  # unknown
     return False
 
 

@@ -98,10 +98,10 @@ class Trials:
         """Return the newest trial of a setting."""
         return next((run for run in reversed(self.runs) if run.name == name), None)
 
-    def begin(self, name: str, at: float, before: Any = None) -> Run:
+    def begin(self, name: str, at: float) -> Run:
         """Begin a trial of a setting."""
         newest = self.current(name)
-        self.runs.append(Run(name, newest.number + 1 if newest else 1, at, before))
+        self.runs.append(Run(name, newest.number + 1 if newest else 1, at))
         return self.runs[-1]
 
     def is_treated(self, run: Run, place: int) -> bool:
@@ -197,7 +197,7 @@ _TO_THROW, _NONE = "", "-"
 _HOOK = "trials"  # in the log
 
 
-def begun(site: Site) -> dict[str, Any]:
+def facts_at_start(site: Site) -> dict[str, Any]:
     """Return the facts of a session whose context is empty and new: the result of the coin for hints, and the other settings on trial, for
     which it is thrown once they are of use to the session."""
     tried = [name for name in ARMS if is_tried(site.config, name)]
@@ -206,7 +206,7 @@ def begun(site: Site) -> dict[str, Any]:
     return {FACT: {name: _thrown(site, name) if name == HINTS else _TO_THROW for name in tried}}
 
 
-def closed(site: Site) -> dict[str, Any]:
+def facts_later(site: Site) -> dict[str, Any]:
     """Return the facts of a session that has sent requests: settings for which no coin was thrown are not on trial."""
     given = site.session.get(FACT) or {}
     return {FACT: {name: value or _NONE for name, value in given.items()}} if _TO_THROW in given.values() else {}
@@ -226,7 +226,7 @@ def throw(site: Site, names: Iterable[str], is_new: Callable[[], bool]) -> None:
         _record(site, error)
 
 
-def arm(site: Site, name: str) -> str:
+def value_of(site: Site, name: str) -> str:
     """Return the value of a setting on trial in a session: the result of the coin, or the usual value."""
     value = (site.session.get(FACT) or {}).get(name)
     return value if value in ARMS[name] else USUAL[name]
@@ -248,10 +248,10 @@ def is_given(site: Site) -> bool:
     if not is_tried(site.config, MEMORY):
         return True
     throw(site, (MEMORY,), lambda: True)
-    return arm(site, MEMORY) == ARMS[MEMORY][0]
+    return value_of(site, MEMORY) == ARMS[MEMORY][0]
 
 
-def mark(site: Site, ended: float | None, spoke: bool = False) -> None:
+def note_end(site: Site, ended: float | None, spoke: bool = False) -> None:
     """Note that a session has ended, or (None) goes on. `spoke`: it has a transcript. Fails open: a session that is quiet counts, too."""
     if not any(value in ARMS[name] for name, value in (site.session.get(FACT) or {}).items() if name in ARMS):
         return
@@ -273,7 +273,7 @@ def _rows_of(runs: Iterable[Run], session: str) -> list[Row]:
     return [row for run in runs if run.is_open for row in [run.of(session)] if row is not None]
 
 
-def news(site: Site) -> str:
+def notice(site: Site) -> str:
     """Return the message for the user when enough sessions of a trial are over, once; "" for none."""
     tried = [name for name in ARMS if is_tried(site.config, name)]
     if not tried or not files.is_there(join(site.home, NAME)):

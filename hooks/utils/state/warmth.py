@@ -47,7 +47,7 @@ class Warmth:
     and `prices` that hold for it · `usd`: dollars a unit, None where they are not known · `sent`: journal entries of all requests of the
     session that kept the cache warm and were answered, `in_a_row`: how many were sent since the newest answer · `open_at`: when one of
     these was sent that was not answered (yet), None for none · `spent`: dollars, with those that were never answered · `facts`: see above,
-    empty where they are of an answer before · `most_in_a_row`, `most_usd`: the limits · `own`: the breaks."""
+    empty where they are of an answer before · `most_in_a_row`, `most_usd`: the limits · `learnt`: the breaks of past sessions."""
 
     def __init__(self, site: Site, transcript_path: str) -> None:
         config, word = site.config, site.session.get("warm")
@@ -65,7 +65,7 @@ class Warmth:
         self._count(store.read_lines(site.paths().journal))
         self.last_row: dict[str, Any] = site.session.get("warming") or {}
         self.facts = self.last_row if self.moment and self.last_row.get("row") == self.row else {}
-        self.own = read_breaks(site.home)
+        self.learnt = read_breaks(site.home)
 
     @property
     def row(self) -> str:
@@ -84,8 +84,8 @@ class Warmth:
 
     def _usd_of(self, entry: dict[str, Any]) -> float:
         """Return what an answered request cost, at the prices of its time."""
-        usd = entry.get("usd")
-        if isinstance(usd, (int, float)) and 0 <= usd < _MOST_USD:
+        usd = codec.number(entry.get("usd"), _MOST_USD)
+        if usd is not None:
             return usd
         return self.usd_for(entry["prompt"], entry["read"], entry["created"], entry["output"])
 
@@ -125,7 +125,9 @@ class Warmth:
 
     def past(self) -> warming.Past:
         """Return what it would have been worth in the user's own sessions, at today's prices and limits."""
-        return warming.Past(self.own.breaks, lambda model, prompt: _priced(self.models, model, prompt), self.most_in_a_row, self.most_usd)
+        return warming.Past(
+            self.learnt.breaks, lambda model, prompt: _priced(self.models, model, prompt), self.most_in_a_row, self.most_usd
+        )
 
 
 def locked(site: Site) -> files.Lock:
@@ -135,7 +137,7 @@ def locked(site: Site) -> files.Lock:
     return files.Lock(os.path.join(folder, "warming.lock"))
 
 
-def ask(site: Site, found: Warmth, now: float) -> None:
+def note_request(site: Site, found: Warmth, now: float) -> None:
     """Journal that a request is sent now. OSError where that fails: then none may be sent."""
     usd = warming.price(found.prompt, found.prices) * (found.usd or 0.0)
     store.journal(site.paths(), journal.warming(found.row, usd, now))
@@ -221,9 +223,10 @@ def _break_of(row: object) -> Break:
 
 
 def _count(value: object) -> int:
-    if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**10):
+    count = codec.whole(value, 10**10)
+    if count is None:
         raise ValueError("not a file of breaks")
-    return value
+    return count
 
 
 def learn_breaks(environ: Mapping[str, str], popkit_home: str, now: float) -> Breaks:

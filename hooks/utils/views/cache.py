@@ -57,10 +57,10 @@ def pane_line(found: KeptWarm) -> str:
 
 def sum_lines(found: KeptWarm) -> list[text.Line]:
     """Return what it would have been worth, what it costs and what it would save, for the decision."""
-    return [line for label, said in sums(found) for line in text.pair(label, said)]
+    return [line for label, words in topics(found) for line in text.pair(label, words)]
 
 
-def sums(found: KeptWarm) -> list[tuple[str, str]]:
+def topics(found: KeptWarm) -> list[tuple[str, str]]:
     """Return the same as (topic, words); of this session nothing before its first request."""
     allowed = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
     now = [] if found["refused"] or not found["prompt_tokens"] else _now(found)
@@ -80,7 +80,7 @@ def _now(found: KeptWarm) -> list[tuple[str, str]]:
     ]
 
 
-def refused(found: KeptWarm, is_sure: bool) -> str:
+def why_refused(found: KeptWarm, is_sure: bool) -> str:
     """Return why `warm on` does not switch it on; "" where it does."""
     if found["refused"]:
         return "The prompt cache is not kept warm here: " + _ENDED[found["refused"]] + "."
@@ -254,5 +254,5 @@ def _cause(loss: Loss, in_subagent: bool) -> str:
         away = loss.spoke and not in_subagent
         return f"you were away {text.span(loss.pause_s)}" if away else f"{where}{text.span(loss.pause_s)} went by"
     what = CAUSES[loss.cause][0]
-    said = where + what[0].lower() + what[1:]
-    return f"{said}: {text.clean(loss.detail)}" if loss.detail else said
+    words = where + what[0].lower() + what[1:]
+    return f"{words}: {text.clean(loss.detail)}" if loss.detail else words

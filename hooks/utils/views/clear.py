@@ -8,7 +8,7 @@ from ..policy.planning import matches
 from ..policy.ruleset import AUTO
 from ..policy.tiers import TIERS
 from . import limits, phrases
-from .report import is_leaving
+from .report import is_reclaimable
 from .results import result_line
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .shapes import Clear, ClearedRow, Report, ResultRow
 
 _MOST = 6  # results of one tier, unless everything is asked for
+_MOST_TAKEN = 8  # results that a clear would take
 # Reasons for which --now takes an expired result all the same.
 _HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
 
@@ -189,12 +190,12 @@ def _pays(found: Clear) -> str:
     after, likely = found["sum"]["pays_after"], found["likely_requests"]
     if not after:
         return "never" if after is None else "at once"
-    said = f"after {text.counted(after, 'request')}"
+    words = f"after {text.counted(after, 'request')}"
     if not _is_weighed(found):
-        return said + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
+        return words + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
     if found["pays"] or found["now"]:
-        return said
-    return said + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
+        return words
+    return words + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
 
 
 def _cold_lines(found: Clear) -> list[text.Line]:
@@ -248,13 +249,13 @@ def _kept_lines(found: Clear, command: str) -> list[text.Line]:
     kept = found["kept"]
     if not kept:
         return []
-    reasons = ", ".join((f"{have['items']:,} " if len(kept) > 1 else "") + phrases.STAYS[reason] for reason, have in kept.items())
+    reasons = ", ".join((f"{have['items']:,} " if len(kept) > 1 else "") + phrases.WHY_KEPT[reason] for reason, have in kept.items())
     items, tokens = (sum(have[name] for have in kept.values()) for name in ("items", "tokens"))
     noun = "result" if found["tier"] or found["ids"] else "expired result"
-    said = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
+    words = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
     if "pinned" in kept and (found["tier"] or found["ids"] or found["pattern"]):
-        said += f" To let go of a pin: {command} unpin."
-    return ["", *text.wrap(said, indent="  ")]
+        words += f" To release a pin: {command} unpin."
+    return ["", *text.wrap(words, indent="  ")]
 
 
 def _undone_lines(found: Clear, command: str, words: str) -> list[text.Line]:
@@ -292,13 +293,13 @@ def _done_lines(found: Clear, command: str) -> list[text.Line]:
     return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
 
 
-def taken_lines(report: Report, most: int = 8) -> list[text.Line]:
+def taken_lines(report: Report) -> list[text.Line]:
     """Return the largest results that a clear would take, whatever their tier."""
     lines = text.title("What a clear would take")
-    rows = sorted(filter(is_leaving, report["results"]), key=lambda row: -row["tokens"])
+    rows = sorted(filter(is_reclaimable, report["results"]), key=lambda row: -row["tokens"])
     if not rows:
         return [*lines, "Nothing: no result is worth clearing."]
-    lines += [result_line(row) for row in rows[:most]]
-    lines += _smaller_ones(rows, most)
+    lines += [result_line(row) for row in rows[:_MOST_TAKEN]]
+    lines += _smaller_ones(rows, _MOST_TAKEN)
     net = report["reclaimable"]["now"]["tokens"]
     return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]

@@ -41,8 +41,8 @@ def _of_one(operation: Operation, command: str, table: Table, shell: bool) -> li
     return lines + _notes(named, table, shell)
 
 
-def _sentence(said: str) -> list[text.Line]:
-    return text.wrap(said[:1].upper() + said[1:] + ".")
+def _sentence(words: str) -> list[text.Line]:
+    return text.wrap(words[:1].upper() + words[1:] + ".")
 
 
 def _notes(named: str, table: Table, shell: bool) -> list[text.Line]:

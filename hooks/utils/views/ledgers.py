@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..policy.shapes import Figures, LedgerFigures
 
-# What is paid for, and what is saved by, with what people call each.
+# The causes of costs and of savings -> what people call them.
 CAUSES = (
     ("rewrite", "cache rewrites"),
     ("restores", "restores"),
@@ -30,26 +30,26 @@ _NAME = 16  # columns before the periods
 _LEAST = 16  # columns of a period with its whole title
 _NO_MONEY = "-"
 _NO_PRICE = "no price is known"
-_WHOLE = 1_000_000  # from here on a number is said to three figures
+_WHOLE = 1_000_000  # from here on a number is shown with three figures
 
 
-def in_words(found: LedgerFigures, scope: str = "This session") -> str:
-    """Return the figures of a ledger in a sentence; they are not empty."""
-    said = []
+def in_words(found: LedgerFigures) -> str:
+    """Return the figures of a session's ledger in a sentence; they are not empty."""
+    parts = []
     if found["kept_out_tokens"]:
-        said.append(f"kept out {text.long_tokens(found['kept_out_tokens'])}")
+        parts.append(f"kept out {text.long_tokens(found['kept_out_tokens'])}")
     if found["cleared_tokens"]:
-        said.append(f"cleared {found['cleared_tokens']:,} tokens")
+        parts.append(f"cleared {found['cleared_tokens']:,} tokens")
     if found["pending_tokens"]:
-        said.append(f"{text.long_tokens(found['pending_tokens'])} cleared, not counted until a request shows it")
+        parts.append(f"{text.long_tokens(found['pending_tokens'])} cleared, not counted until a request shows it")
     if found["kept_warm"]:
-        said.append(f"cache kept warm {found['kept_warm']:,} times" if found["kept_warm"] > 1 else "cache kept warm once")
+        parts.append(f"cache kept warm {found['kept_warm']:,} times" if found["kept_warm"] > 1 else "cache kept warm once")
     if found["spared"]:
-        said.append(f"memory spared ~{text.counted(found['spared'], 'look-up')}")
+        parts.append(f"memory spared ~{text.counted(found['spared'], 'look-up')}")
     if found["cost_usd"] or found["saved_usd"] or found["unpriced"]:
-        said += _money(found)
-    said += filter(None, [limits.net(found.get("share"))])
-    return f"{scope}: " + (", ".join(said) or "nothing kept out or cleared")
+        parts += _money(found)
+    parts += filter(None, [limits.net(found.get("share"))])
+    return "This session: " + (", ".join(parts) or "nothing kept out or cleared")
 
 
 def _money(found: Figures) -> list[str]:
@@ -95,13 +95,13 @@ def _table(worth: Mapping[str, Figures], columns: int) -> list[str]:
 def notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
     """Return what the tokens and the money of the table are; `dated`: the month of the prices, "" where it is not known."""
     when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
-    said = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
+    words = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
     if worth["installed"]["unpriced"]:
-        said += " Requests to a model whose price is not known are not in the money."
-    return text.wrap(said)
+        words += " Requests to a model whose price is not known are not in the money."
+    return text.wrap(words)
 
 
-def lacking(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
+def uncounted_note(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
     """Return the note that so many sessions went on since they were counted. `more`: how to count more of them."""
     return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
 
@@ -110,13 +110,14 @@ def usd(dollars: float | None, signed: bool = False) -> str:
     """Return $12.34, with its sign where it is a net; "-" where no price is known."""
     if dollars is None:
         return _NO_MONEY
-    said = _usd(dollars)
-    return "+" + said if signed and dollars > 0 and said != "$0.00" else said
+    words = _usd(dollars)
+    return "+" + words if signed and dollars > 0 and words != "$0.00" else words
 
 
 def tokens(number: float) -> str:
     """Return 12,345; from a million on three figures."""
-    return _signed(number, False)
+    number = round(number)
+    return _short(number) if abs(number) >= _WHOLE else f"{number:,}"
 
 
 def kept_out(found: Figures) -> str:
@@ -124,23 +125,15 @@ def kept_out(found: Figures) -> str:
     return text.estimate(found["kept_out_tokens"]) if found["kept_out_tokens"] else "0"
 
 
-def _fitting(said: str, number: float, columns: int) -> str:
-    if len(said) < columns:
-        return said
-    return ("~" if said.startswith("~") else "") + _short(number, False)
+def _fitting(words: str, number: float, columns: int) -> str:
+    if len(words) < columns:
+        return words
+    return ("~" if words.startswith("~") else "") + _short(number)
 
 
-def _signed(amount: float, plus: bool = True) -> str:
-    """Return 12,345, -12,345, and with `plus` +12,345; from a million on three figures."""
-    amount = round(amount)
-    if abs(amount) >= _WHOLE:
-        return _short(amount, plus)
-    return f"{amount:+,}" if plus and amount else f"{amount:,}"
-
-
-def _short(amount: float, plus: bool = True) -> str:
+def _short(amount: float) -> str:
     """Return 12k, -1.23M."""
-    sign = "-" if amount < 0 else "+" if plus and amount else ""
+    sign = "-" if amount < 0 else ""
     amount = abs(amount)
     for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if amount >= size * 0.9995:
@@ -157,7 +150,7 @@ def _usd(dollars: float) -> str:
     """Return at most seven columns: $12.34, -$0.003, -$123, $12.3k, $0.00."""
     sign, amount = "-" if dollars < 0 else "", abs(dollars)
     if amount >= 9_999.5:
-        return f"{sign}${_short(amount, False)}"
+        return f"{sign}${_short(amount)}"
     if amount >= 99.995:
         return f"{sign}${amount:,.0f}"
     if amount >= 0.0095:

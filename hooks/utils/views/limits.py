@@ -21,7 +21,7 @@ NAMES = {FIVE_HOUR: "5 h", SEVEN_DAY: "7 d", SPEND_LIMIT: "spend"}
 LONG_NAMES = {FIVE_HOUR: "five-hour", SEVEN_DAY: "weekly"}
 SHOWN_S = 3_600.0  # an older reading says little about now
 _DAY_S = 86_400
-# What took of a window (`popkit limits --json`, `sources`), in the fewest words.
+# The sources of tokens in a window (`popkit limits --json`) -> a short name.
 _TOOK = {
     "conversation": "conversation", "standing": "what stands before the first word", "pauses": "caches gone cold",
     "lost": "other lost caches", "output": "output", "subagents": "subagents",
@@ -58,8 +58,8 @@ def clock(at: float, now: float) -> str:
 
 def when(at: float, now: float) -> str:
     """Return the same as a sentence says it: at 16:40, Thu 16:40, 2026-12-01."""
-    said = clock(at, now)
-    return "at " + said if len(said) == len("16:40") else said
+    words = clock(at, now)
+    return "at " + words if len(words) == len("16:40") else words
 
 
 def share(found: Share | None, before: str = "") -> str:
@@ -115,12 +115,12 @@ def pane_lines(found: dict[str, Any], model: str, now: float) -> list[text.Line]
 
 
 def _said(window: dict[str, Any], now: float) -> str:
-    said = [percent(window["percent"])]
+    parts = [percent(window["percent"])]
     if window["full_at"] is not None and window["percent"] < 100:
-        said.append(f"full {when(window['full_at'], now)}")
+        parts.append(f"full {when(window['full_at'], now)}")
     if window["percent_per_hour"] is not None:
-        said.append(f"{window['percent_per_hour']:.1f} % an hour")
-    return ", ".join([*said, *([f"resets {when(window['resets_at'], now)}"] if window["resets_at"] else [])])
+        parts.append(f"{window['percent_per_hour']:.1f} % an hour")
+    return ", ".join([*parts, *([f"resets {when(window['resets_at'], now)}"] if window["resets_at"] else [])])
 
 
 def _took(took: dict[str, Any]) -> str:
@@ -134,10 +134,10 @@ def _fit(fit: dict[str, Any], model: str) -> str:
         if cold is not None:
             of = "" if name == model else f" of {text.clean(name)}"
             return f"A cache of 100k tokens{of} that goes cold takes {with_error(cold['percent'], cold['error'])} of it"
-    return lacking(fit) or f"Your {blocks(fit)} do not tell closely enough what a cold cache takes of it."
+    return why_no_worth(fit) or f"Your {blocks(fit)} do not tell closely enough what a cold cache takes of it."
 
 
-def lacking(fit: dict[str, Any]) -> str:
+def why_no_worth(fit: dict[str, Any]) -> str:
     """Return why nothing is said of what tokens are worth in a window, in a sentence; "" where something is. `fit`: as `popkit limits
     --json` has it."""
     if fit["why"] == "elsewhere":

@@ -62,9 +62,9 @@ def called(command: str) -> str:
 
 def _leaves(found: Switched) -> str:
     """Return who else sees what is remembered."""
-    said = ["Your own summariser (memory.summariser) is given texts that have become too long." if found["summariser"] else ""]
-    said += ["What is remembered is sent to that server alone (memory.store)." if "://" in found["store"] else ""]
-    return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
+    parts = ["Your own summariser (memory.summariser) is given texts that have become too long." if found["summariser"] else ""]
+    parts += ["What is remembered is sent to that server alone (memory.store)." if "://" in found["store"] else ""]
+    return " ".join(filter(None, parts)) or "No model is called, and nothing leaves this machine."
 
 
 def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
@@ -73,7 +73,7 @@ def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
     return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
 
 
-def shown(output: str) -> list[str]:
+def terminal_lines(output: str) -> list[str]:
     """Return the lines of an output, as Claude Code may write them to a terminal."""
     lines = list(map(text.visible, output.split("\n")))
     more = len(lines) - _SHOWN_LINES
@@ -89,15 +89,15 @@ def marks(part: str, row: marked.Marked, now: float, memory_command: str) -> lis
     one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")
     what = text.counted(count, one) if count == 1 else f"{count:,} {several}"
     left = row["first"] - now
-    said = f"{_WHO[row['by']]} has marked {what}, which the next run deletes."
+    words = f"{_WHO[row['by']]} has marked {what}, which the next run deletes."
     if left > 0:
-        said = f"{_WHO[row['by']]} has marked {what} for deletion{' in' if count == 1 else ', starting in'} {text.span(left)}."
+        words = f"{_WHO[row['by']]} has marked {what} for deletion{' in' if count == 1 else ', starting in'} {text.span(left)}."
     keep, command = "To keep it:" if count == 1 else "To keep them:", f"{_RETENTION} undo --domain {part}"
     if part == marked.FORGOTTEN and count <= len(row["ids"]) and all(map(_is_typed_as_it_is, row["ids"])):
         command = f"{memory_command} undo {' '.join(row['ids'])}"
     elif part == marked.FORGOTTEN:
         keep, command = "To see which, so that you can undo it:", f"{memory_command} list --marked"
-    return [*text.wrap(f"{said} {keep}"), "  " + command]
+    return [*text.wrap(f"{words} {keep}"), "  " + command]
 
 
 def _is_typed_as_it_is(id: str) -> bool:

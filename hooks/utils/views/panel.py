@@ -7,7 +7,7 @@ from ..policy import kinds
 from ..policy.ruleset import DEFAULT
 from ..policy.tiers import TIERS
 from . import ledgers, phrases
-from .report import is_leaving
+from .report import is_reclaimable
 from .results import detail_lines
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def panel(report: Report, details: bool = False, everything: bool = False, comma
     if not report["enabled"]:
         lines += [*text.wrap("Retention is switched off in the configuration. This answer only shows what the transcript holds."), ""]
     lines += table(report)
-    lines += ["", *expired(report), *reclaimable(report), *came_to(report)]
+    lines += ["", *expired(report), *reclaimable(report), *outcome_lines(report)]
     if details:
         lines += ["", *detail_lines(report, everything)]
     lines += [*notes(report), "", *text.wrap(phrases.verdict(report))]
@@ -50,7 +50,7 @@ def panel(report: Report, details: bool = False, everything: bool = False, comma
 
 def head(report: Report) -> list[text.Line]:
     """Return how full the context is, whether the cache is warm, and what the session has done."""
-    return [*context(report), *rest(report, False)]
+    return [*context(report), *cache_and_calls(report, False)]
 
 
 def context(report: Report) -> list[text.Line]:
@@ -62,7 +62,7 @@ def context(report: Report) -> list[text.Line]:
     return text.folded("Context   " + full, _ASIDE)
 
 
-def rest(report: Report, counts_down: bool) -> list[text.Line]:
+def cache_and_calls(report: Report, counts_down: bool) -> list[text.Line]:
     """Return the cache, the calls and the profile. `counts_down`: the reader shows by itself how long the cache stays warm."""
     have, lines = report["context"], []
     if have and have["cache"] and not (counts_down and have["cache"] == "warm"):
@@ -95,9 +95,9 @@ def _table(report: Report, columns: int) -> list[str]:
             ends = _next(tier, have)
             lines += [row.rstrip(), *(text.wrapped("  ends: " + ends, columns, "    ") if ends != "-" else [])]
             continue
-        said = text.wrapped(_next(tier, have), columns - len(indent))
-        lines.append((row.ljust(len(indent)) + said[0]).rstrip())
-        lines += [indent + line for line in said[1:]]
+        words = text.wrapped(_next(tier, have), columns - len(indent))
+        lines.append((row.ljust(len(indent)) + words[0]).rstrip())
+        lines += [indent + line for line in words[1:]]
     return lines
 
 
@@ -116,40 +116,40 @@ def _next(tier: str, have: Tier) -> str:
         return _preserved(coming["kinds"])
     if pinned == have["live"]["items"]:
         return f"{pinned} pinned"
-    said = _soonest(coming["soonest"]) if coming["soonest"] else _events(coming)
-    return said + (f"; {pinned} pinned" if pinned else "")
+    words = _soonest(coming["soonest"]) if coming["soonest"] else _events(coming)
+    return words + (f"; {pinned} pinned" if pinned else "")
 
 
 def _soonest(soonest: Soonest) -> str:
     calls, seconds = soonest["calls_left"], soonest["seconds_left"]
-    said = []
+    parts = []
     if calls is not None:
-        said.append(f"in {text.counted(calls, 'call')}" if calls > 1 else "at the next call")
+        parts.append(f"in {text.counted(calls, 'call')}" if calls > 1 else "at the next call")
     if seconds is not None:
-        said.append(text.span(seconds) if said else "in " + text.span(seconds))
-    return f"T{soonest['number']} {' or '.join(said)}"
+        parts.append(text.span(seconds) if parts else "in " + text.span(seconds))
+    return f"T{soonest['number']} {' or '.join(parts)}"
 
 
 def _events(coming: Coming) -> str:
     counts, on = coming["kinds"], coming["on"]
-    said = []
+    parts = []
     if coming["names"]:
-        said.append("next run: " + text.listed([text.clean(name) for name in coming["names"]], 3))
+        parts.append("next run: " + text.listed([text.clean(name) for name in coming["names"]], 3))
     if counts.get(kinds.READ):
         words = [word for event, word in (("edit", "edited"), ("commit", "committed")) if event in on]
-        said.append(text.counted(counts[kinds.READ], "file") + " until " + (" or ".join(words) if words else "read again"))
-    told = (kinds.READ, _PINNED, *([kinds.RUN] if coming["names"] else []))
-    others = sum(count for name, count in counts.items() if name not in told)
+        parts.append(text.counted(counts[kinds.READ], "file") + " until " + (" or ".join(words) if words else "read again"))
+    counted = (kinds.READ, _PINNED, *([kinds.RUN] if coming["names"] else []))
+    others = sum(count for name, count in counts.items() if name not in counted)
     if others:
-        said.append(f"{others} until repeated")
-    return "; ".join(said)
+        parts.append(f"{others} until repeated")
+    return "; ".join(parts)
 
 
 def _preserved(counts: dict[str, int]) -> str:
-    said = [text.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
-    said += [f"{counts[_PINNED]} pinned"] if _PINNED in counts else []
+    parts = [text.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
+    parts += [f"{counts[_PINNED]} pinned"] if _PINNED in counts else []
     others = sum(count for name, count in counts.items() if name not in _COUNTED and name != _PINNED)
-    return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
+    return ", ".join([*parts, *([f"{others} by pattern"] if others else [])])
 
 
 def expired(report: Report) -> list[text.Line]:
@@ -168,14 +168,14 @@ def reclaimable(report: Report) -> list[text.Line]:
         return ["Reclaimable: nothing"]
     later = _taken(cold, True, report, " once the cache is cold")
     if now == cold:
-        said = _taken(now, False, report, "")
+        words = _taken(now, False, report, "")
     else:
-        said = f"{_taken(now, False, report, ' now')}, and {later}" if now["items"] else later
-    return text.wrap("Reclaimable: " + said, indent="  ")
+        words = f"{_taken(now, False, report, ' now')}, and {later}" if now["items"] else later
+    return text.wrap("Reclaimable: " + words, indent="  ")
 
 
 def _taken(have: Sums, cold: bool, report: Report, when: str) -> str:
-    states = [row["state"] for row in report["results"] if is_leaving(row, cold)]
+    states = [row["state"] for row in report["results"] if is_reclaimable(row, cold)]
     unused = len(states) - states.count("expired")
     many = text.counted(have["items"], "result" if unused else "expired result")
     return f"{text.long_tokens(have['tokens'])}{when}, from {many}" + (f" ({unused} of them live but unused)" if unused else "")
@@ -188,7 +188,7 @@ def _share(have: Sums, report: Report) -> str:
     return f" ({have['tokens'] / context['tokens']:.0%} of the context)"
 
 
-def came_to(report: Report) -> list[text.Line]:
+def outcome_lines(report: Report) -> list[text.Line]:
     """Return what PopKit did to this session, and what that came to."""
     have, figures = report["cleared"], report["figures"]
     lines = []
@@ -196,40 +196,40 @@ def came_to(report: Report) -> list[text.Line]:
         lines += text.wrap(f"Archived: {text.counted(have['items'], 'cleared result')}")
     if figures:
         lines += text.wrap(ledgers.in_words(figures), indent="  ")
-    return lines + by_host(report)
+    return lines + host_changes(report)
 
 
-def by_host(report: Report) -> list[text.Line]:
+def host_changes(report: Report) -> list[text.Line]:
     """Return what the host itself did to results."""
     have = report["by_host"]
-    said = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
-    said += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
-    said += [f"{text.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
-    return text.wrap(f"{report['host']}: " + ", ".join(said), indent="  ") if said else []
+    words = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
+    words += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
+    words += [f"{text.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
+    return text.wrap(f"{report['host']}: " + ", ".join(words), indent="  ") if words else []
 
 
 def notes(report: Report) -> list[text.Line]:
     """Return further notes, one paragraph each."""
-    said = []
+    parts = []
     if report["compacted"]:
-        said.append(
+        parts.append(
             f"{text.counted(report['compactions'], 'compaction')} has taken {text.counted(report['compacted'], 'live result')} out."
             if report["compactions"] == 1
             else f"{report['compactions']} compactions have taken {text.counted(report['compacted'], 'live result')} out."
         )
     if report["abandoned"]:
-        said.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
+        parts.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
     if report["agents"]:
         calls = sum(agent["calls"] for agent in report["agents"])
-        said.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
+        parts.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
     measured = "" if report["calibration"] == 1.0 else f", scaled x{report['calibration']:.2f} to this session's usage"
     net = (
         " Reclaimable is what leaves, placeholders subtracted."
         if any(report["reclaimable"][when]["items"] for when in ("now", "cold"))
         else ""
     )
-    said.append(f"~ marks estimates{measured}.{net}")
-    return ["", *[line for note in said for line in text.wrap(note)]]
+    parts.append(f"~ marks estimates{measured}.{net}")
+    return ["", *[line for note in parts for line in text.wrap(note)]]
 
 
 def _commands(command: str, details: bool, report: Report) -> list[str]:
@@ -268,17 +268,19 @@ def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[
     """Return the lines below that, the most important in the first `rows`. `full`: how full the plan's limits are, "" where that is
     unknown."""
     each = full.split(" · ") if text.width(_ASIDE + full) > columns else [full]  # a window is not broken where it fits
-    limits = [part for head, said in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + said, _ASIDE) if full]
-    above = text.laid_out([*context(report), *limits, *came_to(report)], columns)
+    limits = [
+        part for head, words in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + words, _ASIDE) if full
+    ]
+    above = text.laid_out([*context(report), *limits, *outcome_lines(report)], columns)
     shown = [*above, *_leaving(report, columns, rows - len(above))]
-    return [*shown, "", *table(report), *expired(report), *rest(report, columns >= TABS), *notes(report)]
+    return [*shown, "", *table(report), *expired(report), *cache_and_calls(report, columns >= TABS), *notes(report)]
 
 
 def _leaving(report: Report, columns: int, rows: int) -> list[str]:
     """Return what a clear would take, the largest first, as many as there are rows for."""
     lines = text.laid_out(reclaimable(report), columns)
     now, cold = report["reclaimable"]["now"]["items"], report["reclaimable"]["cold"]["items"]
-    going = [row for row in report["results"] if is_leaving(row, not now)]
+    going = [row for row in report["results"] if is_reclaimable(row, not now)]
     if not now and not cold:
         return lines
     going.sort(key=lambda row: (-row["tokens"], row["number"]))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .shapes import Report, ResultRow
 
 
-# What a label of these names is a path.
+# Operations whose labels are paths.
 _OF_PATHS = READS | EDITS | {FIND, LIST}
 # Triggers that come from another call's content, as against age or the user.
 CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
@@ -37,7 +37,7 @@ _UNTIL = {
     "unpin": "unpinned",
 }
 
-# Behind a window that neither a person nor the host has told: where it is known from.
+# After the size of a window that neither the user nor the host has stated: where it comes from.
 WINDOW_FROM = {"transcript": ", where it was compacted", "assumed": ", window assumed"}
 
 _AT = {
@@ -48,11 +48,11 @@ _AT = {
     "ttl_calls": "expired",
     "ttl_seconds": "timed out",
 }
-# How the engine's reasons begin that name the call which ended a result.
+# Beginnings of the engine's reasons that name the call which ended a result.
 _CAUSES = ("a newer run of", "the action succeeded", "the same content")
 _ENDED_BY_ITS_LIKE = {kind.name: kind.ended for kind in kinds.ALL if kind.ended}
 _WASTE = 5  # columns that a path may lose so as to begin with a whole segment
-_AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # what follows says nothing of which run it is
+_AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # the rest does not say which run it is
 _RUN_NAME = 22  # columns
 _LEAST_CAUSE = 6  # columns in which a cause still tells something
 
@@ -69,8 +69,8 @@ _TRIGGERS = {
 }
 
 
-# Why a result stays in the context, in a word or two, behind a number of results.
-STAYS = {
+# Why results stay in the context, in a word or two after their number.
+WHY_KEPT = {
     "waits": "waiting for a cold cache",
     "grace": "used lately",
     "leaned_on": "referred to",
@@ -104,19 +104,19 @@ def label(row: ResultRow, columns: int) -> str:
     return shortened(row["label"], columns - len(mark)) + mark
 
 
-def shortened(said: str, columns: int) -> str:
+def shortened(words: str, columns: int) -> str:
     """Return a label in so many columns: of a path the end is kept, of a command line what it does."""
-    said = text.clean(said).strip()
-    tool, _, rest = said.partition(" ")
-    if text.width(said) > columns > len(tool) + 8 and tool_named(tool).operation in _OF_PATHS:
+    words = text.clean(words).strip()
+    tool, _, rest = words.partition(" ")
+    if text.width(words) > columns > len(tool) + 8 and tool_named(tool).operation in _OF_PATHS:
         return tool + " " + _path(rest, columns - len(tool) - 1)
-    while text.width(said) > columns:
+    while text.width(words) > columns:
         later = _without_preparation(rest)
         if not later:
             break
         rest = later
-        said = f"{tool} {text.ELLIPSIS} {rest}"
-    return text.cut(said, columns)
+        words = f"{tool} {text.ELLIPSIS} {rest}"
+    return text.cut(words, columns)
 
 
 def _path(path: str, columns: int) -> str:
@@ -126,9 +126,9 @@ def _path(path: str, columns: int) -> str:
     return text.ELLIPSIS + kept[at:] if 0 < at <= _WASTE else kept
 
 
-def run_name(said: str, family: str) -> str:
+def run_name(label: str, family: str) -> str:
     """Return a run as a person calls it, `npm run build`; for a long command line the kind of run."""
-    command = text.clean(said).partition(" ")[2]
+    command = text.clean(label).partition(" ")[2]
     while later := _without_preparation(command):
         command = later
     for sign in _AFTER_COMMAND:
@@ -170,7 +170,7 @@ def title(row: ResultRow, columns: int) -> str:
     return (number(row) + "  " + label(row, columns - len(number(row)) - 2)).rstrip()
 
 
-def until(row: ResultRow) -> str:
+def ends_until(row: ResultRow) -> str:
     """Return what will end a live result, in a few words: `until T7 or 2 min`, `until edited or committed`."""
     expires = row["expires"]
     on = expires["on"]
@@ -190,7 +190,7 @@ def until(row: ResultRow) -> str:
     return "until " + " or ".join(soon)
 
 
-def fate(row: ResultRow, columns: int = text.WIDTH) -> str:
+def how_ended(row: ResultRow, columns: int = text.WIDTH) -> str:
     """Return what ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named if it
     fits."""
     ended = row["ended"]
@@ -229,16 +229,16 @@ def why_ended(row: ResultRow) -> str:
     return _TRIGGERS.get(trigger, text.clean(trigger))
 
 
-def endings(row: ResultRow) -> list[str]:
+def ending_sentences(row: ResultRow) -> list[str]:
     """Return sentences on what will end a live result, each a line of its own."""
     expires = row["expires"]
-    said = []
+    parts = []
     if expires["at_call"] is not None and expires["calls_left"] is not None:
-        said.append(f"at call T{expires['at_call']}, {text.counted(expires['calls_left'], 'call')} from now")
+        parts.append(f"at call T{expires['at_call']}, {text.counted(expires['calls_left'], 'call')} from now")
     if expires["seconds_left"] is not None:
-        said.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
-    said += [_SENTENCES[event] for event in expires["on"]]
-    return said + ([f"not before T{expires['held_until']}, because it was restored"] if expires["held_until"] else [])
+        parts.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
+    parts += [_SENTENCES[event] for event in expires["on"]]
+    return parts + ([f"not before T{expires['held_until']}, because it was restored"] if expires["held_until"] else [])
 
 
 _SENTENCES = {
@@ -260,47 +260,49 @@ _SENTENCES = {
 
 def verdict(report: Report) -> str:
     """Return the verdict of a report (policy/verdict.py) as one sentence: what to do now."""
-    said = report["verdict"]
-    return _VERDICTS[said["kind"]](said, report)
+    advice = report["verdict"]
+    return _VERDICTS[advice["kind"]](advice, report)
 
 
 def unasked(report: Report) -> str:
     """Return the same for somebody who has not asked: what to do now, but not to wait."""
-    said = report["verdict"]
-    return _full(said, report) if said["kind"] == "wait" else verdict(report)
+    advice = report["verdict"]
+    return _full(advice, report) if advice["kind"] == "wait" else verdict(report)
 
 
-def _clear_now(said: Verdict, _report: Report) -> str:
-    return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
+def _clear_now(advice: Verdict, _report: Report) -> str:
+    return f"Clear now: {text.tokens(advice['tokens'])} leave{_price(advice)}{_thinking(advice)}{limits.gain(advice['share'], ', ')}"
 
 
-def _wait(said: Verdict, _report: Report) -> str:
-    wait, tokens = text.countdown(said["wait_s"] or 0), text.tokens(said["tokens"])
-    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
+def _wait(advice: Verdict, _report: Report) -> str:
+    wait, tokens = text.countdown(advice["wait_s"] or 0), text.tokens(advice["tokens"])
+    return (
+        f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(advice)}{_thinking(advice)}{limits.gain(advice['share'], ', ')}"
+    )
 
 
-def _full(said: Verdict, _report: Report) -> str:
-    if said["wait_s"] is None:
+def _full(advice: Verdict, _report: Report) -> str:
+    if advice["wait_s"] is None:
         return "Full, and little to clear: /compact (what is dead goes first)"
-    tokens = text.tokens(said["tokens"])
-    return f"Full: /compact (what is dead goes first); in {text.countdown(said['wait_s'])} a clear takes {tokens}"
+    tokens = text.tokens(advice["tokens"])
+    return f"Full: /compact (what is dead goes first); in {text.countdown(advice['wait_s'])} a clear takes {tokens}"
 
 
-def _resume(said: Verdict, report: Report) -> str:
-    return f"Type /resume {text.clean(report['session'])} if you have not yet: {text.short_tokens(said['tokens'])} were cleared"
+def _resume(advice: Verdict, report: Report) -> str:
+    return f"Type /resume {text.clean(report['session'])} if you have not yet: {text.short_tokens(advice['tokens'])} were cleared"
 
 
-def _nothing(said: Verdict, report: Report) -> str:
+def _nothing(advice: Verdict, report: Report) -> str:
     if not report["results"]:
         why = "there are no tool results yet"
     elif KEEPS in report["doubt"]:
         why = text.clean(report["doubt"])
     elif report["doubt"]:
         why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
-    elif said["tokens"]:
-        why = f"a clear would take only {text.short_tokens(said['tokens'])}"
-    elif said["expired"]:
-        many = f"none of the {said['expired']:,} expired results is" if said["expired"] > 1 else "the expired result is not"
+    elif advice["tokens"]:
+        why = f"a clear would take only {text.short_tokens(advice['tokens'])}"
+    elif advice["expired"]:
+        many = f"none of the {advice['expired']:,} expired results is" if advice["expired"] > 1 else "the expired result is not"
         why = many + " worth clearing"
     else:
         why = "everything in the context is worth keeping"
@@ -318,9 +320,9 @@ def sum_line(report: Report) -> str:
 _VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "resume": _resume, "nothing": _nothing}
 
 
-def _price(said: Verdict) -> str:
-    return f", pays after {text.counted(said['pays_after'], 'request')}" if said["pays_after"] else " for free"
+def _price(advice: Verdict) -> str:
+    return f", pays after {text.counted(advice['pays_after'], 'request')}" if advice["pays_after"] else " for free"
 
 
-def _thinking(said: Verdict) -> str:
-    return f" (with {text.tokens(said['thinking'])} of reasoning)" if said["thinking"] else ""
+def _thinking(advice: Verdict) -> str:
+    return f" (with {text.tokens(advice['thinking'])} of reasoning)" if advice["thinking"] else ""

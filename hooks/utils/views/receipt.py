@@ -32,7 +32,7 @@ _BY = {
     "cold": "because the prompt cache was cold",
 }
 _KINDS = {"input": "its input was taken out: {}", "calls": "the whole call was taken out {}"}
-# What is said of one result, and of so many.
+# The state of one result, and of several, in words.
 _STATES = {"archived": "can be restored", "back": "put back", "gone": "gone for good", "unknown": "may be restorable"}
 _ALL = {"archived": "all can be restored", "back": "all were put back", "gone": "all are gone for good", "unknown": "all may be restorable"}
 _NOTHING = "No clear or compaction of PopKit has taken anything out of this context."
@@ -85,12 +85,12 @@ def when(receipt: Receipt, now: float) -> str:
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:
     """Return when and by whom, what it came to, how much of it can be restored."""
-    said = when(receipt, now) + ": "
+    words = when(receipt, now) + ": "
     if receipt["before"] is not None:
-        said += f"{text.tokens(receipt['before'])} to {text.tokens(receipt['after'])} tokens"
+        words += f"{text.tokens(receipt['before'])} to {text.tokens(receipt['after'])} tokens"
     else:
-        said += text.short_tokens(receipt["tokens"] or 0)
-    shown = text.wrap(f"{said}. {_count(receipt)} left the context, {_restorable(receipt)}.")
+        words += text.short_tokens(receipt["tokens"] or 0)
+    shown = text.wrap(f"{words}. {_count(receipt)} left the context, {_restorable(receipt)}.")
     saved = limits.gain(receipt.get("share"))
     if saved:
         shown += text.wrap(f"That saves {saved}, each of which would have read it from the cache.")
@@ -108,7 +108,7 @@ def _restorable(receipt: Receipt) -> str:
     states = [call["state"] for call in receipt["calls"]]
     if len(set(states)) == 1 and len(states) > 1:
         return f"and {_ALL[states[0]]}"
-    return ", ".join([f"{states.count(state):,} {said}" for state, said in _STATES.items() if state in states])
+    return ", ".join([f"{states.count(state):,} {words}" for state, words in _STATES.items() if state in states])
 
 
 def _earlier(found: list[Receipt], now: float, most: int, hint: str, command: str) -> list[text.Line]:
@@ -153,8 +153,8 @@ def _number(call: dict[str, Any]) -> str:
 
 
 def _why(call: dict[str, Any]) -> str:
-    said = [_KINDS.get(part["kind"], "{}").format(text.clean(part["why"])) for part in call["left"]]
-    return "; ".join(filter(None, said)) or "no reason was noted"
+    parts = [_KINDS.get(part["kind"], "{}").format(text.clean(part["why"])) for part in call["left"]]
+    return "; ".join(filter(None, parts)) or "no reason was noted"
 
 
 # --- what went back -------------------------------------------------------------------------------------------------------------
@@ -204,11 +204,11 @@ def in_place_lines(back: PutBack, session_id: str, hold_calls: int) -> list[text
     return _lines("Restored", back, session_id, "Back in the transcript" + held)
 
 
-def _lines(title: str, back: PutBack, session_id: str, said: str) -> list[text.Line]:
+def _lines(title: str, back: PutBack, session_id: str, words: str) -> list[text.Line]:
     lines = text.title(title)
     if back.records:
         many = f"{text.counted(len(back.records), 'result')}, {text.long_tokens(sum(back.tokens))}"
-        lines += text.wrap(f"{said}: {many}.")
+        lines += text.wrap(f"{words}: {many}.")
         lines += [_record_line(record) for record in back.records[:8]]
         lines += [f"  … {len(back.records) - 8} more"] if len(back.records) > 8 else []
     for record in back.gone:
@@ -216,11 +216,11 @@ def _lines(title: str, back: PutBack, session_id: str, said: str) -> list[text.L
     if back.thinking:
         lines += text.wrap(f"The reasoning that had left with them is back too: {text.long_tokens(back.thinking)}.")
     if back.unthought > 0:
-        said = f"Reasoning that had left with them stays out, because something before it is lost: {text.long_tokens(back.unthought)}."
-        lines += text.wrap(said)
+        words = f"Reasoning that had left with them stays out, because something before it is lost: {text.long_tokens(back.unthought)}."
+        lines += text.wrap(words)
     if back.left:
-        said = f"Reasoning since the clear has left, because it depended on the shorter conversation: {text.long_tokens(back.left)}."
-        lines += text.wrap(said)
+        words = f"Reasoning since the clear has left, because it depended on the shorter conversation: {text.long_tokens(back.left)}."
+        lines += text.wrap(words)
     if back.records:
         urgent = back.thinking or back.left
         lines += ["", "Before you go on, load the session again:" if urgent else "They are back in the conversation once you run:", ""]

@@ -62,10 +62,10 @@ def build(found: Outlook) -> Report:
 
 def _figures(found: Outlook) -> LedgerFigures:
     """Return what came of the session, with the share of a window that the net is; {} where nothing did."""
-    told = figures.of_ledger(found.ledger)
-    if told:
-        told["share"] = limit_weights.share_of(found.weights, figures.moved(found.ledger))
-    return told
+    made = figures.of_ledger(found.ledger)
+    if made:
+        made["share"] = limit_weights.share_of(found.weights, figures.moved(found.ledger))
+    return made
 
 
 def _rows(of: list[Result], found: Outlook, now: float) -> list[ResultRow]:
@@ -75,7 +75,7 @@ def _rows(of: list[Result], found: Outlook, now: float) -> list[ResultRow]:
     numbers = {result.id: result.index for result in of}
     rows: list[ResultRow] = []
     for result in sorted(of, key=lambda result: result.index):
-        ended = None if result.id in state.live else result.ended  # what a pin has brought back was ended once
+        ended = None if result.id in state.live else result.ended  # a result that a pin has revived was ended before
         row: ResultRow = {
             "id": result.id,
             "number": result.index,
@@ -121,7 +121,7 @@ def _by_host(rows: list[ResultRow], found: Outlook) -> ByHost:
     return {
         "cleared": sum(row["state"] == "cleared" and not row["handle"] for row in rows),
         "in_files": sum(row["id"] in in_files for row in rows),
-        # Of a read nothing but that is an acknowledgment.
+        # The only acknowledgment that a read can be.
         "unchanged": sum(row["kind"] == kinds.ACK and found.rules.tools.of(row["tool"]).operation == READ for row in rows),
     }
 
@@ -262,7 +262,7 @@ def matching(report: Report, pattern: str) -> list[ResultRow]:
     return [row for row in report["results"] if any(globs.matches(pattern, subject) for subject in row["subjects"])]
 
 
-def is_leaving(row: ResultRow, cold: bool = False) -> bool:
+def is_reclaimable(row: ResultRow, cold: bool = False) -> bool:
     """Return whether a clear takes a result: now, or once the cache is cold."""
     plan = row["plan"]
     return plan is not None and (plan["cold"] if cold else plan["action"]) == planning.CLEAR

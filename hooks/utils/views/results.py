@@ -38,7 +38,7 @@ def _tier_lines(tier: str, report: Report, everything: bool) -> list[text.Line]:
         f"{tier.capitalize()}: {len(live)} live, {len(expired) - cleared} expired" + (f", {cleared} cleared" if cleared else "")
     ]
     room = len(rows) if everything else _MOST
-    # Live ones first: they are what the reader may want to hold. Of each the newest.
+    # Live ones first, which the reader may want to pin; the newest of both.
     shown_live = live[-room:]
     shown_expired = expired[len(expired) - max(0, room - len(shown_live)) :]
     lines += [result_line(row) for row in reversed(shown_live)]
@@ -58,7 +58,7 @@ def _result_line(row: ResultRow, note: str, columns: int) -> str:
     head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
     label = max(_LABEL, (columns - text.width(head)) // 2 + 1)
     room = columns - text.width(head) - label - 1
-    note = note or (phrases.until(row) if row["state"] == "live" else phrases.fate(row, room))
+    note = note or (phrases.ends_until(row) if row["state"] == "live" else phrases.how_ended(row, room))
     return (head + text.pad(phrases.label(row, label), label) + " " + text.cut(note, room)).rstrip()
 
 
@@ -157,16 +157,16 @@ def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
     """Return what a clear does with a result: whether it goes, why, the chance that it is needed again, what clearing it is worth."""
     cold = report["context"] is not None and report["context"]["cache"] == "warm" and plan["cold"] == "clear"
     if plan["action"] == "clear":
-        said = f"a clear takes it now: {_REASONS[plan['reason']]}"
+        words = f"a clear takes it now: {_REASONS[plan['reason']]}"
     elif cold and plan["reason"] in ("worth", "expired", "waits"):
-        said = "it stays until the cache is cold: until then, writing the prompt again costs more than it saves"
+        words = "it stays until the cache is cold: until then, writing the prompt again costs more than it saves"
     elif cold:
-        said = f"it stays while the cache is warm: {_REASONS[plan['reason']]}. Once the cache is cold, a clear takes it"
+        words = f"it stays while the cache is warm: {_REASONS[plan['reason']]}. Once the cache is cold, a clear takes it"
     elif plan["reason"] == "pinned" and not row["pinned_by"]:
-        said = "it stays: it was restored, and is held for a while"
+        words = "it stays: it was restored, and is held for a while"
     else:
-        said = f"it stays: {_REASONS[plan['reason']]}"
-    lines = text.pair("Clear", said)
+        words = f"it stays: {_REASONS[plan['reason']]}"
+    lines = text.pair("Clear", words)
     if plan["need"] is not None:
         chance = f"{plan['need']:.0%}" if plan["need"] >= 0.01 else "less than 1%"
         lines += text.pair("Needed", f"a chance of {chance} that it is needed again")
@@ -201,8 +201,8 @@ def _offer(name: str, content: str, command: str) -> list[text.Line]:
 
 def _what(row: ResultRow) -> str:
     family = row["kind"].partition(":")[2]
-    said = kinds.of(row["kind"]).said + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
-    return f"{said}, {text.long_tokens(row['tokens'])} (estimate)"
+    words = kinds.of(row["kind"]).said + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
+    return f"{words}, {text.long_tokens(row['tokens'])} (estimate)"
 
 
 def _shows(shown: ShownFile) -> str:
@@ -211,27 +211,27 @@ def _shows(shown: ShownFile) -> str:
 
 def _when(report: Report, row: ResultRow) -> str:
     age, quiet = row["age"], row["quiet_age"]
-    said = f"{text.counted(age, 'call')} ago" if age else "the newest call"
+    words = f"{text.counted(age, 'call')} ago" if age else "the newest call"
     passed = report["at"] - row["at"]
     if row["at"] and passed >= 1:
-        said += f" ({text.span(passed)})"
-    said += f", in turn {row['turn']}"
+        words += f" ({text.span(passed)})"
+    words += f", in turn {row['turn']}"
     if quiet < age:
-        said += f"; last used {text.counted(quiet, 'call')} ago" if quiet else "; used by the newest call"
-    return said
+        words += f"; last used {text.counted(quiet, 'call')} ago" if quiet else "; used by the newest call"
+    return words
 
 
 def _state(report: Report, row: ResultRow, command: str) -> list[text.Line]:
     lines = text.pair("State", "live")
-    for name, said in zip(("Ends", *[""] * 9), phrases.endings(row)):
-        lines += text.pair(name, said)
+    for name, words in zip(("Ends", *[""] * 9), phrases.ending_sentences(row)):
+        lines += text.pair(name, words)
     if not row["pinned_by"]:
         return lines + _offer("Pinned", "no. To keep it:", f"{command} pin {phrases.number(row)}")
     if row["pinned_by"] == row["id"]:
-        return lines + _offer("Pinned", "yes. To let go:", f"{command} unpin {phrases.number(row)}")
+        return lines + _offer("Pinned", "yes. To release it:", f"{command} unpin {phrases.number(row)}")
     if row["pinned_by"] not in report["pins"]:
         return lines + text.pair("Pinned", f"yes, by {row['pinned_by']} in the configuration")
-    return lines + _offer("Pinned", f"yes, by {row['pinned_by']}. To let go:", f"{command} unpin {phrases.quoted(row['pinned_by'])}")
+    return lines + _offer("Pinned", f"yes, by {row['pinned_by']}. To release it:", f"{command} unpin {phrases.quoted(row['pinned_by'])}")
 
 
 def _end(row: ResultRow, command: str, left: str) -> list[text.Line]:
@@ -289,6 +289,6 @@ def unpinned_lines(after: Report, targets: list[str]) -> list[text.Line]:
             continue
         lines.append(_title_line(row))
         if row["state"] == "live":
-            until = "still held by " + text.clean(row["pinned_by"]) if row["pinned_by"] else "lives " + phrases.until(row)
+            until = "still held by " + text.clean(row["pinned_by"]) if row["pinned_by"] else "lives " + phrases.ends_until(row)
             lines.append(text.fitted("  " + until))
     return lines

@@ -29,7 +29,7 @@ def stats_lines(
     if scopes[-1].figures:
         lines += [*ledgers.table(worth), "", *ledgers.notes(worth, dated), ""]
     if behind:
-        lines += [*ledgers.lacking(behind), ""]
+        lines += [*ledgers.uncounted_note(behind), ""]
     lines += [
         _row("", ["this session", "this project", "everywhere"]),
         _row("Sessions", [f"{each.sessions:,}" for each in scopes]),
@@ -194,5 +194,5 @@ def _text(x: int, y: int, size: int, color: str, words: str, weight: int = 400, 
 
 
 def written_lines(path: str) -> list[text.Line]:
-    """Return what is said once a card was written."""
+    """Return the lines that say where a card was written."""
     return ["", *text.wrap(f"The card is in {text.clean(path)}.")]

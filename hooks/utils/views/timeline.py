@@ -14,9 +14,9 @@ LAST = 40
 _BAR = 14
 _LIVE, _EXPIRED, _CLEARED = "█", "░", "·"
 _LABEL = 24
-# Columns below which label and bar do not share a line where notes stay whole; columns that no note takes.
+# Columns from which label and bar share a line when notes are not cut; more columns than any note has.
 _ROOMY, _WHOLE = 72, 200
-# A call that ends others says whom, so long as they are few.
+# How many of the results that a call ended are named.
 _ENDED_SHOWN = 3
 
 
@@ -99,7 +99,7 @@ def _note(row: ResultRow, ended: list[int], room: int) -> str:
 
 
 def _fate(row: ResultRow, room: int) -> str:
-    return phrases.until(row) if row["state"] == "live" else phrases.fate(row, room)
+    return phrases.ends_until(row) if row["state"] == "live" else phrases.how_ended(row, room)
 
 
 def _did(ended: list[int], shown: int) -> str:

@@ -211,7 +211,7 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
 
 def _search(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     with Bar(environ, "records") as bar:
-        unindexed = index.work_off(db, bar.show)
+        unindexed = index.index_queued(db, bar.show)
     folders = None if args.everywhere else archived.folders_of(db, repository.of(os.getcwd()).key)
     matches = searching.search(db, args.argument, mask, folders, args.session, args.limit + 1)
     more = len(matches) > args.limit

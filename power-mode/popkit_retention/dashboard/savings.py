@@ -49,7 +49,7 @@ class SavingsReport:
         if everything.ledger:
             lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._app_state.rules.models.dated)]
         if behind:
-            lines += ["", *ledgers.lacking(behind, "It is added within a minute.")]
+            lines += ["", *ledgers.uncounted_note(behind, "It is added within a minute.")]
         rows = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
             headline=headline,

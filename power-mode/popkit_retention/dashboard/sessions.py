@@ -197,7 +197,7 @@ def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
 def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: int) -> SessionDetail:
     report = cached.report
     kept = caches.kept_warm(cached.site, cached.path, app_state.now())
-    warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.sums(kept))
+    warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.topics(kept))
     return SessionDetail(
         session=row_of(app_state, known),
         report={name: value for name, value in report.items() if name != "results"},
@@ -244,7 +244,7 @@ def _bar(row: ResultRow) -> Bar:
         tokens=row["tokens"],
         from_call=row["number"],
         to_call=None if alive else row["ended"]["at_call"],
-        note=phrases.until(row) if alive else phrases.fate(row, _NOTE),
+        note=phrases.ends_until(row) if alive else phrases.how_ended(row, _NOTE),
         pinned=bool(row["pinned_by"]),
         plan=row["plan"]["action"] if row["plan"] else "",
         kept_out_tokens=row["entered"]["kept_out_tokens"] if row["entered"] else None,

@@ -65,7 +65,7 @@ def context_search(call: ToolCall) -> dict[str, Any]:
     if not os.path.lexists(home.archive_path(call.home)):
         return {"results": [], "more": False}
     with _archive(call) as db:
-        unindexed = index.work_off(db, call.progress, _INDEXING_S)
+        unindexed = index.index_queued(db, call.progress, _INDEXING_S)
         folders = None if call.wide else archived.folders_of(db, call.project or "")
         matches = searching.search(db, call["query"], mask, folders, most=most + 1)
     results = [

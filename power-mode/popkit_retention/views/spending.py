@@ -111,7 +111,7 @@ def _kinds(took: Took) -> list[text.Line]:
 
 def _fit(fit: dict[str, Any]) -> list[text.Line]:
     """Return what tokens are worth in a window, as far as one's own history shows it."""
-    lacks = limits.lacking(fit)
+    lacks = limits.why_no_worth(fit)
     if lacks:
         return ["", *text.wrap(lacks)]
     lines: list[text.Line] = []

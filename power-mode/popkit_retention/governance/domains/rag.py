@@ -186,7 +186,7 @@ class RagDomain:
     def index(self, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")) -> int:
         """Let searches find what was only queued for them, for so many seconds at most; return how many records wait still."""
         with self._using() as db:
-            return index.work_off(db, progress, for_s) if db else 0
+            return index.index_queued(db, progress, for_s) if db else 0
 
     def compact(self) -> bool:
         with self._using() as db:

@@ -13,7 +13,7 @@ from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import disk, live, store
+from hooks.utils.state import live, store
 from tests.hooks import payloads, processes
 
 PATHS = st.sampled_from(["/a", "/a/b", '/with "quotes"', "/with\nbreaks", "/ü", "/a\\", ',"/a":['])
@@ -22,7 +22,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["see", "drop", "first"]), PATHS, st.
 
 @given(STEPS)
 def test_it_holds_what_a_table_would(steps: list):
-    watched, table = disk.Watched(), {}
+    watched, table = store.Watched(), {}
     for step, path, number in steps:
         if step == "see":
             watched.see(path, [number, 1])
@@ -61,16 +61,16 @@ def _expired(stored: store.Stored) -> int:
 
 
 def test_of_many_changed_files_each_call_notices_some_until_all_are(tmp_path: Path):
-    paths, stored, rules, files = _with_reads(tmp_path, 3 * disk.LOOKED_AT)
+    paths, stored, rules, files = _with_reads(tmp_path, 3 * store.LOOKED_AT)
     for file in files:
         file.unlink()
     for n in (1, 2, 3):
         live.observe_call(paths, stored, _call(1_000 + n, "Bash", {"command": f"node {n}.js"}), rules, False)
-        assert _expired(stored) == n * disk.LOOKED_AT
+        assert _expired(stored) == n * store.LOOKED_AT
 
 
 def test_a_change_is_noticed_within_one_round_whatever_else_is_read(tmp_path: Path):
-    paths, stored, rules, files = _with_reads(tmp_path, 2 * disk.LOOKED_AT)
+    paths, stored, rules, files = _with_reads(tmp_path, 2 * store.LOOKED_AT)
     files[-1].write_text("y = 22\n")
     for n in range(3):
         (tmp_path / f"new{n}.py").write_text("z\n")
@@ -79,7 +79,7 @@ def test_a_change_is_noticed_within_one_round_whatever_else_is_read(tmp_path: Pa
 
 
 def test_the_prompt_notices_all_at_once(tmp_path: Path):
-    paths, stored, rules, files = _with_reads(tmp_path, 3 * disk.LOOKED_AT)
+    paths, stored, rules, files = _with_reads(tmp_path, 3 * store.LOOKED_AT)
     for file in files:
         file.unlink()
     live.notice_changes(paths, stored, rules, 1.0)
@@ -89,7 +89,7 @@ def test_the_prompt_notices_all_at_once(tmp_path: Path):
 
 def test_before_a_command_is_answered_all_are_looked_at(tmp_path: Path):
     home = processes.Home(tmp_path)
-    files = [tmp_path / f"{n}.py" for n in range(disk.LOOKED_AT + 5)]
+    files = [tmp_path / f"{n}.py" for n in range(store.LOOKED_AT + 5)]
     for file in files:
         file.write_text(f"# {file}\n")
         post_tool_use.handle(payloads.read(str(file), f"# {file}\n"), home.env())

@@ -1,17 +1,26 @@
-"""Make the tables of the archive, version by version, and open it."""
+"""Open the archive: its tables, version by version, and what waits in files beside it.
+
+`leave` writes contents to such a file without waiting for the disk; they are taken in when the archive is opened next. Their handle is
+known at once.
+"""
 
 from __future__ import annotations
 
 from ..io import files, sqlite_file
+from ..io.codec import dumps, loads
 from ..io.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
 from ..io.storage import Storage
+from .chains import Chain
 from .content import names_of, subjects_of
+from .records import NewRecord, add_records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from sqlite3 import Connection
+    from typing import Any
 
-# What an archive that cannot be used raises: see `sqlite_file`.
+# The errors of an archive that cannot be used: see `sqlite_file`.
 ArchiveError, ArchiveTooNew, ArchiveDamaged = StoreError, StoreTooNew, StoreDamaged
 APPLICATION_ID = 0x506F704B  # "PopK"
 STORAGE = (Storage("archive", {"": r"archive\.sqlite"}),)
@@ -69,7 +78,7 @@ CREATE TABLE cleared (
 """
 # Every record by the names that a person may know it by, see `content.names_of`.
 _NAMED = "CREATE TABLE named (name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, seq)) WITHOUT ROWID"
-# Of a context that was deleted, wholly or in part: when that was, and how many records it cost. Nothing of what was in it.
+# When a context was deleted, wholly or in part, and how many records that cost. Nothing of their contents.
 _PRUNED = "CREATE TABLE pruned (task_id TEXT PRIMARY KEY, at REAL NOT NULL, records INTEGER NOT NULL) WITHOUT ROWID"
 _HOLDS = """
 CREATE TABLE holds (
@@ -85,7 +94,7 @@ CREATE TABLE holds (
 """
 # The projects that a folder (`chains.project`) has ever been seen to belong to, for holds of projects.
 _FOLDERS = "CREATE TABLE folders (folder TEXT NOT NULL, project TEXT NOT NULL, PRIMARY KEY (folder, project)) WITHOUT ROWID"
-# What is to be deleted: since when, and who said so.
+# Marks: since when a record is to be deleted, and by whom.
 _MARKS = """
 CREATE TABLE marks (
   record_id TEXT PRIMARY KEY REFERENCES thought_records (id),
@@ -93,9 +102,9 @@ CREATE TABLE marks (
   by TEXT NOT NULL
 ) WITHOUT ROWID
 """
-# When a content that had gone came back: its age counts from then.
+# When a deleted content came back: its age counts from then.
 _BROUGHT_BACK = "CREATE TABLE brought_back (record_id TEXT PRIMARY KEY REFERENCES thought_records (id), at REAL NOT NULL) WITHOUT ROWID"
-# What the index of words was told (see index.py): of which context (the seq of its first record), and a checksum of the words.
+# What is in the index of words (see index.py): the context of a record (the seq of its first), and a checksum of its words.
 _INDEXED = "CREATE TABLE indexed (seq INTEGER PRIMARY KEY, context INTEGER NOT NULL, told INTEGER NOT NULL)"
 _UNINDEXED = "CREATE TABLE unindexed (seq INTEGER PRIMARY KEY)"
 
@@ -106,7 +115,7 @@ def _name_all(db: Connection) -> None:
     db.executemany("INSERT INTO named VALUES (?, ?)", ((name, seq) for seq, text in rows for name in names_of(subjects_of(text))))
 
 
-# Contents stand last in a row, so that reading the rest of it does not walk through them.
+# Contents are the last columns, so that reading the others does not walk through them.
 MIGRATIONS = (
     (
         "chains and their records",
@@ -136,7 +145,7 @@ MIGRATIONS = (
             _BROUGHT_BACK,
             _INDEXED,
             _UNINDEXED,
-            # All of them, without a look at the zone: a hook may be waiting. Who indexes them passes over the cold ones.
+            # All of them, whatever their zone: a hook may be waiting. The cold ones are skipped when they are indexed.
             "INSERT INTO unindexed SELECT seq FROM thought_records",
         ),
     ),
@@ -152,12 +161,10 @@ def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUS
     if waiting:
         import sqlite3
 
-        from .spill import take_in
-
         try:
             take_in(db, waiting)
         except sqlite3.OperationalError:
-            pass  # who opens it next takes them in
+            pass  # they are taken in when it is opened next
     return db
 
 
@@ -166,4 +173,41 @@ def migrate(db: Connection) -> None:
     sqlite_file.migrate(db, SCHEMA)
 
 
-__all__ = ["ArchiveDamaged", "ArchiveError", "ArchiveTooNew", "Transaction", "migrate", "open_archive"]
+# --- what waits beside the archive ----------------------------------------------------------------------------------------------
+
+
+def leave_beside(path: str, chain: Chain, *records: NewRecord) -> None:
+    """Write contents beside the archive at `path`, each as a line of its chain and record and a line of JSON. OSError where they cannot be
+    written; then none is."""
+    of_chain = [chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript]
+    lines = []
+    for record in records:
+        of_record = [record.tool_use_id, record.type, record.label, record.timestamp, list(record.subjects), record.tokens]
+        lines += [dumps([of_chain, of_record]), record.content]
+    files.spill(path, "\n".join(lines))
+
+
+def take_in(db: Connection, waiting: Sequence[str]) -> None:
+    """Take in what waits in these files, in one transaction; what the archive has already keeps its record."""
+    from .index import Indexer
+
+    indexer = Indexer(db)
+    with Transaction(db):
+        for path in waiting:
+            lines = (files.read_text(path) or "").split("\n")
+            for head, content in zip(lines[::2], lines[1::2]):
+                parsed = _waiting_record(head, content)
+                if parsed is not None:
+                    add_records(db, parsed[0], [parsed[1]], indexer=indexer)
+    for path in waiting:
+        files.remove(path)
+
+
+def _waiting_record(head: str, content: str) -> tuple[Chain, NewRecord] | None:
+    """Return the chain and the record of two lines; None for one that is not ours, or that another process has taken in meanwhile."""
+    try:
+        read: Any = loads(head)
+        of_chain, (id, kind, label, timestamp, subjects, tokens) = read
+        return Chain(*of_chain), NewRecord(id, kind, label, content, timestamp, subjects, tokens)
+    except (ValueError, TypeError, AttributeError):
+        return None
