@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from .compacted import READ, RUN, Compacted, good, own_rows, tell, words
 from .installs import Installed
 from .reclaimed import placeholders, result, whole
 from .scripted_api import Recorded, ScriptedApi, say
-from .terminal import ClientTerminal
+from .terminal import ESCAPE, ClientTerminal
 from .test_plugin import ROOT
 
 CLEARED, BACK = "Compacted without a model: ", "Put back in place: "
@@ -32,6 +31,8 @@ class Told:
     screens: dict[str, str] = field(default_factory=dict)
     agrees: dict[str, bool] = field(default_factory=dict)
     handle: str = ""
+    receipt: dict = field(default_factory=dict)
+    asked_by_the_pane: int = -1
     lines: list = field(default_factory=list)
 
     def talk(self, stage: str) -> None:
@@ -54,6 +55,22 @@ class Told:
         self.terminal.wait_idle()
         self.talk(stage)
 
+    def put_back_in_the_pane(self) -> None:
+        """Opens the receipt of the last compaction in the pane, and puts back from there what it took out."""
+        before, terminal = len(self.world.api.turns()), self.terminal
+        receipts = self.world.popkit_home / "sessions" / self.world.session_id() / "main.receipts.jsonl"
+        self.receipt = json.loads(receipts.read_text().splitlines()[-1])
+        terminal.send("/popkit")
+        terminal.wait("Reclaimable: ")
+        terminal.press_until("3", lambda shown: "left the context" in shown)
+        terminal.wait_idle()
+        self.screens["receipt"] = terminal.text()
+        print("\n" + self.screens["receipt"])
+        terminal.press_until("u", lambda shown: "all were put back" in unframed(shown))
+        print("\n" + terminal.text())
+        terminal.press_until(ESCAPE, lambda shown: "left the context" not in shown)
+        self.asked_by_the_pane = len(self.world.api.turns()) - before
+
     def done(self) -> int:
         return sum(len(self.world.journal(self.world.session_id(), event)) for event in ("compact", "back"))
 
@@ -64,7 +81,7 @@ def told(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path
         home = ClientHome(tmp_path_factory.mktemp("told"), clients["newest"], api.url)
         api.places["work"] = str(home.work)
         world = Compacted(home, api)
-        with ClientTerminal(home, plugin_dir=ROOT, rows=120) as terminal:
+        with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=120) as terminal:  # the pane stands below
             made = Told(world, terminal)
             terminal.wait_ready()
             terminal.turn(SAID[0], "the work is done")
@@ -72,6 +89,8 @@ def told(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path
             made.talk("before")
             made.does("cleared", "/popkit clear --now", CLEARED)
             made.does("undone", "/popkit undo", BACK)
+            made.does("compacted at first", "/compact", CLEARED)
+            made.put_back_in_the_pane()
             made.does("compacted", "/compact", CLEARED)
             made.handle = placeholders(made.requests["compacted"].tool_results())[RUN]
             made.does("restored", f"/popkit restore {made.handle} --in-place", BACK)
@@ -155,32 +174,12 @@ def unframed(shown: str) -> str:
     return " ".join(shown.replace("│", " ").split())
 
 
-def test_the_pane_has_the_receipt_of_a_compaction_and_puts_it_back(clients: dict[str, Installed], tmp_path: Path, api: ScriptedApi):
-    home = ClientHome(tmp_path, clients["newest"], api.url)
-    api.places["work"] = str(home.work)
-    world = Compacted(home, api)
-    with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=60) as terminal:
-        terminal.wait_ready()
-        terminal.turn(SAID[0], "the work is done")
-        terminal.turn(SAID[1], "rested")
-        terminal.send("/compact")
-        terminal.wait(CLEARED)
-        terminal.wait_idle()
-        noted = json.loads((world.popkit_home / "sessions" / world.session_id() / "main.receipts.jsonl").read_text())
-        asked = len(api.turns())
-        terminal.send("/popkit")
-        terminal.wait("Reclaimable: ")
-        terminal.press_until("3", lambda shown: "left the context" in shown)
-        terminal.wait_idle()
-        shown = terminal.text()
-        print("\n" + shown)
-        joined = unframed(shown)
-        assert f"{len(noted['calls'])} results left the context, and all can be restored." in joined
-        for call in noted["calls"]:
-            assert re.search(rf"~\S+ +T{call['number']} ", shown), call
-            why = call["left"][0][2]
-            assert why[1:] in joined, call
-        terminal.press_until("u", lambda shown: "all were put back" in unframed(shown))
-        print("\n" + terminal.text())
-        assert len(api.turns()) == asked, "no request was made"
-    assert world.errors() == ""
+def test_the_pane_has_the_receipt_of_a_compaction_and_puts_it_back_without_a_request(told: Told):
+    shown = told.screens["receipt"]
+    joined = unframed(shown)
+    assert f"{len(told.receipt['calls'])} results left the context, and all can be restored." in joined
+    for call in told.receipt["calls"]:
+        assert re.search(rf"~\S+ +T{call['number']} ", shown), call
+        why = call["left"][0][2]
+        assert why[1:] in joined, call
+    assert told.asked_by_the_pane == 0

@@ -23,6 +23,7 @@ fs.writeFileSync('runs', String(run))
 for (let n = 0; n < 550; n++) console.log('check ' + n * 7 % 13 + ' of suite ' + Math.sin(n + 1000 * run))
 console.log('PASS 550 tests')
 """
+LARGE = "{work}/large.py"
 WARM = re.compile(r"warm for (\d+:\d\d)\s")
 SCRIPTS = {
     "first": [call(("Read", {"file_path": BIG, "limit": 200})), say("read it")],
@@ -50,6 +51,7 @@ class Window:
 def opened(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
     with ScriptedApi() as api:
         home = Session(ClientHome(tmp_path_factory.mktemp("window"), clients["newest"], api.url), api).home
+        (home.work / "large.py").write_text("".join(f"answer_{n} = compute({n * 7919}, 'of {n}')\n" for n in range(500)))
         api.scripts.update(SCRIPTS)
         with ClientTerminal(home, plugin_dir=ROOT, columns=170) as terminal:
             terminal.wait_ready()
@@ -101,11 +103,12 @@ def countdown(shown: str) -> str:
     return found[1] if found else ""
 
 
-def test_the_band_says_what_to_do_and_its_button_does_it(session: Session):
+@pytest.mark.parametrize("columns", [60, pytest.param(200, marks=pytest.mark.slow)])
+def test_the_band_and_the_pane_are_worked_by_keys_and_every_deed_can_be_undone(session: Session, columns: int):
     session.popkit.mkdir(parents=True)
     (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))
     (session.home.work / "test.js").write_text(TEST_JS)
-    with ClientTerminal(session.home, plugin_dir=ROOT, columns=170) as terminal:
+    with ClientTerminal(session.home, plugin_dir=ROOT, columns=columns, rows=60) as terminal:
         terminal.wait_ready()
         terminal.turn("go [[SCRIPT:tested]]", "all tested")
         terminal.wait("PopKit: Clear now")
@@ -114,34 +117,27 @@ def test_the_band_says_what_to_do_and_its_button_does_it(session: Session):
         terminal.wait_idle(0.3)
         terminal.press(ENTER)
         terminal.wait("Archived: 3 cleared results")
-        terminal.wait("[ Undo the last clear ]")
-        assert asked(session.api) == before
-    [transcript] = session.home.config.glob("projects/*/*.jsonl")
-    assert transcript.read_text().count("[PopKit cleared ") == 3
-
-
-@pytest.mark.parametrize("columns", [60, pytest.param(200, marks=pytest.mark.slow)])
-def test_the_pane_is_worked_by_keys_and_every_deed_can_be_undone(session: Session, columns: int):
-    session.popkit.mkdir(parents=True)
-    (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))
-    (session.home.work / "test.js").write_text(TEST_JS)
-    with ClientTerminal(session.home, plugin_dir=ROOT, columns=columns, rows=60) as terminal:
-        terminal.wait_ready()
-        terminal.send("go [[SCRIPT:tested]]")
-        terminal.wait("PopKit: Clear now")
-        before = asked(session.api)
-        terminal.send("/popkit")
-        terminal.wait("Reclaimable: ")
+        [transcript] = session.home.config.glob("projects/*/*.jsonl")
+        assert transcript.read_text().count("[PopKit cleared ") == 3
+        terminal.send("/popkit")  # the pane has the keys
+        terminal.wait_idle(0.3)
+        undo(terminal)
         terminal.press_until("2", lambda shown: "Tool call timeline" in shown)
         terminal.press_until("4", lambda shown: "[ Let the provider clear ]" in shown)
         terminal.press_until("5", lambda shown: "System tools" in shown)
         terminal.press_until("1", lambda shown: "Reclaimable: ~" in shown)
         terminal.press_until("c", lambda shown: "[ Undo the last clear ]" in shown)
-        terminal.press_until("u", lambda shown: re.search("Put(ting 3 contents)? back in place", shown))
-        terminal.wait(lambda shown: "Put back in place: 3 results" in shown and "Putting" not in shown)
-        terminal.wait(lambda shown: "Undo the last clear" not in shown and "not counted until" not in shown)
+        undo(terminal)
         terminal.press_until(ESCAPE, lambda shown: "Reclaimable: " not in shown)
         assert asked(session.api) == before
+
+
+def undo(terminal: ClientTerminal) -> None:
+    """Take the last clear back by its key, and wait until that is done."""
+    terminal.wait("[ Undo the last clear ]")
+    terminal.press_until("u", lambda shown: re.search("Put(ting 3 contents)? back in place", shown))
+    terminal.wait(lambda shown: "Put back in place: 3 results" in shown and "Putting" not in shown)
+    terminal.wait(lambda shown: "Undo the last clear" not in shown and "not counted until" not in shown)
 
 
 def test_after_a_rewind_nothing_leans_on_what_was_taken_back(window: Window):
@@ -152,25 +148,14 @@ def test_after_a_rewind_nothing_leans_on_what_was_taken_back(window: Window):
     assert not any(map(referred, window.api.turns()[-1].tool_results().values()))
 
 
-def test_how_much_was_kept_out_is_told_once_and_to_nobody_but_the_person(session: Session):
-    made = [f"answer_{number} = compute({number * 7919}, 'of {number}')" for number in range(500)]
-    (session.home.work / "large.py").write_text("\n".join(made) + "\n")
-    read = ("Read", {"file_path": "{work}/large.py"})
-    session.api.scripts["often"] = [
-        call(read),
-        call(("Bash", {"command": "true"})),
-        call(read),
-        call(("Bash", {"command": "true"})),
-        call(read),
-    ]
-    session.api.scripts["often"] += [say("read it often")]
-    with ClientTerminal(session.home, plugin_dir=ROOT) as terminal:
-        terminal.wait_ready()
-        terminal.send("go [[SCRIPT:often]]")
-        terminal.wait(re.compile(r"kept \d+k tokens out of this session"))
-        terminal.wait_idle()
-        terminal.wait(lambda shown: "tokens out of this session" not in shown)
-        terminal.turn("go [[SCRIPT:first]]", "read it")
-        assert "tokens out of this session" not in terminal.text()
-        terminal.turn("once more [[SCRIPT:second]]", "read again")
-    assert not any("out of this session" in request.text for request in session.api.requests)
+def test_how_much_was_kept_out_is_told_once_and_to_nobody_but_the_person(window: Window):
+    terminal, read, other = window.terminal, call(("Read", {"file_path": LARGE})), call(("Bash", {"command": "true"}))
+    window.api.scripts["often"] = [read, other, read, other, read, say("read it often")]
+    terminal.send("go [[SCRIPT:often]]")
+    terminal.wait(re.compile(r"kept \d+k tokens out of this session"))
+    terminal.wait_idle()
+    terminal.wait(lambda shown: "tokens out of this session" not in shown)
+    terminal.turn("go [[SCRIPT:first]]", "read it")
+    assert "tokens out of this session" not in terminal.text()
+    terminal.turn("once more [[SCRIPT:second]]", "read again")
+    assert not any("out of this session" in request.text for request in window.api.requests)

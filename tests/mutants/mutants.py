@@ -319,7 +319,7 @@ MUTANTS = [
         "planning.py",
         "else (MOST_SHARE, LEAST_GAIN)",
         "else (MOST_FORCED, LEAST_GAIN)",
-        "test_planning.py test_planning_laws.py test_planning_by_worth.py",
+        "test_planning.py",
     ),
     Mutant(
         "unasked, the newest run of a thing stays where another command may have said how it went",
@@ -433,7 +433,7 @@ MUTANTS = [
         "planning.py",
         '    if result.pinned:\n        return "pinned"\n',
         "",
-        "test_planning_by_worth.py test_planning_laws.py",
+        "test_planning.py",
     ),
     Mutant(
         "under auto nothing goes unasked that is preserved",

@@ -17,8 +17,9 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[2]
 POLICY = Path("hooks", "utils", "policy")
 COPIED = (
-    "hooks", "benchmarks/remaining_requests.py", "tests/policy", "tests/state", "tests/hosts/lines.py",
-    "tests/hosts/test_written_anew.py", "tests/__init__.py", "tests/examples.py", "tests/work.py", "retention-config.json",
+    "hooks", "benchmarks/remaining_requests.py", "retention-config.json", "tests/policy", "tests/state", "tests/kit",
+    "tests/hooks/processes.py", "tests/hosts/lines.py", "tests/hosts/test_written_anew.py", "tests/__init__.py", "tests/examples.py",
+    "tests/paths.py", "tests/patience.py", "tests/work.py",
 )  # fmt: skip
 FEW_EXAMPLES = """
 from hypothesis import HealthCheck, settings
@@ -48,10 +49,10 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, tests: str) -> subprocess.CompletedProcess:
+def run(folder: Path, tests: str, *flags: str) -> subprocess.CompletedProcess:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH", "PYTHONSAFEPATH"))}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib"]
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *flags]
         + [str(Path("tests", "policy", name)) for name in tests.split()],
         cwd=folder,
         env={**environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # the plugins take as long to load as the tests take to run
@@ -78,6 +79,10 @@ def test_there_are_at_least_twenty_mutants_and_no_two_are_the_same():
     assert len({mutant.breaks for mutant in MUTANTS}) == len(MUTANTS)
 
 
+def test_the_copy_has_all_that_these_tests_load(plain: Path) -> None:
+    _assert_pass(plain, MUTANTS, "--collect-only")
+
+
 def test_with_nothing_broken_the_tests_of_the_sample_pass(plain: Path) -> None:
     _assert_pass(plain, SAMPLE)
 
@@ -87,9 +92,9 @@ def test_with_nothing_broken_all_of_these_tests_pass(plain: Path) -> None:
     _assert_pass(plain, MUTANTS)
 
 
-def _assert_pass(plain: Path, mutants: list[Mutant]) -> None:
-    ran = run(plain, " ".join(dict.fromkeys(name for mutant in mutants for name in mutant.tests.split())))
-    assert ran.returncode == PASSED, ran.stdout[-3000:]
+def _assert_pass(plain: Path, mutants: list[Mutant], *flags: str) -> None:
+    ran = run(plain, " ".join(dict.fromkeys(name for mutant in mutants for name in mutant.tests.split())), *flags)
+    assert ran.returncode == PASSED, ran.stdout[-3000:] + ran.stderr
 
 
 @pytest.mark.parametrize("mutant", [_or_slow(mutant) for mutant in MUTANTS])

@@ -160,6 +160,16 @@ def test_what_saves_hardly_more_than_its_placeholder_stays_unless_it_is_forced()
     assert (session.going(ids=("T1",)), session.why(ids=("T1",))["T1"]) == ([], "small")
 
 
+def test_what_is_less_than_twice_its_placeholder_stays_unless_it_is_forced_however_much_that_would_save():
+    session = edited(40)
+    session.state.calibration = 1.7
+    result = session.result("T1")
+    result.tokens = round(1.9 * session.plan().decisions[0].placeholder)
+    assert gain(result, session.state.calibration, session.rules) >= planning.LEAST_GAIN
+    assert (session.going(now=True), session.why(now=True)["T1"]) == ([], "small")
+    assert session.going(ids=("T1",)) == ["T1"]
+
+
 def test_tokens_are_counted_as_the_session_measures_them():
     session = spec()
     session.bash("npm test", "x" * 110)
