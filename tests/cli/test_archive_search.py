@@ -38,14 +38,14 @@ class Shell:
         self.environ = {"POPKIT_HOME": str(self.home), "POPKIT_CLOCK": str(NOW)}
         self.capsys = capsys
 
-    def fill(self, arrivals: bool = True) -> list[str]:
-        """Contents of two projects; only queued for the index without `arrivals`."""
+    def fill(self, indexed: bool = True) -> list[str]:
+        """Contents of two projects; only queued for the index unless `indexed`."""
         db = archive.open_archive(str(self.home / "archive.sqlite"))
         records = [archive.NewRecord(f"toolu_{n}", "read", label, json.dumps(text)) for n, (label, text) in enumerate(TEXTS.items())]
         ids = []
         for name, folder, some in (("session-1", self.shop, records), ("session-2", self.other, records[:1])):
-            indexed = None if arrivals else index.Indexer(db, 0)
-            ids += archive.add_records(db, archive.Chain(name, name, project=str(folder / "src")), some, now=NOW, indexer=indexed).ids
+            indexer = None if indexed else index.Indexer(db, 0)
+            ids += archive.add_records(db, archive.Chain(name, name, project=str(folder / "src")), some, now=NOW, indexer=indexer).ids
         db.close()
         return ids
 
@@ -106,7 +106,7 @@ def test_a_number_that_is_none_is_refused(shell: Shell) -> None:
 
 
 def test_what_is_only_queued_is_indexed_first_and_a_terminal_sees_how_far(shell: Shell) -> None:
-    ids = shell.fill(indexer=False)
+    ids = shell.fill(indexed=False)
     env = {**os.environ, **shell.environ, "TERM": "xterm"}
     words = f"-S -E {ROOT / 'hooks' / 'popkit.py'} archive search login"
     seen = pexpect.run(f"{sys.executable} {words}", env=env, cwd=str(shell.shop), encoding="utf-8", timeout=HANG_S)
