@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.patience import HANG_S
 
-from .installs import Installed
+from .installs import Installed, npm
 
 API_KEY = "sk-ant-scripted-key-that-opens-nothing-0000"
 PROJECT_FILES = {
@@ -36,6 +36,12 @@ PROJECT_FILES = {
     ),
     "README.md": "# shop\n\nA tiny project.\n",
 }
+# Prints and runs what `npm test` does; npm itself takes four times as long to start as that test to run.
+NPM_TEST = """#!/bin/sh
+[ "$*" = test ] || exec '{npm}' "$@"
+printf '\\n> shop@1.0.0 test\\n> node test.js\\n\\n'
+exec node test.js
+"""
 SWITCHES = {
     "IS_SANDBOX": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -95,6 +101,10 @@ class ClientHome:
         self.extra_env = dict(extra_env or {})
         self.api_url = api_url
         self.config.mkdir(parents=True, exist_ok=True)
+        self.programs = self.home / "bin"
+        self.programs.mkdir(exist_ok=True)
+        (self.programs / "npm").write_text(NPM_TEST.replace("{npm}", npm() or "npm"))
+        (self.programs / "npm").chmod(0o755)
         self.make_project(self.work)
         self.approve(self.work)
 
@@ -132,7 +142,7 @@ class ClientHome:
         steering = ("ANTHROPIC", "CLAUDE", "POPKIT", "AWS_", "VERTEX", "OTEL_")
         kept = {name: value for name, value in os.environ.items() if not name.upper().startswith(steering)}
         # A pyenv shim takes 100 ms to start: the python3 of hooks is the one that runs the tests.
-        path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
+        path = os.pathsep.join([str(self.programs), str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
         return {
             **kept,
             **SWITCHES,

@@ -50,7 +50,7 @@ def opened(
         api.places["work"] = str(home.work)
         tracked = Tracked(home, api)
         api.scripts.update(SCRIPTS)
-        with ClientTerminal(home, plugin_dir=ROOT, rows=100) as terminal:
+        with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=100) as terminal:
             terminal.wait_ready()
             yield Window(tracked, terminal)
 
@@ -75,15 +75,14 @@ def labels(tracked: Tracked, session_id: str) -> list[str]:
     return [result.label for result in made.state.live.values()]
 
 
-def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT, columns=80) as terminal:
-        terminal.wait_ready()
-        terminal.turn("go [[SCRIPT:look]]", "looked at it")
-        before = len(tracked.api.turns())
-        terminal.send("/popkit:context retention")
-        screen = terminal.wait("Retention status")
-        screen = terminal.wait("Adjust tiers")
-        assert len(tracked.api.turns()) == before
+def test_the_panel_appears_in_the_terminal_without_a_request_and_fits(window: Window):
+    tracked, terminal = window.tracked, window.terminal
+    look(terminal)
+    before = len(tracked.api.turns())
+    terminal.send("/popkit:context retention")
+    terminal.wait("Retention status")
+    screen = terminal.wait("Adjust tiers")
+    assert len(tracked.api.turns()) == before
     shown = [line.rstrip() for line in screen]
     start = next(number for number, line in enumerate(shown) if "Retention status" in line)
     # Where code of ours runs inside the client, that answers, and no prompt has to be blocked for it.
@@ -158,23 +157,19 @@ def test_clear_begins_a_new_session_and_what_is_current_in_the_old_one_stays_so(
     assert labels(tracked, second)[-1] == "Bash ls src"
 
 
-def test_what_is_current_stays_so_when_the_session_is_loaded_again(tracked: Tracked):
-    with ClientTerminal(tracked.home, plugin_dir=ROOT, rows=100) as terminal:
-        terminal.wait_ready()
-        look(terminal)
-        session_id = tracked.session_id()
-        terminal.load(session_id)
-        assert tracked.live_labels(session_id) == LOOKED
-        panel = asks(terminal, "retention", "Adjust tiers")
-        assert any(line.strip().startswith("Session") and "npm test" in line for line in panel.splitlines())
-        assert labels(tracked, session_id) == LOOKED
-        terminal.send("/exit")
-        terminal.wait_end()
-    until(lambda: labels(tracked, session_id) == ["Read src/app.js"], "its end, which may outlive its hook")
+def test_what_is_current_stays_so_when_the_session_is_loaded_again(window: Window):
+    tracked, terminal = window.tracked, window.terminal
+    look(terminal)
+    session_id = tracked.session_id()
+    terminal.load(session_id)
+    assert tracked.live_labels(session_id) == LOOKED
+    panel = asks(terminal, "retention", "Adjust tiers")
+    assert any(line.strip().startswith("Session") and "npm test" in line for line in panel.splitlines())
+    assert labels(tracked, session_id) == LOOKED
     assert tracked.errors() == ""
 
 
-def test_a_fork_ends_nothing_in_the_session_that_it_comes_from(window: Window):
+def test_a_fork_ends_with_what_is_current_in_it_and_ends_nothing_in_the_session_that_it_comes_from(window: Window):
     tracked = window.tracked
     look(window.terminal)
     first = tracked.session_id()
@@ -186,6 +181,8 @@ def test_a_fork_ends_nothing_in_the_session_that_it_comes_from(window: Window):
         assert labels(tracked, path.stem)[:2] == LOOKED
         other.send("/exit")
         other.wait_end()
+    until(lambda: LOOKED[1] not in labels(tracked, path.stem), "its end, which may outlive its hook")
+    assert labels(tracked, path.stem)[0] == LOOKED[0]
     assert tracked.live_labels(first) == LOOKED
     assert labels(tracked, first) == LOOKED
     assert tracked.errors() == ""

@@ -139,5 +139,11 @@ class Visit:
         asked = self.context.request.get(f"http://127.0.0.1:{self.served.port}{path}", headers={"Sec-Fetch-Site": "same-origin"})
         return asked.json()
 
+    def fits(self) -> None:
+        """Assert that nothing is wider than the page, be it wide or narrow."""
+        for size in (NARROW, WIDE):
+            self.page.set_viewport_size(size)
+            assert not self.scrolls_sideways(), size
+
     def scrolls_sideways(self) -> bool:
         return self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

@@ -1,4 +1,4 @@
-"""The bill by clicks, on a wide and on a narrow page."""
+"""The bill by clicks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hooks.utils.state import prompt_overhead
 from popkit_retention.bill.digests import FILE
 from tests.bill.standing import DOCS, LINEAR, OTHER, breakdown
 from tests.bill.test_bill_command import Shop
-from tests.dashboard.page.served import NARROW, WIDE, Served, Visit
+from tests.dashboard.page.served import Served, Visit
 
 
 @pytest.fixture
@@ -36,9 +36,8 @@ def served(shop: Shop) -> Iterator[Served]:
         yield running
 
 
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_the_bill_says_what_stands_what_could_go_and_what_was_paid(browser: Browser, served: Served, viewport: dict[str, int]) -> None:
-    seen = Visit(browser, served, "#/sessions", viewport=viewport)
+def test_the_bill_says_what_stands_what_could_go_and_what_was_paid(browser: Browser, served: Served) -> None:
+    seen = Visit(browser, served, "#/sessions")
     seen.view("bill")
     page, before, paid = seen.page, seen.page.locator("#before"), seen.page.locator("#paid")
     expect(before.locator("tbody tr").first).to_be_visible()
@@ -64,11 +63,10 @@ def test_the_bill_says_what_stands_what_could_go_and_what_was_paid(browser: Brow
     assert "results of Read (3 calls)" in kinds
     expect(paid.get_by_role("rowheader", name="Results of Read (3 calls)")).to_be_visible()
     expect(paid.locator("tbody tr")).to_have_count(len(words["parts"]) + len(kinds))
-    if os.environ.get("SHOT"):
-        page.screenshot(path=os.environ["SHOT"] + f"{viewport['width']}.png", full_page=True)
+    seen.fits()
     paid.get_by_role("button", name="The conversation").click()
     expect(paid.locator("tbody tr")).to_have_count(len(words["parts"]))
-    assert not seen.scrolls_sideways()
+    seen.fits()
     seen.close()
 
 
@@ -91,9 +89,8 @@ def test_what_has_no_room_among_the_kinds_opens_with_its_sum(browser: Browser, s
     seen.close()
 
 
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_lost_caches_say_why_how_often_and_what_would_prevent_it(browser: Browser, served: Served, viewport: dict[str, int]) -> None:
-    seen = Visit(browser, served, "#/bill", viewport=viewport)
+def test_lost_caches_say_why_how_often_and_what_would_prevent_it(browser: Browser, served: Served) -> None:
+    seen = Visit(browser, served, "#/bill")
     page = seen.page
     expect(page.locator("#lost")).to_contain_text("No request wrote")
     told = seen.told("/api/bill")
@@ -103,7 +100,7 @@ def test_lost_caches_say_why_how_often_and_what_would_prevent_it(browser: Browse
     page.get_by_role("button", name="Refresh").click()
     for words in (*told["causes"][PAUSE], "6 h (2)", "57k", "$1.25"):
         expect(page.locator("#lost tbody tr")).to_contain_text(words)
-    assert not seen.scrolls_sideways()
+    seen.fits()
     seen.close()
 
 
@@ -121,8 +118,6 @@ def test_while_transcripts_are_being_read_it_says_how_far_and_then_shows_the_bil
     page.route("**/api/bill", answer)
     page.goto(served.address + "#/bill")
     expect(page.get_by_role("status").filter(has_text="Reading your transcripts: 40% done.")).to_be_visible()
-    if os.environ.get("SHOT"):
-        page.screenshot(path=os.environ["SHOT"] + "reading.png", full_page=True)
     expect(page.locator("#before tbody tr").first).to_be_visible()
     expect(page.get_by_text("Reading your transcripts")).to_have_count(0)
     seen.close()
@@ -133,8 +128,6 @@ def test_where_nothing_can_be_kept_it_says_why_and_what_to_do(browser: Browser, 
     seen = Visit(browser, served, "#/bill")
     alert = seen.page.get_by_role("alert").filter(has_text=FILE)
     expect(alert).to_be_visible()
-    if os.environ.get("SHOT"):
-        seen.page.screenshot(path=os.environ["SHOT"] + "503.png", full_page=True)
     (shop.home / FILE / "in the way").rmdir()
     (shop.home / FILE).rmdir()
     time.sleep(2.1)

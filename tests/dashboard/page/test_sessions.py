@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import uuid
 from collections.abc import Callable
@@ -67,8 +66,6 @@ def test_a_session_shows_by_which_strategy_its_contexts_are_assembled(home: Home
     history = card.locator("dl[aria-labelledby=strategy] .figure-row", has_text="History")
     expect(history).to_contain_text("5 newest exchanges, 60% in all")
     expect(history).to_contain_text("then 2 newest exchanges, 50% in all")
-    if place := os.environ.get("POPKIT_SCREENSHOTS"):
-        card.screenshot(path=f"{place}/strategy.png")
 
 
 def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None:
@@ -208,14 +205,6 @@ def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits
     assert seen.confirm("Put back") == f"{text.long_tokens(tokens)} come back in place."
     expect(seen.page.get_by_role("button", name=re.compile("^T5 Glob .*a placeholder is left"))).not_to_be_visible()
     assert set(home.cleared()) == EXPIRED - {"found"}
-
-
-def test_a_refusal_is_said_in_words(home: Home, visit: Visits) -> None:
-    seen = visit(PLACE)
-    seen.page.get_by_role("button", name="Clear", exact=True).click()
-    home.clear()  # somebody was faster
-    seen.page.get_by_role("dialog").get_by_role("button", name="Clear", exact=True).click()
-    assert "that is not offered now" in seen.status()
 
 
 def test_sessions_are_found_by_words_and_project_and_shown_in_pages(home: Home, visit: Visits) -> None:

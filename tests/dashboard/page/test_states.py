@@ -39,6 +39,8 @@ def test_where_there_is_nothing_each_view_says_how_it_comes(nothing: Visit) -> N
         nothing.view(view)
         for words in EMPTY[view]:
             expect(nothing.page.locator("main")).to_contain_text(words)
+        if view == "budgets":
+            expect(nothing.page.locator("#limits code")).to_have_text(nothing.told("/api/budgets")["how"])
 
 
 def test_while_something_is_loading_its_shape_is_there(visit: Visits) -> None:
@@ -118,7 +120,7 @@ def test_the_banner_says_when_the_server_answered_last_whatever_is_found_then(se
 
 def test_many_pages_of_one_browser_are_all_kept_up(home: Home, served: Served, visit: Visits) -> None:
     first = visit(PLACE)
-    more = [first.context.new_page() for _ in range(7)]  # together more than the six connections that a browser has with a server
+    more = [first.context.new_page() for _ in range(6)]  # together more than the six connections that a browser has with a server
     for page in more:
         page.goto(f"http://127.0.0.1:{served.port}/{PLACE}")
     for page in more:

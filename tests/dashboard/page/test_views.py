@@ -133,14 +133,6 @@ def test_stats_say_what_the_terminal_says_and_draw_it_by_day(home: Home, visit: 
     expect(seen.page.get_by_role("button", name="7 days")).to_have_attribute("aria-pressed", "true")
 
 
-def test_budgets_say_how_to_set_one_and_show_what_is_used(visit: Visits) -> None:
-    seen = visit()
-    seen.view("budgets")
-    told = seen.told("/api/budgets")
-    expect(seen.page.locator("#limits")).to_contain_text("No limit is set")
-    expect(seen.page.locator("#limits code")).to_have_text(told["how"])
-
-
 def test_a_session_of_another_machine_tells_what_it_used_and_no_more(home: Home, visit: Visits) -> None:
     book(home, "theirs", "erik", tokens=4_000)
     book(home, "theirs", "erik", tokens=5_000, number=2)
