@@ -17,7 +17,6 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.when_cold import THINKING_AGAIN
 from popkit_retention.lab import measure
 from popkit_retention.lab.compaction_policies import Compact, Summaries
 
@@ -65,10 +64,18 @@ class Row(NamedTuple):
     spared: measure.Score
 
 
+class Cold(NamedTuple):
+    """What a compaction by itself goes by, when the cache is cold: how often thinking again counts, and how much may stand."""
+
+    caution: float
+    target: float
+
+
 def rows(
-    read: list, by_repository: dict, soon: dict, rules: Ruleset, prices: Prices, target: float, cold: bool, caution: float = THINKING_AGAIN
+    read: list, by_repository: dict, soon: dict, rules: Ruleset, prices: Prices, target: float, cold: Cold | None
 ) -> list[Row]:  # fmt: skip
     """Every session, scored; `by_repository`, `soon`: the models of need ever again and soon that have not seen it."""
+    by_cold = (True, cold.caution, cold.target) if cold else (False, 0.0, 1.0)
     made = []
     for repository, session in read:
         has = any(step[0] == "compact" for step in session.steps)
@@ -78,7 +85,7 @@ def rows(
             made.append(Row(repository, has, own, own, own))
             continue
         ours, spared = (
-            measure.score(session, policy(prices, model, rules, target, cold, caution, soon[repository]), prices)
+            measure.score(session, policy(prices, model, rules, target, *by_cold, soon[repository]), prices)
             for policy in (Compact, Spared if has else Compact)
         )
         made.append(Row(repository, has, own, ours, spared))
@@ -114,15 +121,15 @@ def line(made: list[Row], prices: Prices, again: float) -> str:
     )
 
 
-def report(read: list, by_repository: dict, soon: dict, rules: Ruleset, targets: list[float], caution: float) -> None:
+def report(read: list, by_repository: dict, soon: dict, rules: Ruleset, targets: list[float], by_itself: Cold) -> None:
     """Prints both policies at each target, for every price."""
-    for cold in (False, True):
+    for cold in (None, by_itself):
         for target in targets:
             print(f"{'and when cold' if cold else 'at the threshold only'}, down to {target:.0%}\n{HEAD}")
             for each in READS:
                 for ttl_s, write in LIFETIMES:
                     prices = Prices(each, write, 5.0, ttl_s, True)
-                    made = rows(read, by_repository, soon, rules, prices, target, cold, caution)
+                    made = rows(read, by_repository, soon, rules, prices, target, cold)
                     for again in AGAIN:
                         print(line(made, prices, again), flush=True)
             print()

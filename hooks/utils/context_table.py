@@ -76,7 +76,7 @@ CONTEXT = Table(
     ),
     Operation(
         "cold [on|off|show]",
-        "let dead results leave by themselves once the prompt cache is cold, where that pays",
+        "let what is needed least leave by itself once the prompt cache is cold, where that pays",
         effect=CHANGES,
         offered=True,
         more="No model is called.",

@@ -8,7 +8,9 @@ import time
 
 import pytest
 
+from hooks.utils.helper.compactions import Compactions
 from hooks.utils.state import limits
+from hooks.utils.state.site import Site
 from tests.policy.weighed import weights
 
 from .asking import Helper, Transcript, lines, numbered
@@ -197,6 +199,17 @@ def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(
     assert results(answer["rows"])["toolu_00"].startswith("[PopKit cleared ")
     assert busy.journal()[-2]["why"] == "cold"
     assert busy.ask("/view", {}).get("compact") is None
+
+
+def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_to_pay(busy: Helper):
+    compactions = Compactions(str(busy.transcript))
+    site = Site(busy.env, busy.session, str(busy.project))
+    asked = {"trigger": "manual", "own": True, "rows": Running(busy).rows()}
+    for least, answer in ((50_000, {"skip": "too little would leave"}), (10, None)):
+        compactions.when_cold(0.4, least)
+        made = compactions.answer(site, str(busy.transcript), asked, time.time())
+        assert made == answer if answer else "rows" in made
+    assert busy.journal() == [], "nothing is noted before it stands"
 
 
 def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy: Helper):

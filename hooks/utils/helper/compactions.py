@@ -59,9 +59,9 @@ class Compactions:
         """Have the next compaction that we start put back what is archived under these handles."""
         self.wanted, self.is_begun = Wanted(ASKED, back=handles), False
 
-    def when_cold(self, ids: Sequence[str]) -> None:
-        """Have the next compaction that we start take these results out, if the cache is still cold then."""
-        self.wanted, self.is_begun = Wanted(COLD, only=ids), False
+    def when_cold(self, target: float, least: int) -> None:
+        """Have the next compaction that we start go down to a target, if the cache is still cold then and so many tokens leave."""
+        self.wanted, self.is_begun = Wanted(COLD, target, least=least), False
 
     def cancel(self) -> bool:
         """Cancel a clear that was asked for and is not done yet; return whether there was one."""
@@ -107,7 +107,7 @@ class Compactions:
             made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find, marked)
         except Declined as error:
             if is_own:
-                return {"skip": str(error), "notice": f"Nothing was changed: {error}."}
+                return {"skip": str(error)} if wanted.why == COLD else {"skip": str(error), "notice": f"Nothing was changed: {error}."}
             self.declined = str(error)
             return {}
         self.declined = ""

@@ -12,7 +12,7 @@ from ..operations import cache as caches
 from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
-from ..reclaim import access, outlook, restoring
+from ..reclaim import access, cold_compaction, outlook, restoring
 from ..state import limits, settling
 from ..views import bill, cache, ledgers, panel, phrases, receipt, report, results, timeline
 from ..views import limits as limit_views
@@ -120,15 +120,15 @@ class Pane:
             "pane": shown,
             "cache_until": round((now + left) * 1000) if left else None,
             "toast": self.misses.notice(view.rules.models) or (_toast(site, current, now) if asked.turn_ended else ""),
-            **({"compact": True} if self._leaves_by_itself(cold_now, view.state.index) else {}),
+            **({"compact": True} if self._leaves_by_itself(site, cold_now, view.state.index) else {}),
         }
 
-    def _leaves_by_itself(self, cold_now: CompactsCold, calls: int) -> bool:
-        """Begin to remove dead results without a question, once for each state of the conversation; return whether that has begun."""
-        if cold_now["setting"] != "on" or not cold_now["ids"] or self.compactions.wanted is not None or self.left_at == calls:
+    def _leaves_by_itself(self, site: Site, cold_now: CompactsCold, calls: int) -> bool:
+        """Begin a compaction without a question, once for each state of the conversation; return whether that has begun."""
+        if cold_now["setting"] != "on" or not cold_now["tokens"] or self.compactions.wanted is not None or self.left_at == calls:
             return False
         self.left_at = calls
-        self.compactions.when_cold(cold_now["ids"])
+        self.compactions.when_cold(cold_compaction.target(site), cold_now["least"])
         return self.compactions.begin()
 
     def _limits(self, site: Site, current: Report, now: float) -> list[text.Line]:

@@ -80,9 +80,9 @@ def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     conversation = seen.made.conversation if seen.made is not None else None
     found = cold_compaction.prospect(site, conversation, seen.at) if conversation is not None else None
     setting, is_cold = cold_compaction.setting(site), found is not None
-    if found is None or not found.ids or conversation is None:
-        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "ids": []}
+    if found is None or not found.pays or conversation is None:
+        return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "least": 0}
     tokens, usd = cold_compaction.worth_of(found, conversation)
-    share = limit_weights.share_of_clear(limits.weights(site.home, seen.at), found.plan.sum, found.thinking / found.plan.prices.output)
+    share = limit_weights.share_of_clear(limits.weights(site.home, seen.at), found.sum, found.thinking_tokens)
     usd = None if usd is None else round(usd, 4)
-    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "ids": found.ids}
+    return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "least": round(found.least)}

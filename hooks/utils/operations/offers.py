@@ -98,7 +98,7 @@ def of_bill(found: dict[str, Any], now: float) -> list[Offer]:
 
 
 def of_cold(question: str) -> list[Offer]:
-    """Return the answers to the question whether dead results leave by themselves once the cache is cold; [] where it is not asked."""
+    """Return the answers to the question whether the conversation compacts by itself once the cache is cold; none where it is not asked."""
     if not question:
         return []
     return [Offer("cold on", "Yes", question, "y"), Offer("cold off", "No", "nothing leaves by itself", "n")]

@@ -1,46 +1,63 @@
-"""Decide whether a compaction that nobody asked for pays now that the prompt cache is cold, and what it takes. Pure.
+"""Decide whether a compaction that nobody asked for pays now that the prompt cache is cold. Pure.
 
 The prompt is written anyway, so what leaves is saved at once and with every request that follows. But a conversation that is built again
-carries no thinking: all of it may have to be thought again. So only what a clear by worth would take leaves (worth.py), nothing for the
-sake of a target, and only where that saves more, over the requests that usually follow a prompt, than thinking again is reckoned at.
+carries no thinking: all of it may have to be thought again. So a compaction has to save more, over the requests that usually follow a
+prompt, than that is reckoned at. Once it does, it goes down to a target, as any other: what else leaves costs no more thinking.
+
+How much leaves is known when the conversation is compacted. Before that it is estimated from what the tracker knows, and a compaction that
+then finds less than `least` leaves everything as it was.
 """
 
 from __future__ import annotations
 
 from . import planning, worth
-from .economics import LIKELY_REQUESTS, Prices
+from .economics import LIKELY_REQUESTS, Change, Prices, Sum
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .conversation import Conversation
     from .need import NeedModel
 
+# So much of the conversation may stand. Nine tenths of what the next requests look for stand then (docs/measured.md).
+TARGET = 0.4
 # Thinking again counts so many times what it costs. How much of it is thought again nobody knows: with none, half, and one and a half times
-# of it, this came out best on repositories that were held out (docs/measured.md).
-THINKING_AGAIN = 0.5
+# of it, this made hardly a session dearer on repositories that were held out.
+THINKING_AGAIN = 1.25
+# Of what is no result, so much is taken to be inputs that can leave; the rest is what was said.
+_INPUTS = 0.5
+# What stands whatever the target is (planning.REASONS), or takes no less room as a placeholder.
+_STAYS = ("pinned", "preserved", "last_word", "unseen", "small")
 
 
 class Cold:
-    """`plan`: made as if thinking stayed where it stands; `ids` of the results that leave, none where it does not pay; `units` that this
-    saves, thinking again apart, and what that is reckoned at (`thinking`)."""
+    """`sum`: of what would leave, estimated, thinking apart · `thinking_tokens` that are taken to be thought again, `thinking`: what that
+    costs in units · `least`: tokens that have to leave for it to pay · `units` that it saves, thinking again apart."""
 
-    __slots__ = ("ids", "plan", "thinking", "units")
+    __slots__ = ("least", "sum", "thinking", "thinking_tokens", "units")
 
-    def __init__(self, plan: planning.Plan, thinking: float) -> None:
-        going = plan.having(planning.CLEAR)
-        self.plan = plan
-        self.thinking = thinking
-        each = plan.prices.write + plan.prices.read * LIKELY_REQUESTS[plan.prices.ttl_s]
-        self.units = each * sum([decision.gain for decision in going])
-        self.ids = [decision.result.id for decision in going] if self.units > thinking else []
+    def __init__(self, sum: Sum, thinking_tokens: float, prices: Prices) -> None:
+        each = prices.write + prices.read * LIKELY_REQUESTS[prices.ttl_s]
+        self.sum = sum
+        self.thinking_tokens = thinking_tokens
+        self.thinking = prices.output * thinking_tokens
+        self.least = self.thinking / each
+        self.units = each * sum.leaves
+
+    @property
+    def pays(self) -> bool:
+        return self.sum.leaves > max(self.least, planning.LEAST_GAIN)
 
 
 def when_cold(
     conversation: Conversation, now: float, model: NeedModel, prices: Prices, tuned: worth.Tuned = worth.TUNED,
-    caution: float = THINKING_AGAIN,
+    target: float = TARGET, caution: float = THINKING_AGAIN,
 ) -> Cold:  # fmt: skip
-    """Return what a compaction by itself takes at `now` (seconds), the cache being cold. `tuned`, `caution`: other constants than those
-    that are shipped."""
-    loose = Prices(prices.read, prices.write, prices.output, prices.ttl_s, False, prices.model, prices.known)
-    plan = planning.plan(conversation, planning.Asked(), now, model, loose, True, tuned)
-    return Cold(plan, caution * prices.output * conversation.thinking if prices.bound else 0.0)
+    """Return what a compaction by itself comes to at `now` (seconds), the cache being cold. `tuned`, `target`, `caution`: other constants
+    than those that are shipped."""
+    decisions = planning.plan(conversation, planning.Asked(), now, model, prices, True, tuned).decisions
+    messages = max(0, conversation.prompt - conversation.base - (conversation.thinking if prices.bound else 0))
+    results = sum([decision.tokens for decision in decisions])
+    gains = sum([max(0, decision.gain) for decision in decisions if decision.reason not in _STAYS])
+    leaving = round(min((1 - target) * messages, gains + _INPUTS * max(0, messages - results)))
+    change = Change(conversation.prompt, leaving, 0, conversation.base, False, conversation.base)
+    return Cold(Sum(change, prices), caution * conversation.thinking if prices.bound else 0.0, prices)

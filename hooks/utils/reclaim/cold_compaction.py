@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from ..hosts import is_kept
 from ..policy import economics
-from ..policy.when_cold import Cold, when_cold
+from ..policy.ruleset import COMPACT_TARGET
+from ..policy.when_cold import TARGET, Cold, when_cold
 from ..state import consents, shipped
 
 TYPE_CHECKING = False
@@ -33,17 +34,22 @@ def choose(site: Site, on: bool) -> None:
     consents.say(site.home, ABOUT, consents.YES if on else consents.NO)
 
 
+def target(site: Site) -> float:
+    """Return the share of the conversation that may stand: never less than where room is needed."""
+    return max(TARGET, float(site.config.get("compact_target", COMPACT_TARGET)))
+
+
 def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:
     """Return what it would take now; None while the cache is warm, or nothing has been sent."""
     last = conversation.last
     if not last.tokens or last.is_warm(now):
         return None
     prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    return when_cold(conversation, now, shipped.need_model(), prices)
+    return when_cold(conversation, now, shipped.need_model(), prices, target=target(site))
 
 
 def worth_of(cold: Cold, conversation: Conversation) -> tuple[int, float | None]:
     """Return (tokens that leave, dollars that this is worth, thinking again subtracted; None where no price is known)."""
     model = conversation.rules.models.model(conversation.last.model)
     usd = model.usd(conversation.last.tokens)[0]
-    return cold.plan.sum.leaves, None if usd is None else (cold.units - cold.thinking) * usd / 1e6
+    return cold.sum.leaves, None if usd is None else (cold.units - cold.thinking) * usd / 1e6

@@ -39,7 +39,7 @@ _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
 ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
 # For which reason a live result leaves, where it is not to make room.
-_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "worth more gone than kept, as the prompt cache was cold"}
+_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "of all that stood the least likely to be needed, as the prompt cache was cold"}
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: a conversation has thousands of contents
@@ -47,13 +47,17 @@ _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  #
 
 class Wanted:
     """What a compaction is to do: `why` (ASKED, MANUAL, AUTO, COLD); of ASKED: the ids of the results that leave (`only`), or the handles
-    of what comes back (`back`); else down to which share of the conversation it goes (`target`)."""
+    of what comes back (`back`); else down to which share of the conversation it goes (`target`), and how many tokens have to leave for
+    it to be done (`least`)."""
 
-    __slots__ = ("back", "only", "target", "why")
+    __slots__ = ("back", "least", "only", "target", "why")
 
-    def __init__(self, why: str, target: float = 1.0, only: Collection[str] | None = None, back: Collection[str] = ()) -> None:
+    def __init__(
+        self, why: str, target: float = 1.0, least: int = 0, only: Collection[str] | None = None, back: Collection[str] = ()
+    ) -> None:  # fmt: skip
         self.why = why
         self.target = target
+        self.least = least
         self.only = only
         self.back = tuple(back)
 
@@ -116,6 +120,8 @@ def answer(
         raise Declined(f"the archive cannot be read: {error}") from None
     if not done.left:
         raise Declined("nothing would leave")
+    if done.before - done.after < wanted.least:
+        raise Declined("too little would leave")
     try:
         keeper.keep(done.left, conversation.state)
     except errors() as error:

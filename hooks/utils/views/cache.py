@@ -36,7 +36,7 @@ _ENDED = {
     warming.ERROR: "the last one failed",
 }
 _COLD = {
-    cold.ON: "on. Between turns, once the prompt cache is cold and it pays, what is dead leaves by itself: no model, a receipt, undo",
+    cold.ON: "on. Between turns, once the prompt cache is cold and it pays, what is needed least leaves: no model, a receipt, undo",
     cold.OFF: "off. Nothing leaves the conversation by itself",
     cold.ASK: "not decided yet. The pane asks the first time it would have paid",
 }

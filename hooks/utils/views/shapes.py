@@ -294,14 +294,14 @@ class KeptWarm(TypedDict("From", {"from": str})):
 
 class CompactsCold(TypedDict):
     """Whether the conversation compacts once the prompt cache is cold (`setting`: on, off, ask), whether it is, and what would leave
-    now; `share` of a window of the plan, None where that is unknown."""
+    now, estimated, `least` what has to leave for it to pay; `share` of a window of the plan, None where that is unknown."""
 
     setting: str
     is_cold: bool
     tokens: int
     usd: float | None
     share: Share | None
-    ids: list[str]
+    least: int
 
 
 # --- memory ----------------------------------------------------------------------------------------------------------------------------

@@ -38,19 +38,20 @@ class Summaries(Policy):
 class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
-    and it pays, with thinking again counted `caution` times. `soon`: the model of
-    what is needed soon, where it is not the one that is shipped."""
+    and it pays, with thinking again counted `caution` times, down to `cold_target`. `soon`: the model of what is needed soon, where it is
+    not the one that is shipped."""
 
     rebuilds = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = when_cold.THINKING_AGAIN, soon: NeedModel | None = None,
+        caution: float = when_cold.THINKING_AGAIN, cold_target: float = when_cold.TARGET, soon: NeedModel | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
         self.cold = cold
         self.caution = caution
+        self.cold_target = max(cold_target, target)
         self.soon = soon or shipped.need_soon_model()
         self.recorded: list[Block] = []  # the context of the recorded session
         self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
@@ -104,20 +105,20 @@ class Compact(AutoPolicy):
         is_full = self.threshold and view.base + sum(view.sizes) >= _AS_LARGE * self.threshold
         if self.is_due or is_full:
             self.is_due = False
-            return self._compacted(view, self.at(view.now), None)
+            return self._compacted(view, self.at(view.now), self.target)
         if self.cold and self.is_turn and self.is_cold(view.now):
             conversation = self.at(view.now)
-            plan = when_cold.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.caution)
-            clearable = {block.id for block in view.context}  # a block that was carried over a compaction can be cleared no more
-            ids = [id for id in plan.ids if id in clearable]
-            return self._compacted(view, conversation, ids) if ids else []
+            found = when_cold.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
+            return self._compacted(view, conversation, self.cold_target, found.least) if found.pays else []
         return []
 
-    def _compacted(self, view: View, conversation: Conversation, only: Sequence[str] | None) -> list[Choice]:
+    def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
+        """Return what a compaction down to this share does; nothing where fewer tokens than `least_gain` leave."""
         before = messages_of(view)
         plan = planning.plan_compaction(conversation, planning.Asked(), view.now, self.model, self.soon, self.prices, self.tuned)
-        share = self.target if only is None else 1.0
-        after = compacting.compact(before, conversation, plan, share, self._handle, only, least=COMPACT_LEAST_TOKENS)
+        after = compacting.compact(before, conversation, plan, share, self._handle, least=COMPACT_LEAST_TOKENS)
+        if after.before - after.after < least_gain:
+            return []
         choices = choices_of(view, before, after)
         live = {result.id for result in self.conversation.results() if not result.cleared}
         left = [(block, text) for block, text, _ in choices if block.id in live]
