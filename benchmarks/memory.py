@@ -14,4 +14,4 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "power-mode"))
 from sections import main
 
 if __name__ == "__main__":
-    raise SystemExit(main(__doc__, "memory", ("kept", "recall", "cover", "spared", "next", "speed")))
+    raise SystemExit(main(__doc__, "memory", ("kept", "recall", "cover", "spared", "next", "bound", "speed")))

@@ -43,12 +43,7 @@ class Remembering:
 
 
 def lesson(
-    session: str,
-    *observed: Observed,
-    at: float = NOW,
-    unaided: tuple[str, ...] = (),
-    project: str = PROJECT,
-    shown: tuple[Shown, ...] = (),
+    session: str, *observed: Observed, at: float = NOW, unaided: tuple[str, ...] = (), project: str = PROJECT, shown: tuple[Shown, ...] = ()
 ) -> Lesson:
     return Lesson(session, project, at - HOUR, at, observed, unaided, lookups=4, lookup_tokens=2_000, shown=shown)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 
 import pytest
@@ -14,7 +15,7 @@ from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
 from popkit_retention.memory.extraction.commands import runs_of
 from popkit_retention.memory.extraction.names import definitions
-from popkit_retention.memory.extraction.provenance import needs
+from popkit_retention.memory.extraction.provenance import defined_in, needs
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH
 from tests.hosts.lines import Lines
 
@@ -440,6 +441,26 @@ def test_a_command_knows_the_files_that_it_needs_and_one_that_cannot_run_there_i
     assert needs("python seed.py --all", "", str(tmp_path)) == [["seed.py", ""]]
     assert needs("go test ./...", "", str(tmp_path)) is None
     assert needs("cd web && pnpm test", "web", str(tmp_path)) is None
+
+
+def test_a_name_that_was_looked_for_is_defined_where_the_checkout_alone_says_so(session, tmp_path):
+    shop = tmp_path / "shop"
+    (shop / "src").mkdir(parents=True)
+    (shop / "src" / "coins.ts").write_text("export const countTheCoins = 1\n  private async emptyTheTill(): Promise<void> {\n")
+    (shop / "src" / "one.go").write_text("func (s *Shop) openTheShop() {\nfunc closeTheShop() {\n")
+    (shop / "src" / "two.go").write_text("func closeTheShop() {\n\tfmt.printTheBill(1)\n")
+    (shop / "README.md").write_text("class describedInProse\n")
+    for line in ("init -q", "add -A"):
+        subprocess.run(["git", *line.split()], cwd=shop, check=True, capture_output=True)
+    names = ["countTheCoins", "emptyTheTill", "openTheShop", "closeTheShop", "printTheBill", "describedInProse"]
+    assert defined_in(names, str(shop)) == {
+        "countTheCoins": "src/coins.ts", "emptyTheTill": "src/coins.ts", "openTheShop": "src/one.go",
+    }  # fmt: skip
+    session.use("t1", "Grep", {"pattern": "countTheCoins"})
+    session.result("t1", "src/till.ts")
+    lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), Repository("shop-1", str(shop), "shop"))
+    details = next(each.details for each in lesson.observed if each.text == "countTheCoins")
+    assert (details["defined_in"], "blob" in details) == ("src/coins.ts", True)
 
 
 def test_what_is_learnt_knows_the_commit_and_the_blob_and_a_file_that_is_gone_is_not_learnt(session, tmp_path):

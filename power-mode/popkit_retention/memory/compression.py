@@ -202,8 +202,7 @@ def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (
     labels = [tokens_of(_label(speaker)) for speaker in speakers] or [0.0] * len(texts)
     sizes = [tokens_of(each.sentence.text + " ") for each in every]
     by_worth = sorted(
-        range(len(every)),
-        key=lambda at: (-information(every[at].sentence.text, corpus, names) / (sizes[at] + labels[every[at].place]), at),
+        range(len(every)), key=lambda at: (-information(every[at].sentence.text, corpus, names) / (sizes[at] + labels[every[at].place]), at)
     )
     left = float(budget_tokens)
     chosen: set[int] = set()

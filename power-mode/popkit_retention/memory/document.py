@@ -177,10 +177,10 @@ def _entry(item: Item, newest: int, similar: float) -> Entry:
         text = f"{text} → {fix}" if fix else text
     if kind in (ERROR, NOTE) and len(text) > LONGEST_NOTE:
         text = text[: LONGEST_NOTE - 1] + "…"
-    return Entry(kind, text, home, facts_of(item), [item.id], _wanted(item, newest) + SIMILARITY * similar, item.held)
+    return Entry(kind, text, home, facts_of(item), [item.id], wanted(item, newest) + SIMILARITY * similar, item.held)
 
 
-def _wanted(item: Item, newest: int) -> float:
+def wanted(item: Item, newest: int) -> float:
     """Return how likely the next session wants an item, by how many sessions have used it and how long ago. The user's own words do not
     fade."""
     ago = 0 if item.source != SESSION else max(0, newest - item.session)

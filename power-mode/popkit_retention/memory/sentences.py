@@ -196,7 +196,7 @@ DATES = re.compile(
     r"|(?:in|last|next|since|until|of|\d) (?:march|may)|(?:march|may) \d+|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|yesterday|today|tomorrow|tonight|ago|weekends?"
     r"|(?:last|next|this|past) (?:few |couple of )?(?:week|month|year|night|summer|autumn|fall|winter|spring|morning|evening)s?"
-    r"|(?:since|for|in|after|\d+|few|two|three|four|five|six|seven|eight|nine|ten) (?:a |the |\w+ )?(?:years|months|weeks|days|hours))\b",
+    r"|(?:since|for|in|after|\d+|few|two|three|four|five|six|seven|eight|nine|ten) (?:a |the |\w+ )?(?:years|months|weeks|days|hours))\b"
 )
 FIRST = re.compile(r"\b(?:i|i'(?:m|ve|d|ll)|my|me|mine|we|we'(?:re|ve|d|ll)|our|ours|us)\b")
 SECOND = re.compile(r"\b(?:you|your|yours|yourself|you'(?:re|ve|d|ll))\b")
@@ -205,11 +205,11 @@ NUMBERS = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|doze
 ACTIONS = re.compile(
     r"\b(?:[a-z]{2,}ed|went|got|bought|made|began|took|met|won|lost|wrote|saw|gave|found|built|ran|told|said|came|left|kept|sold|taught|drove"
     r"|flew|grew|did|became|ate|spent|brought|caught|chose|fell|led|paid|rode|sang|sat|slept|spoke|swam|threw|woke|wore|set|put|hit|read|beat"
-    r"|want|plan|planning|going|working)\b",
+    r"|want|plan|planning|going|working)\b"
 )
 RELATIONS = re.compile(
     r"\b(?:mom|mum|mother|dad|father|parent|sister|brother|son|daughter|kid|child|children|wife|husband|partner|fianc[eé]e?|grandma|grandpa"
-    r"|grandmother|grandfather|aunt|uncle|cousin|niece|nephew|friend|neighbou?r|boss|colleague|coworker|teammate|dog|cat|pup|puppy|kitten)s?\b",
+    r"|grandmother|grandfather|aunt|uncle|cousin|niece|nephew|friend|neighbou?r|boss|colleague|coworker|teammate|dog|cat|pup|puppy|kitten)s?\b"
 )
 _NEWS = re.compile(r"\b(?:recently|lately|just|finally|new)\b")
 _POSSIBLE = re.compile(r"\b(?:can|could|should|would|will|might|gonna)\b|'ll\b")

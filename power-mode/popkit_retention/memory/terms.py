@@ -31,99 +31,23 @@ STOP_WORDS = frozenset(
     """.split()
 )
 
-# Forms that no rule leads back to their verb, each line a verb and its forms.
+# Forms that no rule leads back to their verb or noun, each behind it.
 _IRREGULAR = {
-    form: verb
-    for verb, *forms in (
-        line.split()
-        for line in """
-        become became
-        begin began begun
-        bite bit bitten
-        blow blew blown
-        break broke broken
-        bring brought
-        build built
-        buy bought
-        catch caught
-        child children
-        choose chose chosen
-        come came
-        dig dug
-        draw drew drawn
-        dream dreamt
-        drink drank drunk
-        drive drove driven
-        eat ate eaten
-        fall fell fallen
-        feed fed
-        feel felt
-        fight fought
-        find found
-        fly flew flown
-        foot feet
-        forget forgot forgotten
-        forgive forgave forgiven
-        freeze froze frozen
-        get got gotten
-        give gave given
-        go went gone goes
-        grow grew grown
-        hang hung
-        hear heard
-        hide hid hidden
-        hold held
-        keep kept
-        know knew known
-        lead led
-        learn learnt
-        leave left
-        lend lent
-        lie lay lain
-        lose lost
-        make made
-        man men
-        mean meant
-        meet met
-        mouse mice
-        pay paid
-        person people
-        ride rode ridden
-        ring rang rung
-        rise rose risen
-        run ran
-        say said
-        see saw seen
-        sell sold
-        send sent
-        shake shook shaken
-        shoot shot
-        show shown
-        sing sang sung
-        sink sank sunk
-        sit sat
-        sleep slept
-        speak spoke spoken
-        spend spent
-        stand stood
-        steal stole stolen
-        stick stuck
-        swim swam swum
-        take took taken
-        teach taught
-        tear tore torn
-        tell told
-        think thought
-        throw threw thrown
-        understand understood
-        use used using
-        wake woke woken
-        wear wore worn
-        wife wives
-        win won
-        woman women
-        write wrote written
-        """.strip().splitlines()
+    form: first
+    for first, *forms in map(
+        str.split,
+        """
+        become became, begin began begun, bite bit bitten, blow blew blown, break broke broken, bring brought, build built, buy bought,
+        catch caught, child children, choose chose chosen, come came, dig dug, draw drew drawn, dream dreamt, drink drank drunk, drive drove
+        driven, eat ate eaten, fall fell fallen, feed fed, feel felt, fight fought, find found, fly flew flown, foot feet, forget forgot
+        forgotten, forgive forgave forgiven, freeze froze frozen, get got gotten, give gave given, go went gone goes, grow grew grown, hang
+        hung, hear heard, hide hid hidden, hold held, keep kept, know knew known, lead led, learn learnt, leave left, lend lent, lie lay
+        lain, lose lost, make made, man men, mean meant, meet met, mouse mice, pay paid, person people, ride rode ridden, ring rang rung,
+        rise rose risen, run ran, say said, see saw seen, sell sold, send sent, shake shook shaken, shoot shot, show shown, sing sang sung,
+        sink sank sunk, sit sat, sleep slept, speak spoke spoken, spend spent, stand stood, steal stole stolen, stick stuck, swim swam swum,
+        take took taken, teach taught, tear tore torn, tell told, think thought, throw threw thrown, understand understood, use used using,
+        wake woke woken, wear wore worn, wife wives, win won, woman women, write wrote written
+        """.split(","),
     )
     for form in forms
 }

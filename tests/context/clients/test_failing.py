@@ -80,30 +80,21 @@ def test_where_a_model_fails_the_fallback_model_gets_the_same_messages(desk: Des
 
 
 @every_client
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
-def test_what_is_wrong_with_the_request_is_not_asked_again(desk: Desk, kind: Kind, status: int):
-    desk.api.answers.append(Fails(status))
+@pytest.mark.parametrize(
+    ("statuses", "options", "call", "asked"),
+    [
+        *(([status], {"fallback_model": FALLBACK}, {}, [MODEL]) for status in (400, 401, 403, 404, 413, 422)),  # for the caller to mend
+        ([529], {}, {}, [MODEL]),
+        ([529, 500], {"fallback_model": FALLBACK}, {}, [MODEL, FALLBACK]),
+        ([529], {"fallback_model": FALLBACK}, {"model": FALLBACK}, [FALLBACK]),
+    ],
+)
+def test_a_failure_for_which_no_other_model_may_answer_is_the_callers(desk: Desk, kind: Kind, statuses, options, call, asked):
+    desk.api.answers += map(Fails, statuses)
     with pytest.raises(Exception, match="scripted") as told:
-        kind.ask(desk.client(kind, fallback_model=FALLBACK))
-    assert told.value.status_code == status
-    assert desk.api.models() == [MODEL]
-
-
-@every_client
-def test_without_a_fallback_model_a_failure_is_the_callers(desk: Desk, kind: Kind):
-    desk.api.answers.append(Fails(529))
-    with pytest.raises(Exception, match="scripted"):
-        kind.ask(desk.client(kind))
-    assert desk.api.models() == [MODEL]
-
-
-@every_client
-def test_where_the_fallback_model_fails_too_its_failure_is_the_callers(desk: Desk, kind: Kind):
-    desk.api.answers += [Fails(529), Fails(500)]
-    with pytest.raises(Exception, match="scripted") as told:
-        kind.ask(desk.client(kind, fallback_model=FALLBACK))
-    assert told.value.status_code == 500
-    assert desk.api.models() == [MODEL, FALLBACK]
+        kind.ask(desk.client(kind, **options), **call)
+    assert told.value.status_code == statuses[-1]
+    assert desk.api.models() == asked
 
 
 @every_client
@@ -111,14 +102,6 @@ def test_the_fallback_model_is_asked_when_the_package_has_tried_again_in_vain(de
     desk.api.answers += [Fails(500), Fails(500)]
     assert kind.text(kind.ask(desk.client(kind, fallback_model=FALLBACK, max_retries=1))) == TEXT
     assert desk.api.models() == [MODEL, MODEL, FALLBACK]
-
-
-@every_client
-def test_a_call_that_asks_the_fallback_model_itself_falls_back_on_nothing(desk: Desk, kind: Kind):
-    desk.api.answers.append(Fails(529))
-    with pytest.raises(Exception, match="scripted"):
-        kind.ask(desk.client(kind, fallback_model=FALLBACK), model=FALLBACK)
-    assert desk.api.models() == [FALLBACK]
 
 
 @every_client

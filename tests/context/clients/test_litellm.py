@@ -6,78 +6,32 @@ import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hooks.utils.policy.models import models_of
 from popkit_retention.usage.database import open_store
 from popkit_retention.usage.ingestion import used_of
-from popkit_retention.usage.records import DAY_S, Sum, Tokens
+from popkit_retention.usage.records import DAY_S, Tokens
 from tests.patience import until
 from tests.usage.records import used
 
-from . import litellm_proxy
-from .providers import CACHE_READ, INPUT, OUTPUT, TEXT, Providers
+from .litellm_team import DANA, Team, home_of, running
+from .providers import CACHE_READ, INPUT, OUTPUT, TEXT
 
-CONFIG = """
-model_list:
-  - {{model_name: claude, litellm_params: {{model: anthropic/claude-opus-4-5, api_base: "{url}", api_key: none}}}}
-  - {{model_name: gpt, litellm_params: {{model: openai/gpt-4o, api_base: "{url}/v1", api_key: none}}}}
-  - {{model_name: claude-chat, litellm_params: {{model: hosted_vllm/some-model, api_base: "{url}/v1", api_key: none}}}}
-litellm_settings:
-  callbacks: [popkit_retention.context.clients.litellm.popkit_context, tests.context.clients.unlucky.popkit_context]
-  num_retries: 0
-general_settings:
-  master_key: {key}
-"""
 LONG = [{"role": role, "content": f"{role} {number} " * 40} for number in range(12) for role in ("user", "assistant")]
 LONG += [{"role": "user", "content": "And now?"}]
-# What may go in is used up in every session: the least is sent.
-USED_UP = {"retention": {"context": {"month_tokens": 1_000}}}
-DANA = "dana"
-
-
-class Team:
-    """A proxy, what it asks behind it, and the callers before it."""
-
-    def __init__(self, proxy: litellm_proxy.Proxy, api: Providers, environ: dict[str, str]) -> None:
-        import anthropic
-        import openai
-
-        self.proxy = proxy
-        self.api = api
-        self.environ = environ
-        options: dict[str, Any] = {"api_key": litellm_proxy.KEY, "max_retries": 0}
-        self.openai = openai.OpenAI(base_url=proxy.url + "/v1", **options)
-        self.anthropic = anthropic.Anthropic(base_url=proxy.url, **options)
-
-    def arrived(self) -> list[str]:
-        """What the last request to the provider says, message by message: a text may stand as blocks."""
-        contents = [message["content"] for message in self.api.last.messages]
-        return [content if isinstance(content, str) else "".join(block["text"] for block in content) for content in contents]
-
-    def used(self, session: str) -> Sum:
-        with open_store(self.environ) as store:
-            return store.of_session(session)
 
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    if reason := litellm_proxy.why_not():
-        pytest.skip(reason)
     folder = tmp_path_factory.mktemp("proxy")
-    environ = {"POPKIT_HOME": str(folder / "popkit"), "LOGNAME": DANA}
-    (folder / "popkit").mkdir()
-    (folder / "popkit" / "retention-config.json").write_text(json.dumps(USED_UP))
+    environ = home_of(folder, {"month_tokens": 1_000})  # used up in every session: the least is sent
     with open_store(environ) as store:
         tomorrow = time.time() + DAY_S  # it counts in this month, and in the one that may begin meanwhile
         store.write([used("before", "before", tomorrow, user=DANA, tokens=Tokens(5_000, 0, 0, 0, 0))])
-    with Providers() as api, litellm_proxy.running(CONFIG.format(url=api.url, key=litellm_proxy.KEY), folder, **environ) as proxy:
-        team = Team(proxy, api, environ)
+    with running(folder, environ, "tests.context.clients.unlucky.popkit_context") as team:
         yield team
-        team.openai.close()
-        team.anthropic.close()
 
 
 def is_built(arrived: list[str]) -> bool:

@@ -3,67 +3,32 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.context.hostile import HOSTILE
 from tests.context.silent import Way
 
-from . import litellm_proxy
 from .litellm_proxy import ROOT
-from .providers import TEXT, Providers
+from .litellm_team import Team, home_of, running
+from .providers import TEXT
 
-CONFIG = """
-model_list:
-  - {{model_name: claude, litellm_params: {{model: anthropic/claude-opus-4-5, api_base: "{url}", api_key: none}}}}
-  - {{model_name: gpt, litellm_params: {{model: openai/gpt-4o, api_base: "{url}/v1", api_key: none}}}}
-litellm_settings:
-  callbacks: [popkit_retention.context.clients.litellm.popkit_context]
-  num_retries: 0
-general_settings:
-  master_key: {key}
-"""
 QUESTION = [{"role": "user", "content": "And now?"}]
-LIMITED = {"retention": {"context": {"month_tokens": 1_000_000}}}
-
-
-class Team:
-    """A proxy before a scripted API, and its callers."""
-
-    def __init__(self, proxy: litellm_proxy.Proxy, api: Providers) -> None:
-        import anthropic
-        import openai
-
-        self.proxy, self.api = proxy, api
-        options: dict[str, Any] = {"api_key": litellm_proxy.KEY, "max_retries": 0}
-        self.openai = openai.OpenAI(base_url=proxy.url + "/v1", **options)
-        self.anthropic = anthropic.Anthropic(base_url=proxy.url, **options)
-
-    def close(self) -> None:
-        self.openai.close()
-        self.anthropic.close()
 
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    if reason := litellm_proxy.why_not():
-        pytest.skip(reason)
     folder = tmp_path_factory.mktemp("proxy")
-    (folder / "popkit").mkdir()
-    (folder / "popkit" / "retention-config.json").write_text(json.dumps(LIMITED))
     nobody = Way()
-    environ = {"POPKIT_HOME": str(folder / "popkit"), "POPKIT_DATABASE_URL": f"postgresql://dana:hunter2@127.0.0.1:{nobody.port}/none"}
+    environ = home_of(folder, {"month_tokens": 1_000_000})
+    environ["POPKIT_DATABASE_URL"] = f"postgresql://dana:hunter2@127.0.0.1:{nobody.port}/none"
     environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "power-mode"), str(driver(folder))])
-    with Providers() as api, litellm_proxy.running(CONFIG.format(url=api.url, key=litellm_proxy.KEY), folder, **environ) as proxy:
-        team = Team(proxy, api)
+    with running(folder, environ) as team:
         yield team
-        team.close()
-        assert nobody.sockets, "the proxy has asked the silent server"
+    assert nobody.sockets, "the proxy has asked the silent server"
     nobody.close()
 
 

@@ -10,28 +10,19 @@ import pytest
 from popkit_retention.usage.database import open_store
 from tests.patience import until
 
-from . import litellm_proxy
-from .providers import CACHE_READ, INPUT, OUTPUT, Providers
-from .test_litellm import CONFIG, DANA, LONG, Team
+from .litellm_team import DANA, Team, home_of, running
+from .providers import CACHE_READ, INPUT, OUTPUT
+from .test_litellm import LONG
 
 # Two answers of this size go, the third is refused.
 LIMIT = 2 * (INPUT + CACHE_READ + OUTPUT)
-REFUSING = {"retention": {"context": {"session_tokens": LIMIT, "on_exceeded": "refuse"}}}
 
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
-    if reason := litellm_proxy.why_not():
-        pytest.skip(reason)
     folder = tmp_path_factory.mktemp("proxy")
-    environ = {"POPKIT_HOME": str(folder / "popkit"), "LOGNAME": DANA}
-    (folder / "popkit").mkdir()
-    (folder / "popkit" / "retention-config.json").write_text(json.dumps(REFUSING))
-    with Providers() as api, litellm_proxy.running(CONFIG.format(url=api.url, key=litellm_proxy.KEY), folder, **environ) as proxy:
-        team = Team(proxy, api, environ)
+    with running(folder, home_of(folder, {"session_tokens": LIMIT, "on_exceeded": "refuse"})) as team:
         yield team
-        team.openai.close()
-        team.anthropic.close()
 
 
 @pytest.fixture

@@ -132,8 +132,7 @@ def test_a_limit_that_no_request_fits_in_is_refused_before_anything_is_sent(desk
 
 
 @pytest.mark.parametrize(
-    "junk",
-    [{"session_id": 5}, {"user_id": ["kim"]}, {"max_context_tokens": "many"}, {"max_context_tokens": True}, "kim", ["kim"], 0],
+    "junk", [{"session_id": 5}, {"user_id": ["kim"]}, {"max_context_tokens": "many"}, {"max_context_tokens": True}, "kim", ["kim"], 0]
 )
 def test_a_word_of_another_type_is_refused_before_anything_is_sent(desk: Desk, junk: object):
     with pytest.raises(TypeError, match=r"takes (a text|a whole number|an object)"):

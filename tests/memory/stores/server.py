@@ -66,19 +66,7 @@ def install() -> list[str]:
             return [str(folder), *parts]
         found = folder / "found"
         repository = f"-Dmaven.repo.local={cache / 'maven'}"
-        _run(
-            [
-                "mvn",
-                "-B",
-                "-ntp",
-                "-q",
-                repository,
-                "-f",
-                str(sources[0]),
-                "dependency:build-classpath",
-                f"-Dmdep.outputFile={found}",
-            ]
-        )
+        _run(["mvn", "-B", "-ntp", "-q", repository, "-f", str(sources[0]), "dependency:build-classpath", f"-Dmdep.outputFile={found}"])
         _run(["javac", "-cp", found.read_text(), "-d", str(folder), str(sources[1])])
         found.replace(listed)
         return [str(folder), *listed.read_text().split(os.pathsep)]

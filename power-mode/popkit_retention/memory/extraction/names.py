@@ -35,7 +35,7 @@ LEAST_UNAIDED = 12
 _KNOWN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{4,80}")
 _PATHS = re.compile(r"[A-Za-z0-9_.@][A-Za-z0-9_\-./@]{4,190}[A-Za-z0-9_]")
 _PLAIN = re.compile(PLAIN)
-_PROSE = (".md", ".mdx", ".txt", ".rst", ".json", ".jsonl", ".lock", ".log")
+PROSE = (".md", ".mdx", ".txt", ".rst", ".json", ".jsonl", ".lock", ".log")
 _MASKED = re.compile(r"\S*" + re.escape(MASK) + r"\S*")
 _MODIFIERS = (
     "export default declare public private protected internal static final abstract async override open pub unsafe extern virtual inline"
@@ -100,7 +100,7 @@ class Names:
     def _define(self, text: str, file: str, inside: Callable[[str], str]) -> None:
         for name, at in definitions(text[:TEXT_CHARS]):
             path = file or (inside(at) if "." in at else "")
-            if path and not path.endswith(_PROSE):
+            if path and not path.endswith(PROSE):
                 self.defined[name] = path
 
     def observed(self) -> list[Observed]:

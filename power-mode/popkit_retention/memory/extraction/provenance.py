@@ -8,10 +8,11 @@ from dataclasses import replace
 from os.path import isdir, isfile, join
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import git, repository
+from hooks.utils.io import files, git, repository
 from hooks.utils.state.memory_checks import content
 
-from ..items import COMMAND, ERROR, PATH, Observed
+from ..items import COMMAND, ERROR, NAME, PATH, Observed
+from .names import PROSE, definitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,19 +21,26 @@ if TYPE_CHECKING:
 _SCRIPTS = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run)? (?!run\b|install\b|exec\b|dlx\b|x\b|-)([\w:.-]+)")
 _MANIFESTS = {"go": "go.mod", "cargo": "Cargo.toml"}
 _TARGETS = re.compile(r"make (?!-)([\w.-]+)")
+_GIT_S = 1.0
+_MOST_CHARS = 500_000  # of git's answer
 
 
 def known(observed: Iterable[Observed], root: str) -> list[Observed]:
     """Return what was observed with its provenance in `details`: `commit`, and of a file `blob`; of a command the files that it `needs`, as
-    [path, what it holds]. A path that is no longer in the checkout is left out; where that is gone itself nothing can be told."""
+    [path, what it holds]; of a name the file that it is `defined_in`, where only the checkout says so. A path that is no longer in the
+    checkout is left out; where that is gone itself nothing can be told."""
+    observed = list(observed)
     if not isdir(root):
-        return list(observed)
+        return observed
+    defined = defined_in([each.text for each in observed if each.kind == NAME and "defined_in" not in each.details], root)
     commit = repository.head(root)
     blobs: dict[str, str] = {}
     made = []
     for each in observed:
         details = {**each.details, **({"commit": commit} if commit else {})}
-        file = each.text if each.kind == PATH else str(each.details.get("defined_in") or "")
+        if each.kind == NAME and each.text in defined:
+            details["defined_in"] = defined[each.text]
+        file = each.text if each.kind == PATH else str(details.get("defined_in") or "")
         if each.kind == ERROR and str(each.details.get("fix")).startswith("edit "):
             file = details["file"] = str(each.details["fix"])[len("edit ") :]
         if file:
@@ -52,6 +60,17 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
             details["needs"] = found
         made.append(replace(each, details=details))
     return made
+
+
+def defined_in(names: list[str], root: str) -> dict[str, str]:
+    """Return, of names that one file of a checkout defines and no other, that file: as git says, which reads tracked files alone."""
+    any_of_them = "|".join(name.replace("$", "[$]") for name in names)
+    said = git.ask(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
+    found: dict[str, set[str]] = {}
+    for name, file in definitions(files.text_of(said or b"")[:_MOST_CHARS]):
+        if file and not file.endswith(PROSE):
+            found.setdefault(name, set()).add(file)
+    return {name: min(some) for name, some in found.items() if len(some) == 1 and name in names}
 
 
 def needs(command: str, folder: str, root: str) -> list[list[str]] | None:

@@ -265,10 +265,7 @@ _ADVICE: tuple[tuple[tuple[str, ...], str], ...] = (
         ("ReadOnly", "Security.Forbidden", "NotALeader", "AccessMode"),
         "it may only be read. Make it writable, or choose another memory.store",
     ),
-    (
-        ("DatabaseNotFound", "DatabaseUnavailable"),
-        "its database is not there. Set NEO4J_DATABASE",
-    ),
+    (("DatabaseNotFound", "DatabaseUnavailable"), "its database is not there. Set NEO4J_DATABASE"),
     (
         ("Timeout", "TimedOut", "Terminated", "LockClient", "Transient", "OutOfMemory", "DeadlockDetected"),
         "it takes too long. Try again when it has less to do",
