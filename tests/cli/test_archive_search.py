@@ -106,7 +106,7 @@ def test_a_number_that_is_none_is_refused(shell: Shell) -> None:
 
 
 def test_what_is_only_queued_is_indexed_first_and_a_terminal_sees_how_far(shell: Shell) -> None:
-    ids = shell.fill(indexer=False)
+    ids = shell.fill(arrivals=False)
     env = {**os.environ, **shell.environ, "TERM": "xterm"}
     words = f"-S -E {ROOT / 'hooks' / 'popkit.py'} archive search login"
     seen = pexpect.run(f"{sys.executable} {words}", env=env, cwd=str(shell.shop), encoding="utf-8", timeout=HANG_S)
