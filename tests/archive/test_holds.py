@@ -14,7 +14,7 @@ from hooks.utils.archive import Chain, RetentionIntegrityError, add_records, arc
 from hooks.utils.archive import holds as holding
 from hooks.utils.archive.deletion import delete_records, mark, marked, unmark
 from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, holds, place_folders, release_hold
-from hooks.utils.archive.readmission import Returning, put_back
+from hooks.utils.archive.recovery import Returning, bring_back
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 from tests.kit.forks import Done, Forks, Function
 from tests.kit.kills import kill_at_each_call
@@ -186,10 +186,10 @@ def returning(db: sqlite3.Connection, id: str, number: int) -> Returning:
 def test_a_stub_is_filled_again_under_its_handle(db: sqlite3.Connection) -> None:
     ids = fill(db, 3)
     delete_records(db, ids[:2], NOW)
-    assert put_back(db, [returning(db, ids[0], 0), returning(db, ids[2], 2)], NOW + 1) == ids[:1]
+    assert bring_back(db, [returning(db, ids[0], 0), returning(db, ids[2], 2)], NOW + 1) == ids[:1]
     assert [is_there(db, id) for id in ids] == [True, False, True]
     assert retrieve_record(db, ids[0])["content"] == content(0)
-    assert put_back(db, [returning(db, ids[0], 0)], NOW + 2) == [], "done again it changes nothing"
+    assert bring_back(db, [returning(db, ids[0], 0)], NOW + 2) == [], "done again it changes nothing"
     assert archive.verify(db).broken == []
     assert archive.pruned_of(db, "session-1") == (NOW, 1)
 
@@ -198,8 +198,8 @@ def test_a_chain_that_has_vanished_begins_anew_with_what_comes_back(db: sqlite3.
     ids = fill(db, 3)
     delete_records(db, ids, NOW)
     back = [returning(db, id, number) for number, id in enumerate(ids)]
-    assert put_back(db, back, NOW + 1) == ids
-    assert put_back(db, back, NOW + 2) == []
+    assert bring_back(db, back, NOW + 1) == ids
+    assert bring_back(db, back, NOW + 2) == []
     assert [retrieve_record(db, id)["content"] for id in ids] == [content(number) for number in range(3)]
     assert archive.verify(db).broken == []
     assert archive.find_records(db, named=["1.py"])[0].id == ids[1]
@@ -214,26 +214,26 @@ def test_a_longer_handle_comes_back_as_long_as_it_was(db: sqlite3.Connection) ->
     assert len(again[0]) == 9
     everything = [each.id for each in archive.find_records(db)]
     delete_records(db, everything, NOW)
-    assert put_back(db, [Returning(again[0], CHAIN, new(1))], NOW) == again
+    assert bring_back(db, [Returning(again[0], CHAIN, new(1))], NOW) == again
     assert archive.record(db, again[0]).id == again[0]
 
 
 @pytest.mark.parametrize("handle", ["aaaaaaaa", "short", "", "x" * 60, "a\0b\ud800"])
 def test_a_content_comes_back_under_no_other_handle(db: sqlite3.Connection, handle: str) -> None:
     with pytest.raises(RetentionIntegrityError, match="is not the handle"):
-        put_back(db, [Returning(handle, CHAIN, new(0))], NOW)
+        bring_back(db, [Returning(handle, CHAIN, new(0))], NOW)
     (id,) = fill(db, 1)
     fill(db, 2)
     delete_records(db, [id], NOW)
     with pytest.raises(RetentionIntegrityError, match="does not have its content_hash"):
-        put_back(db, [Returning(id, CHAIN, new(0, content='"other"'))], NOW)
+        bring_back(db, [Returning(id, CHAIN, new(0, content='"other"'))], NOW)
     assert not is_there(db, id)
 
 
 def test_what_came_back_is_young_for_prune(db: sqlite3.Connection) -> None:
     ids = fill(db, 2, at=100.0)
     delete_records(db, ids[:1], 150.0)
-    put_back(db, [returning(db, ids[0], 0)], 200.0)
+    bring_back(db, [returning(db, ids[0], 0)], 200.0)
     assert archive.prunable(db, 180.0) == ids[1:]
     assert archive.prunable(db, 210.0) == ids
 
@@ -254,7 +254,7 @@ def test_what_was_left_to_git_and_comes_back_hides_no_prune(db: sqlite3.Connecti
     archive.set_source(db, ids[1], {"commit": "c0ffee"})
     archive_record(db, ids[1], hot_max=1, warm_max=1)
     delete_records(db, ids[:1], NOW)
-    assert put_back(db, [returning(db, ids[1], 1)], NOW) == ids[1:2]
+    assert bring_back(db, [returning(db, ids[1], 1)], NOW) == ids[1:2]
     assert archive.pruned_of(db, "session-1") == (NOW, 1)
 
 

@@ -13,7 +13,7 @@ from hooks.utils import archive
 from hooks.utils.archive import Chain, NewRecord, add_records, archive_record, index
 from hooks.utils.archive.deletion import delete_records
 from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, place_folders, release_hold
-from hooks.utils.archive.readmission import Returning, put_back
+from hooks.utils.archive.recovery import Returning, bring_back
 from hooks.utils.archive.terms import terms_of
 from tests.archive.searched import NOW, found, retrieve, said, with_all_queued
 
@@ -92,8 +92,8 @@ class Keeping(RuleBasedStateMachine):
         ids = self._some(picks)
         missing = {id for id in ids if not retrieve(self.db, id)}
         back = [Returning(id, *self.given[id]) for id in ids]
-        assert set(put_back(self.db, back, NOW)) == missing
-        assert put_back(self.db, back, NOW) == []
+        assert set(bring_back(self.db, back, NOW)) == missing
+        assert bring_back(self.db, back, NOW) == []
 
     @rule(pick=st.integers(0, 40))
     def cool(self, pick: int) -> None:

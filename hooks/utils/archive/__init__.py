@@ -3,7 +3,7 @@
 Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
 
-from .chains import Chain, Clear, chain, clears_of, clears_of_records, mark_undone
+from .chains import Chain, Clear, chain, clears_of, clears_of_records, mark_undone, verify
 from .content import (
     RetentionIntegrityError,
     compress_content,
@@ -28,8 +28,7 @@ from .records import (
     records_of_tool_use,
     set_source,
 )
-from .sources import is_kept, recover, source_of
-from .verification import verify
+from .recovery import is_kept, recover, source_of
 from .zones import (
     HOT_MAX_POSITION,
     RETENTION_ZONES,

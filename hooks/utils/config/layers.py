@@ -92,9 +92,9 @@ def read_text(path: str) -> tuple[str | None, str | None]:
         data = files.read_bytes(path, LONGEST_FILE + 1)
     except NotADirectoryError:
         data = None
-    except files.NotRegular:  # a pipe or a device could keep a hook waiting, or never end
-        return None, "not a regular file"
     except (OSError, ValueError) as reason:
+        if getattr(reason, "strerror", "") == files.NOT_REGULAR:
+            return None, "not a regular file"
         return None, f"cannot be read: {reason}"
     if data is None:
         return None, None

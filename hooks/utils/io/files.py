@@ -19,6 +19,8 @@ HOOK_WAIT_S = 0.3
 _POLL_S = 0.002
 _SPILLED = ".missed-"
 _BUFFER = 1 << 16  # transcripts are read through line by line
+# Why a folder, a pipe or a device in the place of a file is not opened.
+NOT_REGULAR = "not a regular file: move it away"
 # Parts of the mode of a file.
 _KIND, _LINK, _REGULAR = 0o170000, 0o120000, 0o100000
 
@@ -103,16 +105,12 @@ def open_regular(path: str) -> BinaryIO:
     return open(_open(path, os.O_RDONLY), "rb", buffering=_BUFFER)
 
 
-class NotRegular(OSError):
-    """A folder, a pipe or a device is in the place of a file."""
-
-
 def _open(path: str, flags: int) -> int:
-    """Return a descriptor of a regular file; NotRegular for anything else: a pipe would block until its other end writes."""
+    """Return a descriptor of a regular file; OSError for anything else: a pipe would block until its other end writes."""
     fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     if os.fstat(fd).st_mode & _KIND != _REGULAR:
         os.close(fd)
-        raise NotRegular(22, "not a regular file: move it away", path)
+        raise OSError(22, NOT_REGULAR, path)
     return fd
 
 

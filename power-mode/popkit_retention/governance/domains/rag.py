@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hooks.utils import archive
-from hooks.utils.archive import deletion, index, readmission
+from hooks.utils.archive import deletion, index, recovery
 from hooks.utils.archive import holds as holding
 from hooks.utils.archive.content import to_bytes, to_text
 from hooks.utils.io import home, repository
@@ -179,7 +179,7 @@ class RagDomain:
 
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
         with self._using(create=True) as db:
-            return readmission.put_back(db, map(_returning, contents), now) if db else []
+            return recovery.bring_back(db, map(_returning, contents), now) if db else []
 
     # --- the store ---------------------------------------------------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ def _about(record: Record, whose: archive.Chain) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _returning(content: Content) -> readmission.Returning:
+def _returning(content: Content) -> recovery.Returning:
     about: Mapping[str, Any] = content.about
     try:
         chain = archive.Chain(*(about[name] for name in ("task_id", "session_id", "agent_id", "project", "transcript")))
@@ -265,7 +265,7 @@ def _returning(content: Content) -> readmission.Returning:
         raise DomainUnavailable(
             f"{content.id}: what it was archived with does not tell where it belongs, so it cannot be put back"
         ) from None
-    return readmission.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
+    return recovery.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
 
 
 def _text(value: object) -> str:

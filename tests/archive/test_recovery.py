@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from hooks.utils.archive import Chain, add_records, is_kept, recover, source_of, sources
+from hooks.utils.archive import Chain, add_records, is_kept, recover, recovery, source_of
 from tests.archive.written import CHAIN, content, fill, new
 
 pytestmark = pytest.mark.usefixtures("patience_with_git")
@@ -25,7 +25,7 @@ GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "HOME
 
 def content_from(source: dict) -> str | None:
     """What a source gives now, whether it is what was archived or not."""
-    made = (sources._made(data, source) for data in sources._candidates(source))
+    made = (recovery._made(data, source) for data in recovery._candidates(source))
     return next((content for content in made if content is not None), None)
 
 
