@@ -6,7 +6,6 @@ import sys
 
 from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
-from hooks.utils.io import failures
 from hooks.utils.views.help import lines_of
 
 from . import screen
@@ -66,6 +65,8 @@ def run(
 
 def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, str]) -> None:
     """Do work for a hook's child, whose output and exit code nobody reads: an error goes to the hooks' log, under a name."""
+    from hooks.utils.io import failures  # which a command that prints does without
+
     try:
         work()
     except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
+from . import archives
 from .collection import USED_SINCE
 from .domains import ITEM, PROJECT, SESSION
 from .errors import DomainUnavailable, NotThere
@@ -121,8 +122,6 @@ def status(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, n
     `left_out`: eligible beyond the limit; `reasons`: how many are protected, by the reason that decides; `soon` {count, first_at}: how many
     of those become eligible within a week if nobody uses them before, and when the first does; `marked`: how many are to be deleted,
     `due_at`: from when on the first of them can be, None for none; `holds`: how many are in force."""
-    from . import archives
-
     whole: list[Json] = []
     own: list[Json] = []
     for domain, part in parts:

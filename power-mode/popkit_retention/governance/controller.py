@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
-from . import answers, consent, logged_holds, revisions
+from . import answers, archives, consent, logged_holds, manifests, restores, revisions
 from .collection import Collector, carry_out, plan, undo
 from .domains import TOOL, USER
 from .errors import BadRequest, GovernanceError, NotThere
@@ -192,8 +192,6 @@ class Controller(Workspace):
 
     def verify(self, read_data: bool = False, progress: Progress = _silent) -> Json:
         """Return whether policies, log and archives are as they were written; with `read_data` every byte that archives hold."""
-        from . import archives, restores
-
         log = self.opened()
         problems: list[Json] = [{"where": "log", "what": each} for each in log.verify()]
         broken = bool(problems)
@@ -246,8 +244,6 @@ class Controller(Workspace):
         """Mark what the policy, with these options, releases, and delete what was marked a day ago and still is. Content that a placeholder
         in a transcript leads to is kept, unless `placeholders` insists. A `dry_run` only says what would be done. Projects with a policy of
         their own are collected one by one; `automatic`: only what a policy with `auto_gc` rules."""
-        from . import archives
-
         if not dry_run:
             with self.changing() as log:
                 archives.sweep(self.folder, log)  # copies of what may be about to be deleted
@@ -288,8 +284,6 @@ class Controller(Workspace):
 
     def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
         """Copy resources into a new archive: these, else what the policy releases. Nothing is deleted."""
-        from . import archives, manifests
-
         check_domain(domain)
         if ids is None:
             now, stored = self.now(), self.domain(domain).resources
@@ -315,15 +309,11 @@ class Controller(Workspace):
 
     def archives(self) -> Json:
         """Return all archives, newest first."""
-        from . import archives
-
         self.read()
         return {"archives": archives.summaries(self.folder)}
 
     def restore(self, archive_id: str, sound_only: bool = False, progress: Progress = _silent) -> Json:
         """Bring the contents of an archive back. Damaged where it is not as it was written, unless `sound_only` asks for the rest."""
-        from . import manifests, restores
-
         self.read()
         domain = self.domain(manifests.read(self.folder, archive_id).domain)
         done = restores.restore(self.folder, self.changing, domain, archive_id, self.now(), self.by, sound_only, progress)
@@ -331,8 +321,6 @@ class Controller(Workspace):
 
     def remove(self, archive_id: str) -> Json:
         """Delete an archive for good; return what it said of itself. OnHold while a hold could be about what it has."""
-        from . import archives, manifests
-
         domain = self.domain(manifests.domain_of(archive_id))
         with self.changing() as log:
             return archives.remove(self.folder, domain, log, archive_id, self.now(), self.by)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from hooks.utils.io import failures, home
 from hooks.utils.state import marked
 
-from . import revisions
+from . import archives, collection, logged_holds, restores, revisions
 from .data_folder import Folder
 from .domains import USER
 from .errors import DomainUnavailable, TooNew
@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 
     Finisher = Callable[[Folder, Domain, Log, Entry, float], None]
 
+# What finishes each operation of the log.
+_FINISHERS: dict[str, Finisher] = {
+    collection.MARK: collection.finish_mark,
+    collection.UNMARK: collection.finish_unmark,
+    collection.DELETE: collection.finish_delete,
+    archives.ARCHIVE: archives.finish_archive,
+    archives.REMOVE: archives.finish_remove,
+    restores.RESTORE: restores.finish_restore,
+    logged_holds.HOLD: logged_holds.finish,
+    logged_holds.RELEASE: logged_holds.finish,
+}
 _Workspace = TypeVar("_Workspace", bound="Workspace")
 # Loaded when a domain is first asked.
 _KINDS = {MEMORY: ("domains.memory", "MemoryDomain"), RAG: ("domains.rag", "RagDomain")}
@@ -137,7 +148,7 @@ class Workspace:
             if operation == revisions.CONFIGURE:
                 revisions.finish(self.folder, log, entry)
                 continue
-            finish = _finishers().get(operation)
+            finish = _FINISHERS.get(operation)
             if finish is None:
                 raise TooNew(
                     f"a later PopKit has begun something that this one cannot finish (entry {entry.number} of the log). Update PopKit"
@@ -149,17 +160,15 @@ class Workspace:
     def manual_deletion(self, domain: str, ids: Sequence[str], **details: object) -> Iterator[None]:
         """Log which of these ids the block deletes, past all policies: before (`deleting`) and after (`deleted`), under the lock. `details`
         say how. Ids without content are left out."""
-        from .collection import DELETE, finish_delete
-
         holder, now = self.domain(domain), self.now()
         with self.changing() as log:
             there = [each.id for each in holder.resources(now, ids=ids)]
             if not there:
                 yield
                 return
-            entry = log.append("deleting", domain, there, details, self.by, now, {"do": DELETE, "ids": there})
+            entry = log.append("deleting", domain, there, details, self.by, now, {"do": collection.DELETE, "ids": there})
             yield
-            finish_delete(self.folder, holder, log, entry, now)
+            collection.finish_delete(self.folder, holder, log, entry, now)
         self.publish_marks(holder)
 
     def publish_marks(self, domain: Domain) -> None:
@@ -176,19 +185,3 @@ class Workspace:
             marked.replace(home.popkit_home(self.environ), domain.name, lambda: marked.rows_of(marks()))
         except OSError as error:
             failures.record(self.environ, "retention", error)
-
-
-def _finishers() -> dict[str, Finisher]:
-    """Return the function that finishes each operation of the log. What these need takes a while to load."""
-    from . import archives, collection, logged_holds, restores
-
-    return {
-        collection.MARK: collection.finish_mark,
-        collection.UNMARK: collection.finish_unmark,
-        collection.DELETE: collection.finish_delete,
-        archives.ARCHIVE: archives.finish_archive,
-        archives.REMOVE: archives.finish_remove,
-        restores.RESTORE: restores.finish_restore,
-        logged_holds.HOLD: logged_holds.finish,
-        logged_holds.RELEASE: logged_holds.finish,
-    }

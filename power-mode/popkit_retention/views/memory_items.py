@@ -25,7 +25,7 @@ from ..memory.items import (
     Item,
 )  # fmt: skip
 from ..memory.transitions import GRACE_S
-from .columns import ago, ahead, pair
+from .columns import ago, ahead, pair, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,8 +176,7 @@ def why(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     item = Item(**answer["item"])
     lines = text.title(f"{item.id}  {label(item)}")
     lines += _what(item)
-    for name, root in zip(("Taught in", *[""] * _ROOTS), answer["taught_in"][:_ROOTS]):
-        lines += pair(name, root)
+    lines += pairs("Taught in", answer["taught_in"][:_ROOTS])
     lines += _learnt_at(answer["learnt_at"])
     lines += _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
     lines += pair("Score", f"{answer['score']:.2f} of 1, by the profile {answer['profile']}")
@@ -189,9 +188,7 @@ def why(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
         lines += _next(item, answer["next"], now)
     lines += _state(item, now, command)
     lines += pair("On hold", f"{answer['hold']}. Nothing deletes it before the hold ends.") if answer["hold"] else []
-    for name, entry in zip(("Log", *[""] * _LOGGED), answer["log"][:_LOGGED]):
-        lines += pair(name, _logged(entry, now))
-    return lines
+    return lines + pairs("Log", [_logged(entry, now) for entry in answer["log"][:_LOGGED]])
 
 
 def _learnt_at(source: Mapping[str, Any]) -> list[text.Line]:
@@ -200,7 +197,7 @@ def _learnt_at(source: Mapping[str, Any]) -> list[text.Line]:
     for each in source["files"]:
         state = _STATES[each["state"]].format(text.clean(each["path"]))
         words.append(text.clean(each["file"]) + (f": {state}" if state else ""))
-    return [line for name, each in zip(("Learnt at", *[""] * _ROOTS), words) for line in pair(name, each)]
+    return pairs("Learnt at", words[: _ROOTS + 1])
 
 
 def _what(item: Item) -> list[text.Line]:

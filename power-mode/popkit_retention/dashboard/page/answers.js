@@ -43,7 +43,7 @@ async function ask(here) {
 }
 
 /**
- * {data, error, again} of a path; asked for anew whenever it may be answered otherwise. Where the path is another, the answer that was
+ * {data, error, again} of a path; requested again whenever its answer may have changed. Where the path changes, the answer that was
  * shown stays until there is one to the new path.
  */
 export function useAnswer(path) {
@@ -57,7 +57,7 @@ export function useAnswer(path) {
   return { data: shown.current.data, error: here.error, again: () => ask(here) };
 }
 
-/** What begins so may be answered otherwise now: what is shown of it is asked for at once, all else when it is shown again. */
+/** Answers of paths that begin so may have changed: those on the page are requested at once, all others when they are shown again. */
 export function renew(beginning) {
   for (const [path, here] of known) {
     if (!path.startsWith(beginning)) continue;

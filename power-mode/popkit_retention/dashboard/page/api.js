@@ -24,14 +24,14 @@ async function answer(path, how) {
   } catch {
     throw new Failure("The server of this page does not answer. Start it again with: popkit dashboard");
   }
-  let said = null;
+  let body = null;
   try {
-    said = await response.json();
+    body = await response.json();
   } catch {
-    // What is no JSON is told by its status alone.
+    // An answer without JSON is described by its status alone.
   }
-  if (response.ok && said !== null) return said;
-  throw new Failure(said?.error ?? `The server answered ${response.status}. Look at what popkit dashboard printed.`, response.status);
+  if (response.ok && body !== null) return body;
+  throw new Failure(body?.error ?? `The server answered ${response.status}. Look at what popkit dashboard printed.`, response.status);
 }
 
 /** GET: the answer, or a Failure. `how`: as of fetch. */
@@ -58,10 +58,10 @@ export async function post(path, body) {
   return answer(path, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-/** A path with what is asked for, without what is empty. */
-export function query(path, asks) {
+/** A path with its parameters, without empty ones. */
+export function query(path, parameters) {
   const words = new URLSearchParams();
-  for (const [name, value] of Object.entries(asks)) if (value !== "" && value !== null && value !== false) words.set(name, value);
-  const said = words.toString();
-  return said ? `${path}?${said}` : path;
+  for (const [name, value] of Object.entries(parameters)) if (value !== "" && value !== null && value !== false) words.set(name, value);
+  const search = words.toString();
+  return search ? `${path}?${search}` : path;
 }

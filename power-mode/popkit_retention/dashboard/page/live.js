@@ -16,7 +16,7 @@ export const live = {
 /** Seconds since 1970, by the server's clock. */
 export const now = () => Date.now() / 1000 + live.ahead;
 
-/** There is a connection, or none, from now on. */
+/** Sets the phase of the connection. */
 export function become(phase) {
   if (phase === live.phase) return;
   live.phase = phase;
@@ -30,7 +30,7 @@ export function setClock(at) {
   if (live.ahead) tickAll(); // what was drawn before went by our own clock
 }
 
-/** Draws a component anew when the phase is another. */
+/** Redraws a component when the phase changes. */
 export function useLive() {
   useNews(news);
   return live;
@@ -52,7 +52,7 @@ function every(seconds, tick) {
 
 const tickAll = () => beats.forEach(({ ticks }) => ticks.forEach((each) => each()));
 
-/** The time, anew every so many seconds. */
+/** The time, updated every so many seconds. */
 export function useNow(seconds = MINUTE_S) {
   const [at, set] = useState(now);
   useEffect(() => {

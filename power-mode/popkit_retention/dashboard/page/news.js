@@ -1,26 +1,26 @@
-// What components are drawn anew for.
+// What components are redrawn for.
 
 import { useEffect, useState } from "./vendor/preact-htm.js";
 
 /** A place that tells its watchers when it has something new. */
 export class News {
   watchers = new Set();
-  told = 0; // how often
+  count = 0; // of news so far
 
   tell() {
-    this.told += 1;
+    this.count += 1;
     this.watchers.forEach((watch) => watch());
   }
 }
 
-/** Draws a component anew with every news, and with what was told after it was drawn and before it watched: that would come to no one. */
+/** Redraws a component with every news, and once for news that came after it was drawn and before it watched. */
 export function useNews(news) {
   const [, draw] = useState(0);
-  const drawn = news.told;
+  const drawn = news.count;
   useEffect(() => {
     const watch = () => draw((count) => count + 1);
     news.watchers.add(watch);
-    if (news.told !== drawn) watch();
+    if (news.count !== drawn) watch();
     return () => news.watchers.delete(watch);
   }, [news]);
 }

@@ -43,8 +43,8 @@ export function useRoute() {
 export function useTitle(...parts) {
   const { phase } = useLive();
   const lost = phase === "lost" || phase === "locked";
-  const said = [lost && "Not connected", ...parts, "PopKit"].filter(Boolean).join(" · ");
+  const title = [lost && "Not connected", ...parts, "PopKit"].filter(Boolean).join(" · ");
   useEffect(() => {
-    document.title = said;
-  }, [said]);
+    document.title = title;
+  }, [title]);
 }

@@ -1,4 +1,4 @@
-// What can be done: a button asks, a dialog shows the sum, and what came of it is said as a status message.
+// What can be done: a button asks, a dialog shows the sum, and a status message says what came of it.
 
 import { html, useEffect, useRef } from "../vendor/preact-htm.js";
 import { renew } from "../answers.js";
@@ -27,7 +27,7 @@ export function say(text, { failed = false, again = null } = {}) {
 }
 
 /**
- * Where deeds of a part go. `path`: what takes them · `body`: what goes with the id · `touches`: what is to be asked anew ·
+ * Where deeds of a part go. `path`: what takes them · `body`: what goes with the id · `touches`: what is requested again ·
  * `offers`: () -> the deeds that there are afterwards, among them the one that takes it back.
  */
 export const place = (path, { body = {}, touches, offers = null }) => ({ path, body, touches, offers });

@@ -1,4 +1,4 @@
-// What stands where there is no content: still loading, nothing yet, or something wrong.
+// What is shown where there is no content: still loading, nothing yet, or something wrong.
 
 import { html } from "../vendor/preact-htm.js";
 import { whole } from "../format.js";
