@@ -14,7 +14,7 @@ import math
 
 from hooks.utils.policy.trials import ARMS, PER_ARM, QUIET_S
 
-from .costs import usd_of
+from .sums import usd_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy.models import models_of
 
-from ..bill import costs, digests
+from ..bill import digests, sums
 from ..operations import sessions
 from ..parallel.sources import Unavailable
 from ..views import misses as views
@@ -45,6 +45,6 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
             bar.end()
         period = "sessions since " + time.strftime("%Y-%m-%d", time.localtime(since))
     models = models_of(layers.load(home.plugin_root(), home.popkit_home(environ), None))
-    sums = costs.misses(found, models)
-    data = {**sums, "prices_of": models.dated, "left_out": left_out.to_json()}
-    return Answer(views.lines_of(sums, period, models.dated) + left_out.lines(), data)
+    lost = sums.misses(found, models)
+    data = {**lost, "prices_of": models.dated, "left_out": left_out.to_json()}
+    return Answer(views.lines_of(lost, period, models.dated) + left_out.lines(), data)
