@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from hooks.utils.operations import offers
 from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 from popkit_retention.bill import project_bill, statement
@@ -91,6 +92,25 @@ def test_a_file_that_is_broken_is_named_and_the_others_count(shop: Shop):
     assert "broken.jsonl" in shown
     assert "1 no conversation" in shown
     assert [reason for _, reason in shop.data(str(store))["left_out"]] == [DAMAGED, NO_CONVERSATION]
+
+
+def test_the_pane_offers_to_hide_and_to_defer_and_what_is_out_to_come_back(shop: Shop):
+    def offered() -> list[tuple[str, str, str]]:
+        since = AT - 86_400
+        found = project_bill.bill_of(str(shop.home), str(shop.project), shop.digests, since, since + statement.MONTH_S, MODELS)
+        return [(offer.id, offer.key, offer.sum.split(":")[0]) for offer in offers.of_bill(found, AT)]
+
+    again = "as much, and Claude still finds it when it looks for a tool"
+    read = "mcp__plugin_docs_docs__read"
+    assert offered() == [
+        ("bill hide linear --yes", "h", "MCP server linear (3 tools)"), ("bill defer linear --yes", "k", again),
+        (f"bill hide {read} --yes", "i", read), (f"bill defer {read} --yes", "l", again),
+    ]  # fmt: skip
+    shop.run("defer", SERVER, "--yes")
+    shop.run("hide", read, "--yes")
+    assert offered() == [
+        ("bill show linear", "b", "it is back from the next session on"), (f"bill show {read}", "c", "it is back from the next turn on"),
+    ]  # fmt: skip
 
 
 def test_details_are_of_each_tool_and_section(shop: Shop, golden):

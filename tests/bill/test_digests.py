@@ -14,7 +14,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.models import Models
 from hooks.utils.views import bill
 from popkit_retention.bill import digests, kinds, statement
-from popkit_retention.bill.costs import misses, usd_of
+from popkit_retention.bill.sums import misses, usd_of
 from tests.bill.conversations import BASE, Conversation
 
 MODELS = Models({"claude-opus-4-6": {"read": 0.1, "write_5m": 1.25, "write_1h": 2.0, "input": 5, "output": 25}})

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from popkit_retention.bill.costs import misses
 from popkit_retention.bill.digests import digest_of
+from popkit_retention.bill.sums import misses
 from popkit_retention.views import spending
 from tests.bill.conversations import BASE, Conversation
 from tests.bill.test_digests import MODELS

@@ -80,6 +80,15 @@ def test_a_new_checkpoint_is_seen_though_refs_are_read_only_when_they_move(shop:
     assert second in found(shop)[SESSION]
 
 
+def test_a_checkpoint_keeps_its_address_while_its_branch_moves_on(shop: Repository) -> None:
+    held = files(CODEX, "ab/12cd34ef56/0/")
+    shop.commit(BRANCH, held)
+    before = found(shop)[SESSION]
+    shop.commit(BRANCH, {**held, **files(CODEX, "ab/12cd34ef57/0/", session="other")})
+    assert found(shop)[SESSION] == before
+    assert set(found(shop)) == {SESSION, "other"}
+
+
 # --- reading ---------------------------------------------------------------------------------------------------------------------------
 
 
@@ -196,6 +205,17 @@ def test_refs_that_lead_to_no_commit_take_no_other_checkpoint(shop: Repository) 
     blob = shop.git("hash-object", "-w", "--stdin", data=b"no commit")
     shop.git("update-ref", "refs/entire/checkpoints/57/ab12cd34ef57", blob)
     shop.git("update-ref", BRANCH.replace("heads", "remotes/evil"), blob)
+    spoilt = os.fsdecode(b"refs/remotes/\xff\xfe/entire/checkpoints/v1")
+    shop.git("update-ref", spoilt, shop.git("rev-parse", "refs/entire/checkpoints/56/ab12cd34ef56"))
+    assert set(found(shop)) == {SESSION}
+
+
+def test_a_tree_that_holds_itself_many_times_over_ends_no_look(shop: Repository) -> None:
+    shop.checkpoint(CODEX)
+    tree = shop.git("mktree", data=b"100644 blob %s\tfull.jsonl\n" % shop.git("hash-object", "-w", "--stdin", data=b"x").encode())
+    for _ in range(8):
+        tree = shop.git("mktree", data=b"".join(b"040000 tree %s\td%d\n" % (tree.encode(), number) for number in range(10)))
+    shop.git("update-ref", BRANCH, shop.git("commit-tree", tree, "-m", "bomb"))
     assert set(found(shop)) == {SESSION}
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from popkit_retention.cli.main import main
 from popkit_retention.lab import parquet, survey
+from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.test_survey import NAMES, session
 from tests.paths import ROOT
 
@@ -34,9 +35,7 @@ def test_a_row_stands_for_each_session_lifetime_and_policy_and_for_each_that_was
     assert sorted(keys) == sorted(
         (name, ttl_s, policy) for name in ("one", "two") for ttl_s in (300, 3_600) for policy in ("nothing", *NAMES)
     )
-    assert [(Path(row["session"]).stem, row["left_out"], row["cost"]) for row in rows if row["left_out"]] == [
-        ("noise", "no conversation", None)
-    ]
+    assert [(Path(row["session"]).stem, row["left_out"], row["cost"]) for row in rows if row["left_out"]] == [("noise", DAMAGED, None)]
     assert out.stat().st_mode & 0o777 == 0o600
     task = survey.row_of(str(folder / "-shop" / "one.jsonl"), ["nothing", *NAMES], [3_600])
     (one,) = (row for row in rows if (Path(row["session"]).stem, row["cache_ttl_s"], row["policy"]) == ("one", 3_600, "masking-10"))

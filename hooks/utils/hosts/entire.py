@@ -123,7 +123,7 @@ _REFS = "refs/entire/checkpoints"  # below it a ref for each checkpoint
 _PATTERNS = [*(f"refs/{where}/entire/{name}" for where in ("heads", "remotes/*") for name in _BRANCHES), _REFS]
 _BELOW_REFS = ("entire", "heads/entire", "remotes")
 _MOST_REFS, _MOST_SESSIONS = 5_000, 100  # the newest refs; sessions in one checkpoint
-_MOST_BYTES = 64 << 20  # of metadata, of one repository
+_MOST_BYTES = 64 << 20  # of paths and of metadata, of one repository
 LARGEST = 128 << 20  # bytes of a session
 _LOOK_S = 10.0  # for all repositories together
 _BUFFER = 1 << 16  # of which the beginning tells whose recording it is
@@ -171,7 +171,7 @@ def _may_hold(top: str) -> bool:
     if any(map(os.path.isdir, loose)):
         return True
     try:
-        return b"/entire/" in (files.read_bytes(join(dot_git, "packed-refs")) or b"")
+        return b"/entire/" in (files.read_bytes(join(dot_git, "packed-refs"), _MOST_BYTES) or b"")
     except OSError:
         return False
 
@@ -184,11 +184,17 @@ def _in_repository(top: str) -> list[tuple[str, Checkpoint]]:
         return []
     known = _known.get(top)
     if known is None or known[0] != listed:
-        tips = [(commit, name.startswith(_REFS)) for commit, _, name in (line.partition(" ") for line in listed.decode().splitlines())]
+        lines = listed.decode("utf-8", "replace").splitlines()
+        tips = [(commit, name.startswith(_REFS)) for commit, _, name in (line.partition(" ") for line in lines)]
         branches = dict.fromkeys(commit for commit, is_alone in tips if not is_alone)
         places = [(commit, folder) for commit in branches for folder in _folders_of_branch(top, commit)]
         places += _folders_of_refs(top, [commit for commit, is_alone in tips if is_alone])
-        known = _known[top] = listed, [(_address(top, *place), checkpoint) for place, checkpoint in _described(top, places)]
+        # A checkpoint keeps its address though its branch moves on: what is known of it is not read again.
+        kept = {(address.rpartition(":")[2], each.session, each.at): address for address, each in known[1]} if known else {}
+        found = []
+        for (commit, folder), each in _described(top, places):
+            found.append((kept.get((folder + FULL, each.session, each.at)) or _address(top, commit, folder), each))
+        known = _known[top] = listed, found
     return known[1]
 
 
@@ -198,7 +204,7 @@ def _address(top: str, commit: str, folder: str) -> str:
 
 def _folders_of_branch(top: str, commit: str) -> list[str]:
     """Return the folders of sessions below all checkpoints of a branch, each with / at its end."""
-    listed = git.ask(top, "ls-tree", "-r", "-z", "--name-only", commit, timeout_s=git.PATIENT_S) or b""
+    listed = git.ask(top, "ls-tree", "-r", "-z", "--name-only", commit, timeout_s=git.PATIENT_S, most=_MOST_BYTES) or b""
     paths = {path.decode("utf-8", "surrogateescape") for path in listed.split(b"\0") if b"\n" not in path}
     folders = sorted(path.removesuffix(FULL) for path in paths if path.rpartition("/")[2] == FULL)
     return [folder for folder in folders if folder + _METADATA in paths]

@@ -86,10 +86,11 @@ def _folder_of(path: str) -> str:
 
 
 def ask(
-    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, asked: bytes = b""
-) -> bytes | None:
-    """Return what git prints in a folder, given `asked` as its input; None where it fails. It fetches nothing and prompts nobody. Without
-    an `environ` the repository is the one that the folder lies in, whatever the caller's GIT_DIR says."""
+    folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, asked: bytes = b"", most: int = 0,
+) -> bytes | None:  # fmt: skip
+    """Return what git prints in a folder, given `asked` as its input; None where it fails, or prints more than `most` bytes (0: as many as
+    it likes). It fetches nothing and prompts nobody. Without an `environ` the repository is the one that the folder lies in, whatever the
+    caller's GIT_DIR says."""
     import subprocess  # only when something was committed, or leaves the archive
 
     if environ is None:
@@ -97,10 +98,30 @@ def ask(
         environ.update(GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="none", GIT_TERMINAL_PROMPT="0", GIT_NO_REPLACE_OBJECTS="1")
         arguments = ("--literal-pathspecs", *arguments)
     environ = {**environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    command = ["git", "-C", folder, *arguments]
     try:
-        done = subprocess.run(  # noqa: S603
-            ["git", "-C", folder, *arguments], capture_output=True, timeout=timeout_s, env=environ, check=False, input=asked
-        )
+        if most:
+            return _at_most(most, command, environ, timeout_s)
+        done = subprocess.run(command, capture_output=True, timeout=timeout_s, env=environ, check=False, input=asked)  # noqa: S603
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def _at_most(most: int, command: list[str], environ: Mapping[str, str], timeout_s: float) -> bytes | None:
+    """What a program prints; None where that is too much, takes too long or fails. A tree may hold itself a million times over."""
+    import subprocess
+    from threading import Timer
+
+    with subprocess.Popen(  # noqa: S603
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ
+    ) as process:
+        timer = Timer(timeout_s, process.kill)
+        timer.start()
+        try:
+            printed = process.stdout.read(most + 1) if process.stdout else b""
+        finally:
+            timer.cancel()
+            if len(printed) > most:
+                process.kill()
+    return printed if process.returncode == 0 and len(printed) <= most else None

@@ -33,6 +33,7 @@ else:
 # The first words of offers.
 WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native", "bill")
 _SAID = "Clear now: "
+_DEFERRED = "as much, and Claude still finds it when it looks for a tool"
 _LONGEST_NAME = 24
 
 
@@ -79,11 +80,11 @@ def of_bill(found: dict[str, Any], now: float) -> list[Offer]:
         Offer(
             f"bill {word} {shlex.quote(row['name'])} --yes",
             f"{word.capitalize()} {text.cut(text.clean(row['name']), _LONGEST_NAME)}",
-            bill.hiding(row, found["pace"], now) + more,
+            sum,
             key,
         )
         for row, keys in zip(found["proposals"], ("hk", "il", "jm"))
-        for word, key, more in (("hide", keys[0], ""), ("defer", keys[1], " Claude still finds it."))
+        for word, key, sum in (("hide", keys[0], bill.hiding(row, found["pace"], now)), ("defer", keys[1], _DEFERRED))
     ]
     back = [
         Offer(

@@ -60,6 +60,6 @@ def _flags(flags: Iterable[Flag], shell: bool, indent: str = "") -> list[text.Li
 
 
 def _entry(name: str, meaning: str) -> list[text.Line]:
-    if text.width(name) > _COLUMN:
+    if text.width(name) >= _COLUMN:  # a space is between them
         return ["  " + name, *text.indented(text.wrap(meaning), " " * (_COLUMN + 2))]
     return text.pair("  " + name, meaning, _COLUMN + 2)

@@ -10,8 +10,8 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state.prompt_overhead import is_among, parted, server_key
 
 from . import kinds
-from .costs import usd_of
 from .kinds import shared_out
+from .sums import usd_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

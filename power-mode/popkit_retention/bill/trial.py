@@ -14,7 +14,7 @@ import math
 
 from hooks.utils.policy.trials import ARMS, PER_ARM, QUIET_S
 
-from .costs import usd_of
+from .sums import usd_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Standing:
 
     @property
     def is_complete(self) -> bool:
-        """Whether each arm has its number, and no session that was drawn before goes on."""
+        """Return whether each arm has its number, and no session that was drawn before goes on."""
         return not self.waits and all(len(fates.get(COUNTED, ())) == PER_ARM for fates in self.arms.values())
 
     def counts(self, name: str) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class Comparison:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether the interval leaves out that nothing has changed."""
+        """Return whether the interval leaves out that nothing has changed."""
         return self.low > 1 or self.high < 1
 
     def needed(self, change: float) -> int:

@@ -17,7 +17,7 @@ from hooks.utils.policy.models import models_of
 from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 
-from ..bill import costs, digests, statement
+from ..bill import digests, statement, sums
 from ..bill.project_bill import bill_of, text_of
 from ..operations import sessions
 from ..parallel.sources import Unavailable
@@ -76,9 +76,9 @@ def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
         used = _digests_since(since, args, environ, now)
         period = "sessions since " + time.strftime("%Y-%m-%d", time.localtime(since))
     models = _models(home.popkit_home(environ))
-    sums = costs.misses(used, models)
-    data = {**sums, "prices_of": models.dated, "left_out": left_out.to_json()}
-    return Answer(spending.misses(sums, period, models.dated) + left_out.lines(), data)
+    lost = sums.misses(used, models)
+    data = {**lost, "prices_of": models.dated, "left_out": left_out.to_json()}
+    return Answer(spending.misses(lost, period, models.dated) + left_out.lines(), data)
 
 
 def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) -> Answer:

@@ -14,7 +14,7 @@ from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 from hooks.utils.views.cache import CAUSES, said_of
 
-from ..bill import costs, digests, statement
+from ..bill import digests, statement, sums
 from ..bill.project_bill import bill_of
 from ..parallel.results import Where
 from .problems import NotThere, Unusable
@@ -59,7 +59,7 @@ class BillReport:
     def _answer(self, known: list[Digest], project: str, projects: list[str], reading: float | None) -> Bill:
         now, models = self._app_state.now(), self._app_state.rules.models
         since = now - statement.MONTH_S
-        misses = costs.misses((digest for digest in known if digest["ended"] >= since), models)
+        misses = sums.misses((digest for digest in known if digest["ended"] >= since), models)
         project = project or next(iter(projects), "")
         bill = bill_of(self._app_state.home, project, known, since, now, models) if project else None
         return Bill(

@@ -92,7 +92,7 @@ class Session:
 
     @property
     def model(self) -> str:
-        """The id of the model that answered most requests; "" for none."""
+        """Return the id of the model that answered most requests; "" for none."""
         return max(self.models, key=self.models.__getitem__, default="")
 
 

@@ -40,12 +40,12 @@ class Outcome(NamedTuple):
 
     @property
     def cost(self) -> float | None:
-        """The cost as a share of that with nothing done; None where there was no request."""
+        """Return the cost as a share of that with nothing done; None where there was no request."""
         return self.total.cost / self.nothing.cost if self.nothing.cost else None
 
     @property
     def carried(self) -> float | None:
-        """The prompt tokens as a share of those with nothing done; None where there was no request."""
+        """Return the prompt tokens as a share of those with nothing done; None where there was no request."""
         return self.total.carried / self.nothing.carried if self.nothing.carried else None
 
     def to_json(self) -> dict[str, object]:

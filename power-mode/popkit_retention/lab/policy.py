@@ -54,7 +54,7 @@ class View:
 
     @property
     def cold(self) -> bool:
-        """Whether the whole prompt is written anyway."""
+        """Return whether the whole prompt is written anyway."""
         return self.compacted or not self.last_at or self.now - self.used_at > self.prices.ttl_s
 
     def size(self, block: Block) -> int:

@@ -91,7 +91,7 @@ class Chain:
             self.orphans[here] = hash(parent)
 
     def _message(self, entry: Entry) -> int:
-        """The message of an assistant's entry, its tool_uses noted; 0 for another."""
+        """Return the message of an assistant's entry, its tool_uses noted; 0 for another."""
         if entry.get("type") != "assistant" or not isinstance(entry.get("message"), dict):
             return 0
         message = hash(entry["message"].get("id") or entry["uuid"])
@@ -113,7 +113,7 @@ class Chain:
         self.place.clear()  # what follows may have its memory
 
     def branch(self) -> Iterator[int]:
-        """The places of the active branch, newest first."""
+        """Return the places of the active branch, newest first."""
         here = len(self.keys) - 1
         while here in self.late:
             here -= 1
@@ -128,16 +128,16 @@ class Chain:
         return Uuids(self.keys[here] for here in self.branch())
 
     def calls(self) -> set[str]:
-        """The tool_use ids of the active branch: parallel calls hang off it, so those of every message on it."""
+        """Return the tool_use ids of the active branch: parallel calls hang off it, so those of every message on it."""
         messages = {self.messages[here] for here in self.branch()}
         return {id for id, message in zip(self.uses, self.use_messages) if message in messages}
 
     def since(self) -> int:
-        """Where in the file the last compaction of the active branch ends, 0 for none."""
+        """Return where in the file the last compaction of the active branch ends, 0 for none."""
         return next((self.boundaries[here] for here in self.branch() if here in self.boundaries), 0)
 
     def doubts(self) -> Iterator[str]:
-        """What is not understood of the active branch since then, newest first."""
+        """Return what is not understood of the active branch since then, newest first."""
         for here in self.branch():
             if here in self.links:
                 yield self.links[here]

@@ -36,7 +36,7 @@ _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed l
 
 
 def translation_of(file: BinaryIO) -> Translation | None:
-    """What translates a recording of another host, of a file that was opened and not read; None for a transcript of this one."""
+    """Return what translates a recording of another host, of a file that was opened and not read; None for a transcript of this one."""
     head = file.peek(1)  # type: ignore[attr-defined]  # it is buffered
     line = head.partition(b"\n")[0]
     if not line or (any(mark in line for mark in _OWN) and _FOREIGN not in line[:_HEAD]) or says_nothing(line):
@@ -47,8 +47,8 @@ def translation_of(file: BinaryIO) -> Translation | None:
 
 
 def stored(address: str) -> Iterator[bytes] | None:
-    """The lines of a session in another host's own storage, as a transcript of this one would have them; None for the path of a file.
-    OSError where it cannot be read, also while they are gone through."""
+    """Return the lines of a session in another host's own storage, as a transcript of this one would have them; None for the path of a
+    file. OSError where it cannot be read, also while they are gone through."""
     if not any(mark in address for mark in _IN_STORAGE):
         return None
     from .. import recordings
@@ -57,14 +57,15 @@ def stored(address: str) -> Iterator[bytes] | None:
 
 
 def host_of(path: str) -> str:
-    """The name of the host whose recording a file is, or whose storage has the session at this address. OSError when it cannot be read."""
+    """Return the name of the host whose recording a file is, or whose storage has the session at this address. OSError when it cannot be
+    read."""
     from .. import recordings
 
     return recordings.host_of(path)
 
 
 def is_there(path: str) -> bool:
-    """Whether there is a transcript at a path, or a session at an address in another host's own storage."""
+    """Return whether there is a transcript at a path, or a session at an address in another host's own storage."""
     try:
         return stored(path) is not None or os.stat(path).st_mode & _KIND == _REGULAR
     except (OSError, ValueError):
@@ -72,15 +73,15 @@ def is_there(path: str) -> bool:
 
 
 def size_of(path: str) -> int:
-    """How many bytes of a transcript there are to read; ALL of a session in another host's own storage, of which its translation tells.
-    OSError where it is not there."""
+    """Return how many bytes of a transcript there are to read; ALL of a session in another host's own storage, of which its translation
+    tells. OSError where it is not there."""
     return ALL if stored(path) is not None else os.stat(path).st_size
 
 
 def lines(path: str, size: int = ALL, begin: int = 0) -> Iterator[tuple[int, bytes]]:
-    """(where it begins, the bytes) of each line in the first `size` bytes of a transcript, from the one that begins at `begin`; OSError
-    when it cannot be read. Of another host's recording they are translated, and begin where they would if the translation were a file; of
-    its own storage, `size` counts the bytes of the translation, too."""
+    """Return (where it begins, the bytes) of each line in the first `size` bytes of a transcript, from the one that begins at `begin`;
+    OSError when it cannot be read. Of another host's recording they are translated, and begin where they would if the translation were a
+    file; of its own storage, `size` counts the bytes of the translation, too."""
     kept = stored(path)
     if kept is not None:
         yield from _placed(kept, begin, size)
@@ -109,14 +110,14 @@ def _placed(lines: Iterator[bytes], begin: int, size: int = ALL) -> Iterator[tup
 
 
 def translated(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:
-    """The lines of another host's recording, of its first `size` bytes, as a transcript of this one would have them."""
+    """Return the lines of another host's recording, of its first `size` bytes, as a transcript of this one would have them."""
     from .. import recordings
 
     return recordings.lines(translation, file, size)
 
 
 def read(path: str, size: int, telling: bytes | bytearray | None = None) -> Iterator[Entry]:
-    """The entries of the first `size` bytes of a transcript, in order, only the telling ones where an index says which these are;
+    """Return the entries of the first `size` bytes of a transcript, in order, only the telling ones where an index says which these are;
     OSError when it cannot be read."""
     for number, (_, line) in enumerate(lines(path, size)):
         # What has been written since the index was made is read in any case.
@@ -126,7 +127,7 @@ def read(path: str, size: int, telling: bytes | bytearray | None = None) -> Iter
 
 
 def entry_of(line: bytes) -> Entry | None:
-    """The entry of a line; None for one that is none or says nothing of the conversation."""
+    """Return the entry of a line; None for one that is none or says nothing of the conversation."""
     if says_nothing(line):
         return None
     try:
@@ -137,12 +138,12 @@ def entry_of(line: bytes) -> Entry | None:
 
 
 def says_nothing(line: bytes) -> bool:
-    """Whether a line is one of the host's that are not of the conversation, or empty."""
+    """Return whether a line is one of the host's that are not of the conversation, or empty."""
     return line.startswith(_SKIPPED) or line == b"\n"
 
 
 def is_torn(line: bytes) -> bool:
-    """Whether a line is the beginning of one. One that lacks only its newline is whole: a client was killed there."""
+    """Return whether a line is the beginning of one. One that lacks only its newline is whole: a client was killed there."""
     if line.endswith(b"\n"):
         return False
     try:
@@ -162,8 +163,8 @@ def _value(text: str) -> object:
 
 
 def _tidy(entry: Entry) -> Entry:
-    """The entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything. What never
-    entered the context, such as a call that a script made (Code Mode), keeps its place in the chain and holds nothing."""
+    """Return the entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything. What
+    never entered the context, such as a call that a script made (Code Mode), keeps its place in the chain and holds nothing."""
     for name in ("type", "uuid", "parentUuid", "logicalParentUuid"):
         if not isinstance(entry.get(name, ""), str):
             entry[name] = None
@@ -180,42 +181,42 @@ def _tidy(entry: Entry) -> Entry:
 
 
 def blocks_of(entry: Entry) -> list[dict[str, Any]]:
-    """The content blocks of an entry's message that are objects."""
+    """Return the content blocks of an entry's message that are objects."""
     message = entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def version_of(value: object) -> tuple[int, ...]:
-    """The version of the client that an entry names, as numbers; (0,) where it names none."""
+    """Return the version of the client that an entry names, as numbers; (0,) where it names none."""
     parts = value.split(".") if isinstance(value, str) else ()
     numbers = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 9]
     return tuple(numbers[:3]) or (0,)
 
 
 def is_side(entry: Entry) -> bool:
-    """Whether an entry is of a subagent."""
+    """Return whether an entry is of a subagent."""
     return bool(entry.get("isSidechain"))
 
 
 def parent_of(entry: Entry) -> str | None:
-    """The uuid of the entry that one follows; None for the first, "" where it does not say."""
+    """Return the uuid of the entry that one follows; None for the first, "" where it does not say."""
     parent: str | None = entry.get("parentUuid", "")
     return parent
 
 
 def is_summary(entry: Entry) -> bool:
-    """Whether an entry is what a compaction left of the conversation before it."""
+    """Return whether an entry is what a compaction left of the conversation before it."""
     return bool(entry.get("isCompactSummary"))
 
 
 def is_compaction(entry: Entry) -> bool:
-    """Whether an entry is the boundary of a compaction."""
+    """Return whether an entry is the boundary of a compaction."""
     return entry.get("subtype") == "compact_boundary"
 
 
 def is_prompt(entry: Entry) -> bool:
-    """Whether an entry is something that the user said (and not the host on the user's behalf)."""
+    """Return whether an entry is something that the user said (and not the host on the user's behalf)."""
     if entry.get("type") != "user" or entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isVisibleInTranscriptOnly"):
         return False
     message = entry.get("message")

@@ -37,13 +37,13 @@ class Moment:
 
 
 def is_answer(entry: Entry) -> bool:
-    """Whether the API produced an assistant's entry (and not the host, to tell of an error)."""
+    """Return whether the API produced an assistant's entry (and not the host, to tell of an error)."""
     message = entry.get("message")
     return isinstance(message, dict) and message.get("model") != "<synthetic>"
 
 
 def moments(found: Iterable[Entry]) -> list[Moment]:
-    """The requests of a main thread, in the order of its lines. A conversation that is taken up again may be written once more: that
+    """Return the requests of a main thread, in the order of its lines. A conversation that is taken up again may be written once more: that
     counts once."""
     made: list[Moment] = []
     known: set[str] = set()
@@ -74,7 +74,7 @@ def _answered(moment: Moment, entry: Entry, at: float) -> None:
 
 
 def of(path: str) -> list[Moment]:
-    """The requests of a transcript, without those that a program asked for and not a person; OSError when it cannot be read."""
+    """Return the requests of a transcript, without those that a program asked for and not a person; OSError when it cannot be read."""
     return moments(entry for entry in entries.read(path, entries.size_of(path)) if not _is_scripted(entry))
 
 
@@ -84,8 +84,8 @@ def _is_scripted(entry: Entry) -> bool:
 
 
 def newest(path: str, tail_bytes: int = TAIL_BYTES) -> Moment | None:
-    """The newest request of a main thread of which the usage is known, from the end of its transcript; None where there is none, or where
-    the conversation was compacted since."""
+    """Return the newest request of a main thread of which the usage is known, from the end of its transcript; None where there is none, or
+    where the conversation was compacted since."""
     try:
         with files.open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size

@@ -81,7 +81,7 @@ class Notes:
 
     @property
     def are_late(self) -> bool:
-        """Whether the last answer names a request that is not noted yet, in a conversation whose requests are."""
+        """Return whether the last answer names a request that is not noted yet, in a conversation whose requests are."""
         return self._late is not None and bool(self._notes)
 
     def take(self, line: bytes, between: Between) -> None:

@@ -66,7 +66,7 @@ class Session:
 
     @property
     def standing(self) -> int:
-        """Tokens of the first request that stood there before the user's first word; 0 where there is no request."""
+        """Return the tokens of the first request that stood there before the user's first word; 0 where there is no request."""
         return max(0, self.requests[0].usage.tokens - self.words) if self.requests else 0
 
     def called(self, name: str, at: float) -> None:

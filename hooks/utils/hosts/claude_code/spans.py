@@ -36,7 +36,8 @@ def content_spans(line: bytes, side_chains: bool = False) -> dict[str, tuple[int
 
 
 def content_span(line: bytes) -> tuple[int, int] | None:
-    """(start, end) of the value of `content` in an entry's message; None where there is none. NotUnderstood as for `content_spans`."""
+    """Return (start, end) of the value of `content` in an entry's message; None where there is none. NotUnderstood as for
+    `content_spans`."""
     return _walked(line).content
 
 
@@ -98,7 +99,7 @@ class _Line:
             raise NotUnderstood("more than one JSON object")
 
     def object_at(self, at: int, visitors: Mapping[str, Callable[[int], int]]) -> int:
-        """Walks an object. A member with a visitor is left to it, and may be there once."""
+        """Walk an object. A member with a visitor is left to it, and may be there once."""
         text = self.text
         seen: set[str] = set()
         at = _SPACE(text, at + 1).end()

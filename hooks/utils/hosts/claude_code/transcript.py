@@ -61,7 +61,7 @@ class Index:
         self.doubled: set = set()  # ids of results that stand in several lines with no compaction between
 
     def doubt(self, said: str) -> None:
-        """Notes what is not understood."""
+        """Note what is not understood."""
         if len(self.doubts) < _DOUBTS:
             self.doubts.append(said)
 
@@ -91,7 +91,7 @@ class _Carried:
             next(reversed(self.again.values())).append((id, uuid))
 
     def over(self, uuid: str, chain: Uuids) -> tuple[str, ...]:
-        """Ids of the results that stand behind the boundary of this uuid, on the branch of this chain, and came before it."""
+        """Return the ids of the results that stand behind the boundary of this uuid, on the branch of this chain, and came before it."""
         metadata = self.boundaries[uuid]
         preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
         uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
@@ -101,7 +101,7 @@ class _Carried:
 
 
 def index(path: str) -> Index:
-    """Reads what a transcript holds; OSError when it cannot be read. A truncated or foreign line is counted and passed over."""
+    """Read what a transcript holds; OSError when it cannot be read. A truncated or foreign line is counted and passed over."""
     kept = entries.stored(path)
     if kept is not None:
         found = Index((0, 0))
@@ -122,7 +122,7 @@ def index(path: str) -> Index:
 
 
 def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
-    """Learns what lines tell; `host`: whose recording they are translated from."""
+    """Learn what lines tell; `host`: whose recording they are translated from."""
     results: tuple = (set(), set())  # of the main thread, of subagents
     chains = (Chain(), Chain())
     carried = _Carried()
@@ -170,7 +170,7 @@ def _doubt_line(line: bytes, entry: Entry | None, number: int, found: Index) -> 
 
 
 def _tells(entry: Entry) -> bool:
-    """Whether an entry can tell of a call, a prompt, a request or a compaction."""
+    """Return whether an entry can tell of a call, a prompt, a request or a compaction."""
     return entry.get("type") in ("user", "assistant") or is_compaction(entry)
 
 
@@ -222,7 +222,7 @@ class Reader:
         self.in_files: set[str] = set()
 
     def events(self, entry: Entry) -> list[Call | Prompted | Compacted]:
-        """What an entry tells of: calls, a prompt, a compaction."""
+        """Return what an entry tells of: calls, a prompt, a compaction."""
         kind = entry.get("type")
         if kind == "assistant":
             for block in blocks_of(entry):
@@ -259,7 +259,7 @@ class Reader:
             self.cleared.pop(id, None)
 
     def call_of(self, entry: Entry, block: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Call:
-        """The completed call that a result block tells of; `call` is its (tool, input)."""
+        """Return the completed call that a result block tells of; `call` is its (tool, input)."""
         tool, tool_input = (TOOLS.of if "host" not in entry else tool_named)(call[0]), call[1]
         structure = entry.get("toolUseResult")
         text, images = calls.text_of_blocks(self._content(block))
@@ -281,7 +281,7 @@ class Reader:
         return made
 
     def _content(self, block: dict[str, Any]) -> object:
-        """The content of a result, or what stood there before a placeholder took its place."""
+        """Return the content of a result, or what stood there before a placeholder took its place."""
         content = block.get("content")
         handle = handle_in(content)
         if not handle:

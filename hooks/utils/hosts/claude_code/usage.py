@@ -31,7 +31,7 @@ CLEAR = "clear_tool_uses_20250919"  # the provider's edit that leaves tool resul
 
 
 def prompt_tokens(usage: object) -> int:
-    """Tokens of the prompt of a request, from a usage object; 0 when it tells nothing."""
+    """Return the tokens of the prompt of a request, from a usage object; 0 when it tells nothing."""
     if not isinstance(usage, dict):
         return 0
     return sum(_count(usage.get(name)) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"))
@@ -42,7 +42,7 @@ def _count(value: object) -> int:
 
 
 def usage_of(entry: object) -> Usage | None:
-    """The usage of an entry, when it is an answer of the main chain (or of a subagent's own file)."""
+    """Return the usage of an entry, when it is an answer of the main chain (or of a subagent's own file)."""
     if not isinstance(entry, dict) or entry.get("type") != "assistant" or entry.get("isSidechain"):
         return None
     message = entry.get("message")
@@ -65,7 +65,8 @@ def usage_of(entry: object) -> Usage | None:
 
 
 def _left_out(managed: object) -> tuple[int, int]:
-    """(tool uses, tokens) that an answer says its prompt lacked: cut by the client before it was sent, or cleared by the provider."""
+    """Return (tool uses, tokens) that an answer says its prompt lacked: cut by the client before it was sent, or cleared by the
+    provider."""
     if not isinstance(managed, dict):
         return 0, 0
     cut = _count(managed.get("client_cut_tool_uses"))
@@ -78,7 +79,7 @@ def _left_out(managed: object) -> tuple[int, int]:
 
 
 def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
-    """The usage of the newest main-chain answer, read from the file's end; None where there is none."""
+    """Return the usage of the newest main-chain answer, read from the file's end; None where there is none."""
     try:
         file = files.open_regular(path)
     except (OSError, ValueError):
@@ -110,10 +111,10 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
 
 
 def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
-    """(tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word; `client`, what
-    the host has told the `session` (its facts), or written beside its `newest` request; `transcript`, the size at which it compacted the
-    session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing tells or a request shows that it
-    was larger. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
+    """Return (tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word;
+    `client`, what the host has told the `session` (its facts), or written beside its `newest` request; `transcript`, the size at which it
+    compacted the session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing tells or a request
+    shows that it was larger. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
     largest = max(newest.tokens, largest, session.get("largest_tokens") or 0)
     told = session.get("window_tokens")
     least = max(newest.tokens, 1)
@@ -133,12 +134,12 @@ def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: i
 
 
 def _window_then(model: Model, at: float) -> int:
-    """Tokens of the window that a model had at a time (seconds, 0 for now)."""
+    """Return the tokens of the window that a model had at a time (seconds, 0 for now)."""
     return model.window_before if model.window_before and 0 < at < seconds_of(model.window_since + "T00:00:00Z") else model.window
 
 
 def compacted_at(boundary: Mapping[str, Any]) -> int:
-    """Tokens at which Claude Code compacted a session by itself, from the entry of the boundary; 0 where a person asked for it."""
+    """Return the tokens at which Claude Code compacted a session by itself, from the boundary's entry; 0 where a person asked for it."""
     metadata = boundary.get("compactMetadata")
     if not isinstance(metadata, dict) or metadata.get("trigger") != "auto":
         return 0

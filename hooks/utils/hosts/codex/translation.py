@@ -289,7 +289,7 @@ def _kinds(item: Entry) -> list[str]:
 
 
 def _is_said(role: object, block: Entry, kind: str) -> bool:
-    """Whether a person said a part of a message that is not the assistant's."""
+    """Return whether a person said a part of a message that is not the assistant's."""
     if role != "user":
         return False
     if kind and kind != "unknown":
