@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -175,7 +175,7 @@ class ClientHome:
 
     def run_headless(
         self,
-        prompts: str | Sequence[str | list[dict[str, Any]]],
+        prompts: str | Iterable[str | list[dict[str, Any]]],
         *,
         plugin_dir: Path | None = None,
         resume: str | None = None,
@@ -216,7 +216,7 @@ class ClientHome:
             raise ClientTimeoutError(message) from None
         return Run(done.returncode, done.stdout, done.stderr, list(_events(done.stdout)))
 
-    def _run_turns(self, command: list[str], prompts: Sequence[str | list[dict[str, Any]]], timeout: float) -> Run:
+    def _run_turns(self, command: list[str], prompts: Iterable[str | list[dict[str, Any]]], timeout: float) -> Run:
         errors = (self.root / "stderr").open("w+")
         process = subprocess.Popen(
             command,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,20 +125,18 @@ def test_what_went_to_the_summariser_is_told_once_it_has(busy: Helper):
     assert "Claude Code then summarised what was left." in " ".join(pane(busy)["head"])
 
 
-def test_what_the_archive_has_lost_is_gone_for_good(busy: Helper):
+@pytest.mark.parametrize(("spoil", "state", "said"), [
+    (Path.unlink, "gone", "and all are gone for good."),
+    (lambda path: path.write_bytes(b"no database at all" * 100), "unknown", "and all may be restorable."),
+], ids=["lost", "unreadable"])  # fmt: skip
+def test_what_the_archive_has_lost_is_gone_for_good_and_while_it_cannot_be_read_nothing_is_claimed(
+    busy: Helper, spoil: Callable[[Path], object], state: str, said: str
+):
     Running(busy).compacts()
     busy.run("archive", "stats")
-    (busy.home / "archive.sqlite").unlink()
-    assert {call["state"] for call in receipts(busy)[0]["calls"]} == {"gone"}
-    assert " ".join(pane(busy)["head"]).endswith("and all are gone for good.")
-
-
-def test_while_the_archive_cannot_be_read_nothing_is_claimed(busy: Helper):
-    Running(busy).compacts()
-    busy.run("archive", "stats")
-    (busy.home / "archive.sqlite").write_bytes(b"no database at all" * 100)
-    assert {call["state"] for call in receipts(busy)[0]["calls"]} == {"unknown"}
-    assert " ".join(pane(busy)["head"]).endswith("and all may be restorable.")
+    spoil(busy.home / "archive.sqlite")
+    assert {call["state"] for call in receipts(busy)[0]["calls"]} == {state}
+    assert " ".join(pane(busy)["head"]).endswith(said)
 
 
 def test_calls_of_which_nothing_stands_tell_why_they_left_and_come_back(helper: Helper):

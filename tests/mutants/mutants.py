@@ -520,6 +520,27 @@ MUTANTS = [
         "test_worth.py",
     ),
     Mutant(
+        "a compaction by itself begins only where it pays for thinking again",
+        "when_cold.py",
+        "return self.sum.leaves > max(self.least, planning.LEAST_GAIN)",
+        "return self.sum.leaves > planning.LEAST_GAIN",
+        "test_when_cold.py",
+    ),
+    Mutant(
+        "thinking that no model binds is not thought again",
+        "when_cold.py",
+        "caution * conversation.thinking if prices.bound else 0.0",
+        "caution * conversation.thinking",
+        "test_when_cold.py",
+    ),
+    Mutant(
+        "no more leaves in the cold than the target asks for",
+        "when_cold.py",
+        "min((1 - target) * messages, ",
+        "min(messages, ",
+        "test_when_cold.py",
+    ),
+    Mutant(
         "asking again costs a request over the whole prompt",
         "worth.py",
         "asked = INTERRUPTION * (prices.read * situation.prompt + MISS_OUTPUT * prices.output)",
