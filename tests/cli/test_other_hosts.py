@@ -116,6 +116,12 @@ def test_memory_learns_from_the_project_s_sessions_of_a_host(host: str, environ:
     assert found["sessions"] == 1
 
 
+def test_memory_says_where_it_has_looked_for_sessions_of_a_project(environ: dict, tmp_path: Path, capsys) -> None:
+    _of_entire(tmp_path)
+    assert main(["memory", "learn", "--past", "--host", "entire", "--project", str(tmp_path)], environ) == 1
+    assert "among Entire's. Name transcript files instead" in " ".join(capsys.readouterr().err.split())
+
+
 # --- naming a session of OpenCode --------------------------------------------------------------------------------------------------------
 
 

@@ -72,8 +72,9 @@ def transcripts(words: Sequence[str], past: bool, place: Place, host: str) -> li
         return [sessions.by_id(environ, ours)]
     paths = _of_project(environ, place.project.repository.key, host)
     if not paths:
-        where = ", ".join(map(text.clean, sessions.places_of_host(environ, host)))
-        raise Refused(f"there are no past sessions of {place.name} under {where}. Name transcript files instead")
+        places = sessions.places_of_host(environ, host)
+        where = "among Entire's" if host == sessions.ENTIRE else "under " + ", ".join(map(text.clean, places))
+        raise Refused(f"there are no past sessions of {place.name} {where}. Name transcript files instead")
     return paths if past else [max(paths, key=recordings.changed)]
 
 
