@@ -1,0 +1,130 @@
+"""How much memory a helper holds after many results of one session: a real helper process, asked over its socket, read from the system.
+
+Results as sessions have them: files of 20 to 400 lines read, changed and read again, searches, test runs, listings, in the main thread and
+in subagents that come and go. Nothing is ever compacted, so all that bounds the helper is the helper.
+
+    python benchmarks/helper_memory.py --results 20000
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SESSION = "5e551011-0000-4000-8000-0000000000aa"
+MOST_MB = 60.0
+_WORDS = (
+    "order invoice customer parse render total amount request handler session buffer index value retry limit cache route schema".split()
+)
+
+
+class Results:
+    """Results of a session, each like what a tool gives; the same seed gives the same."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._files: dict[str, list[str]] = {}
+
+    def next(self) -> tuple[str, dict[str, Any], str]:
+        """(tool, input, text) of the next one."""
+        kind = self._random.random()
+        if kind < 0.45:
+            return self._read()
+        if kind < 0.6:
+            lines = [f"src/{self._name()}.py:{self._random.randrange(900)}:{self._line()}" for _ in range(self._random.randrange(3, 120))]
+            return "Grep", {"pattern": self._name(), "output_mode": "content"}, "\n".join(lines)
+        if kind < 0.75:
+            lines = [f"tests/test_{self._name()}.py::test_{self._name()} PASSED" for _ in range(self._random.randrange(5, 150))]
+            return "Bash", {"command": f"pytest tests/{self._name()}"}, "\n".join([*lines, f"{len(lines)} passed in 2.1s"])
+        lines = [f"-rw-r--r-- 1 jo jo {self._random.randrange(99_999):6} {self._name()}.ts" for _ in range(self._random.randrange(2, 60))]
+        return "Bash", {"command": f"ls -l src/{self._name()}"}, "\n".join(lines)
+
+    def _read(self) -> tuple[str, dict[str, Any], str]:
+        if self._files and self._random.random() < 0.6:
+            path = self._random.choice(list(self._files)[-200:])
+            lines = self._files[path]
+            lines[self._random.randrange(len(lines))] = self._line()
+        else:
+            path = f"/shop/src/{self._name()}_{len(self._files)}.py"
+            lines = self._files[path] = [self._line() for _ in range(self._random.randrange(20, 400))]
+            if len(self._files) > 400:
+                del self._files[next(iter(self._files))]
+        return "Read", {"file_path": path}, "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
+
+    def _name(self) -> str:
+        return f"{self._random.choice(_WORDS)}_{self._random.randrange(10_000)}"
+
+    def _line(self) -> str:
+        return "    " + " ".join(self._random.choice(_WORDS) for _ in range(self._random.randrange(1, 7))) + f" = {self._name()}"
+
+
+class _Unix(http.client.HTTPConnection):
+    def __init__(self, path: str) -> None:
+        super().__init__("popkit")
+        self.socket_path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.connect(self.socket_path)
+
+    def ask(self, path: str, asked: dict[str, Any]) -> dict[str, Any]:
+        self.request("POST", path, json.dumps(asked).encode())
+        answer: dict[str, Any] = json.loads(self.getresponse().read())
+        return answer
+
+
+def measure(results: int, folder: Path, say_once: str = "any", most_agents: int = 40) -> dict[str, Any]:
+    """Drives a helper through so many results; returns what it then says of itself, and `chars`, how much it was given."""
+    home = folder / "popkit"
+    home.mkdir(parents=True)
+    (home / "retention-config.json").write_text(json.dumps({"retention": {"say_once": say_once}}))
+    command = [sys.executable, "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "serve", "--session", SESSION, "--cwd", str(folder)]
+    env = {"PATH": os.defpath, "HOME": str(folder), "POPKIT_HOME": str(home), "POPKIT_DOOR_MS": "60000"}
+    made, chars = Results(7), 0
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as helper, contextlib.ExitStack() as stack:
+        assert helper.stdout is not None
+        try:
+            asking = stack.enter_context(contextlib.closing(_Unix(json.loads(helper.stdout.readline())["socket"])))
+            for number in range(results):
+                tool, tool_input, text = made.next()
+                chars += len(text)
+                id = f"toolu_{number:024}"
+                # Every fourth result is a subagent's, and each of these has a few hundred of them at most.
+                agent = f"agent{number * most_agents // results}" if number % 4 == 3 else ""
+                block = {"type": "tool_result", "tool_use_id": id, "content": text}
+                row = {"message": {"role": "user", "content": [block]}, "calls": {id: {"tool": tool, "input": tool_input}}}
+                asking.ask("/row", {**row, "agent_id": agent, "cwd": str(folder)})
+            return {**asking.ask("/health", {}), "chars": chars}
+        finally:
+            helper.kill()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--results", type=int, default=20_000)
+    parser.add_argument("--say-once", default="any", choices=("off", "reads", "any"))
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="pk") as folder:
+        found = measure(args.results, Path(folder), args.say_once)
+    if args.json:
+        print(json.dumps(found))
+    else:
+        print(f"{args.results:,} results, {found['chars'] / 1e6:.0f} million characters, {found['rewritten']:,} entered shorter:")
+        print(f"{found['rss_mb']:.0f} MB (bound: {MOST_MB:.0f}), {found['p50_ms']} ms a result")
+    return 0 if found["rss_mb"] <= MOST_MB else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""A reader of references who sees the context alone: calls with their inputs, results as they entered, and what has left. It shares no code
+with the door, so what it finds is what anybody can find.
+
+    python benchmarks/held_out.py --transcripts FOLDER --door reads any
+
+prints for each door what this reader made of its references: *wrong* (other lines than were left out), *ambiguous* (several places fit,
+with different lines), *nowhere* (no place fits), *gone* (only what has left the context would fit).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REFERENCE = re.compile(
+    r"\[(?:lines (?P<first>\d+)–(?P<last>\d+)|(?P<count>\d+) lines) as in (?P<input>the input of )?your (?P<newest>last )?"
+    r"(?P<tool>[^\s:]+)(?: of (?P<about>.*))? above"
+    r"(?:, there (?:(?P<from>\d+)–(?P<to>\d+)|lines (?P<begin>\d+)–(?P<end>\d+) of it))?"
+    r": from «(?P<head>[^«»]*)» to «(?P<tail>[^«»]*)»(?:; to see all: popkit restore (?P<handle>[a-z2-7]+))?\]"
+)
+_NUMBERED = re.compile(r" *(\d+)(→|\t)(.*)", re.DOTALL)
+# OpenCode shows a file behind this line, each line behind its number, a colon and a space.
+_OPENS, _COLONED = "<content>", re.compile(r"(\d+)(: )(.*)", re.DOTALL)
+_NEAREST = 3  # lines among which the words of a reference are looked for
+_WRITES = ("content", "new_string", "newString")
+
+
+class Found(NamedTuple):
+    """`kind`: found, ambiguous, nowhere or gone · `lines` that the reference stands for, where they were found · `twice`: whether they
+    stand at several places, all alike."""
+
+    kind: str
+    lines: tuple[str, ...] = ()
+    twice: bool = False
+
+
+class Call(NamedTuple):
+    tool: str
+    inputs: dict
+    lines: list[tuple[int | None, str]]  # of the result: (its number in a listing, its text)
+    written: list[tuple[int | None, str]]  # of the input
+
+
+class Reader:
+    """Reads one context. `cwd`: the folder that relative paths are of."""
+
+    def __init__(self, cwd: str) -> None:
+        self.cwd = cwd
+        self.calls: dict[str, Call] = {}
+        self.left: dict[str, Call] = {}  # what has stood in the context, and stands there no more
+
+    def sees(self, id: str, tool: str, inputs: dict, text: str) -> None:
+        """A call and its result, as it entered."""
+        edits = inputs.get("edits")
+        parts = [inputs, *(edits if isinstance(edits, list) else [])]
+        texts = [part[key] for key in _WRITES for part in parts if isinstance(part, dict) and isinstance(part.get(key), str)]
+        written: list[tuple[int | None, str]] = [(None, line) for text in texts for line in text.split("\n")]
+        self.calls[id] = Call(tool, inputs, listing(text), written)
+
+    def loses(self, ids: Iterable[str]) -> None:
+        """These have left the context."""
+        for id in ids:
+            self.left[id] = self.calls.pop(id)
+
+    def sees_cleared(self, ids: Iterable[str]) -> None:
+        """The results of these were cleared: the calls stand in the context, without what they showed."""
+        for id in ids:
+            self.left[id] = self.calls[id]
+            self.calls[id] = self.calls[id]._replace(lines=[])
+
+    def follows(self, said: re.Match, of: str = "") -> Found:
+        """What a reference stands for: one of a result that comes now, or of the one with this id."""
+        above = dict(itertools.takewhile(lambda call: call[0] != of, self.calls.items()))
+        found = self._places(said, above)
+        if not found:
+            return Found("gone" if self._places(said, self.left) else "nowhere")
+        if len(set(found)) > 1:
+            return Found("ambiguous")
+        return Found("found", found[0], len(found) > 1)
+
+    def _places(self, said: re.Match, calls: dict) -> list[tuple[str, ...]]:
+        named = [call for call in calls.values() if self._is_named(call, said)]
+        return [lines for call in (named[-1:] if said["newest"] else named) for lines in places(call, said)]
+
+    def _is_named(self, call: Call, said: re.Match) -> bool:
+        if shape(call.tool) != said["tool"] or (said["input"] and not call.written):
+            return False
+        return said["about"] is None or any(
+            self._is(shape(value), said["about"]) for value in call.inputs.values() if isinstance(value, str)
+        )
+
+    def _is(self, value: str, told: str) -> bool:
+        folder = shape(self.cwd).rstrip("/\\")
+        below = re.sub(r"^[/\\]", "", value[len(folder) :]) if re.match(re.escape(folder) + r"[/\\]", value) else value
+        head, cut, tail = told.partition("…")
+        if not cut:
+            return told == below
+        return len(below) > len(head) + len(tail) and below.startswith(head) and below.endswith(tail)
+
+
+def references(text: str) -> list[tuple[int, re.Match]]:
+    """[(place of its line, the reference)] of a text."""
+    found = [(at, REFERENCE.fullmatch(line)) for at, line in enumerate(text.split("\n"))]
+    return [(at, said) for at, said in found if said]
+
+
+def shape(text: str) -> str:
+    """A text in one line, as names and words are written."""
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    for sign, written in (("[", "［"), ("]", "］"), ("«", "‹"), ("»", "›"), ("…", "...")):
+        line = line.replace(sign, written)
+    return line
+
+
+def listing(text: str) -> list[tuple[int | None, str]]:
+    """[(number, line)] of a text: what counts on from line to line is a number, anything else is text."""
+    lines = text.split("\n")
+    begin = lines.index(_OPENS) if _OPENS in lines else len(lines)
+    told = [_NUMBERED.fullmatch(line) or (_COLONED.fullmatch(line) if at > begin else None) for at, line in enumerate(lines)]
+    numbers = [int(found[1]) if found and len(found[1]) < 12 else None for found in told]
+    counted = [
+        number is not None
+        and any(0 <= other < len(numbers) and numbers[other] == number + step for other, step in ((at - 1, -1), (at + 1, 1)))
+        for at, number in enumerate(numbers)
+    ]
+    return [(numbers[at], told[at][3]) if counted[at] else (None, line) for at, line in enumerate(lines)]  # type: ignore[index]
+
+
+def count_of(said: re.Match) -> int:
+    """How many lines a reference stands for."""
+    return int(said["count"]) if said["count"] else int(said["last"]) - int(said["first"]) + 1
+
+
+def places(call: Call, said: re.Match) -> list[tuple[str, ...]]:
+    """The lines of each place of a call that fits a reference."""
+    lines, count = call.written if said["input"] else call.lines, count_of(said)
+    first = int(said["from"] or said["first"] or -1)
+    begins = [int(said["begin"] or 0) - 1]
+    if not said["begin"]:
+        begins = [at for at, (number, _) in enumerate(lines) if number == first]
+    found = []
+    for at in begins:
+        some = lines[at : at + count]
+        counts_on = said["begin"] or [number for number, _ in some] == [*range(first, first + count)]
+        texts = tuple(text for _, text in some)
+        if len(some) == count and counts_on and _near(texts, said["head"]) and _near(texts[::-1], said["tail"]):
+            found.append(texts)
+    return found
+
+
+def _near(texts: tuple[str, ...], words: str) -> bool:
+    spoken = [shape(text) for text in texts if text.strip()][:_NEAREST]
+    return any(text.startswith(words) for text in spoken) or not spoken
+
+
+def whole(text: str, stands_for: dict[int, tuple[str, ...]]) -> list[str]:
+    """The lines of a text without a listing's numbers, with what references stand for in their place. Beside a reference the numbers go on
+    from those that it names."""
+    lines = [line for _, line in listing(text)]
+    for at, said in references(text):
+        for beside, number in ((at - 1, int(said["first"] or 0) - 1), (at + 1, int(said["last"] or 0) + 1)):
+            found = _NUMBERED.fullmatch(lines[beside]) if said["first"] and 0 <= beside < len(lines) else None
+            if found and int(found[1]) == number:
+                lines[beside] = found[3]
+    return [line for at, one in enumerate(lines) for line in stands_for.get(at, (one,))]

@@ -1,0 +1,1 @@
+"""PopKit retention: every tool result gets a lifetime. Standard library only."""

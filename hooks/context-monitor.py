@@ -1,0 +1,9 @@
+"""UserPromptSubmit and Stop: answers /popkit:context, tells when the context fills up."""
+
+from utils.handlers.context_monitor import check_thresholds, handle
+from utils.io.hook_io import run
+
+__all__ = ["check_thresholds", "handle"]
+
+if __name__ == "__main__":
+    run(handle, "context-monitor")

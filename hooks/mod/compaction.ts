@@ -1,0 +1,97 @@
+// Compactions: the helper answers with the messages that stand; what it does not answer is the client's own, with advice for its summariser.
+import type { EngineEventOf, EngineInterface, Next } from 'claude-code'
+
+import { ask } from './helper'
+import { MARK } from './own'
+import { ended } from './panel'
+import { rest } from './warm'
+
+type Compacting = EngineEventOf['session.compact']
+type Row = Compacting['messages'][number]
+type Summarise = Next<'session.compact'>
+
+// Milliseconds: all that leaves is archived first. Without an answer the compaction is the client's own.
+const WAIT_MS = 15_000
+const TOAST_MS = 8_000
+
+/** What comes of a compaction. */
+export async function compacted($: EngineInterface, e: Compacting, next: Summarise) {
+  const own = e.instructions === MARK && e.trigger === 'manual' && e.agentId === undefined
+
+  if (e.trigger !== 'precompute' && e.agentId === undefined) {
+    rest()
+  }
+  const rows = e.trigger === 'precompute' ? [] : e.messages.map(plain)
+  const asked = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows }
+  const answer = await ask($, '/compact', asked, WAIT_MS)
+  const { made, stood } = await taken($, e, next, answer ?? {}, own)
+
+  if (e.trigger !== 'precompute' && made.skip === undefined) {
+    await ask($, '/compacted', { agent_id: e.agentId ?? '', stood }, WAIT_MS)
+  }
+
+  if (typeof answer?.notice === 'string' && e.agentId === undefined) {
+    $.ui.toast(answer.notice, { timeoutMs: TOAST_MS })
+    void ended($, answer.notice)
+  }
+
+  return made
+}
+
+/** What is made of a compaction, and whether what the helper answered stands. */
+async function taken($: EngineInterface, e: Compacting, next: Summarise, answer: Record<string, unknown>, own: boolean) {
+  if (typeof answer.skip === 'string') {
+    return { made: { skip: answer.skip }, stood: false }
+  }
+
+  if (own && !Array.isArray(answer.rows)) {
+    return { made: { skip: 'PopKit does not answer' }, stood: false }
+  }
+
+  if (!Array.isArray(answer.rows)) {
+    return { made: await next(await advised($, e)), stood: false }
+  }
+  const messages = answer.rows as Row[]
+  const behind = Array.isArray(answer.behind) ? (answer.behind as Row[]) : []
+
+  if (answer.hand_on !== true) {
+    return { made: { messages }, stood: true }
+  }
+
+  try {
+    const summary = await next(await advised($, { ...e, messages }))
+
+    return summary.skip === undefined
+      ? { made: { ...summary, messages: [...summary.messages, ...behind] }, stood: true }
+      : { made: summary, stood: false }
+  } catch (error) {
+    // The window is full, and there is too little to sum up: what ours made room for is better than nothing.
+    if (e.trigger !== 'auto') {
+      throw error
+    }
+    $.ui.log(`compaction: no summary: ${String(error).slice(0, 200)}`, { to: 'debug' })
+
+    return { made: { messages: [...messages, ...behind] }, stood: true }
+  }
+}
+
+/** A message as it is handed to the helper. */
+function plain(row: Row) {
+  return {
+    role: row.role,
+    text: row.text,
+    handle: row.handle,
+    toolUses: row.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input })),
+    toolResults: (row.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, text, isError })),
+  }
+}
+
+/** A compaction as it goes on to the summariser: behind the instructions that it has stands what the helper says. */
+async function advised($: EngineInterface, e: Compacting): Promise<Compacting> {
+  const answer = e.agentId === undefined && e.trigger !== 'precompute' ? await ask($, '/compacting', {}, WAIT_MS) : undefined
+  const text = answer?.text
+
+  return typeof text === 'string' && text !== ''
+    ? { ...e, instructions: e.instructions === undefined ? text : `${e.instructions}\n\n${text}` }
+    : e
+}

@@ -1,0 +1,70 @@
+// The door: what a result row says when it enters. A row that the helper does not answer in time goes on as it came.
+import type { EngineEventOf, EngineInterface } from 'claude-code'
+
+import { ask, usage } from './helper'
+
+type Row = EngineEventOf['session.append']
+type Called = { tool: string; input: Record<string, unknown> }
+type Entering = { row: Row; agentId: string; unanswered: string[] }
+
+// Calls whose results have not come: so many are never open at once.
+const MOST_CALLS = 256
+const calls = new Map<string, Called>()
+// The newest result row of the main thread: where it no longer anchors, something was taken back.
+let anchor: string | undefined
+
+/** Keeps what a tool was called with until its result comes. */
+export function remember(e: EngineEventOf['tool.call']): void {
+  const { tool, tool_use_id: id, agentId, requestMeta, ...input } = e as Record<string, unknown> & { tool: string; tool_use_id: string }
+  calls.set(id, { tool, input })
+
+  for (const oldest of calls.keys()) {
+    if (calls.size <= MOST_CALLS) {
+      break
+    }
+    calls.delete(oldest)
+  }
+}
+
+/** The row as it enters. */
+export async function enter($: EngineInterface, row: Row): Promise<Entering> {
+  const agentId = row.agentId ?? ''
+  const ids = row.message.content.flatMap(block => (block.type === 'tool_result' ? [String(block.tool_use_id)] : []))
+  const called = Object.fromEntries(ids.flatMap(id => (calls.has(id) ? [[id, calls.get(id)]] : [])))
+  ids.forEach(id => calls.delete(id))
+  const answer = await ask($, '/row', { uuid: row.uuid, agent_id: agentId, message: row.message, calls: called })
+  const content = answer?.content
+
+  return {
+    row: Array.isArray(content) ? { ...row, message: { ...row.message, content } } : row,
+    agentId,
+    unanswered: answer === undefined ? ids : [],
+  }
+}
+
+/** Tells the helper of results that entered as they came because its answer was late. */
+export async function late($: EngineInterface, entering: Entering): Promise<void> {
+  if (entering.unanswered.length > 0) {
+    await ask($, '/late', { agent_id: entering.agentId, ids: entering.unanswered })
+  }
+}
+
+/** Remembers the newest row of the main thread. */
+export function landed(row: Row): void {
+  anchor = row.agentId === undefined ? row.uuid : anchor
+}
+
+/** Tells the helper which results stand in the main thread, where some were taken back since the last turn. */
+export async function stand($: EngineInterface): Promise<void> {
+  const since = anchor === undefined ? [] : await $.session.messages({ after: anchor })
+
+  if (!('deny' in since)) {
+    await ask($, '/rows', { agent_id: '', usage: await usage($) })
+
+    return
+  }
+  const rows = await $.session.messages()
+  const ids = rows.flatMap(row => (row.toolResults ?? []).map(result => result.tool_use_id))
+  anchor = undefined
+  await ask($, '/rows', { agent_id: '', ids, usage: await usage($) })
+}

@@ -1,0 +1,228 @@
+// The helper: started once a session, asked over its socket. Whatever it does not answer in time goes on without it.
+import type { EngineInterface } from 'claude-code'
+
+import { startOwn } from './own'
+
+// Milliseconds that a row waits for its answer, where POPKIT_DOOR_MS says nothing else, and that a turn waits for the helper to come.
+const WAIT_MS = 150
+const TURN_WAIT_MS = 1_000
+// The client goes on without a list of tools that takes longer than 10 s.
+const LIST_MS = 9_000
+const STANDING_MS = 5_000
+// However patient who asks is: what was not asked yet can be asked elsewhere.
+const START_MS = 5_000
+const POLL_MS = 50
+const PROTOCOL = 1
+const MOST_STARTS = 4
+const MOST_FAILURES = 3
+/** A question that nobody waits for is asked again, this much later and so often: a helper that is slow once must not cost the answer. */
+export const AGAIN_MS = 10_000
+export const MOST_AGAIN = 3
+
+type Helper = { socket: string; session: string; stop: () => unknown }
+type Answer = Record<string, unknown>
+
+// The line by which the helper calls. A question that waits for that would keep a client from ending.
+const CALL = 'compact'
+
+let helper: Helper | undefined
+// The session whose standing prompt was handed over, and the tools that are hidden from it.
+let weighed = ''
+let hiding: string[] | undefined
+let isStarting = false
+let isOff = false
+let starts = 0
+let failures = 0
+let rowMs = WAIT_MS
+
+/** Starts the helper of this session unless it is there, or has failed too often. */
+export async function start($: EngineInterface): Promise<void> {
+  const session = await $.session.id()
+
+  if (helper !== undefined && helper.session !== session) {
+    await end($)
+  }
+
+  if (helper !== undefined || isStarting || isOff || starts >= MOST_STARTS) {
+    return
+  }
+  isStarting = true
+  starts += 1
+  failures = 0
+  const configured = Number(await $.env.get('POPKIT_DOOR_MS'))
+  rowMs = configured > 0 ? configured : WAIT_MS
+  const { transcriptPath } = await $.session.info()
+  const root = await $.session.root()
+  void attend($, session, ['--session', session, '--transcript', transcriptPath ?? '', '--cwd', root])
+}
+
+/** Starts the helper and waits a little for it: a turn without it says everything twice. */
+export async function ready($: EngineInterface): Promise<void> {
+  await start($)
+  await come($, Math.max(TURN_WAIT_MS, rowMs))
+}
+
+/** Lets go of the helper; the next one begins anew. */
+export async function end($: EngineInterface): Promise<void> {
+  const gone = helper
+  starts = 0
+  hiding = undefined
+
+  if (gone !== undefined) {
+    await ask($, '/end', {})
+    helper = undefined
+    void gone.stop()
+  }
+}
+
+/** What the helper answers; undefined when it is absent, later than `patienceMs`, or wrong. Without patience: a row, which waits for no start. */
+export async function ask($: EngineInterface, path: string, asked: Answer, patienceMs?: number): Promise<Answer | undefined> {
+  if (helper === undefined) {
+    await start($)
+    await come($, Math.min(patienceMs ?? 0, Math.max(START_MS, rowMs)))
+  }
+  const asking = helper
+  const waitMs = patienceMs ?? rowMs
+
+  if (asking === undefined) {
+    return undefined
+  }
+
+  const waiting = new AbortController()
+
+  try {
+    const late = $.clock.sleep(waitMs, { signal: waiting.signal }).catch(() => undefined)
+    const answer = await Promise.race([fetchJson($, asking.socket, path, asked), late])
+
+    if (answer !== undefined) {
+      failures = 0
+
+      return answer
+    }
+    $.ui.log(`helper: no answer to ${path} in ${waitMs} ms`, { to: 'debug' })
+  } catch (error) {
+    $.ui.log(`helper: ${path} failed: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  } finally {
+    waiting.abort()
+  }
+  failures += 1
+
+  if (failures >= MOST_FAILURES && helper === asking) {
+    helper = undefined
+    void asking.stop()
+    void start($)
+  }
+
+  return undefined
+}
+
+/** How large the window is, what the session has cost, and how full the plan's limits are, as the client says; empty where it says nothing. */
+export async function usage($: EngineInterface): Promise<Answer> {
+  try {
+    const { context, cost, rateLimits } = await $.session.usage()
+
+    return { window: context.window, usd: cost?.usd, limits: rateLimits }
+  } catch {
+    return {}
+  }
+}
+
+/** Hands over what stands in the window before the first word, once a session unless it is asked `again`. Estimated here: no request is sent. */
+export async function standing($: EngineInterface, again = false): Promise<void> {
+  const session = await $.session.id()
+
+  if (session === weighed && !again) {
+    return
+  }
+  weighed = session
+
+  try {
+    const { context } = await $.session.usage({ breakdown: 'summary' })
+    const { gridRows, ...breakdown } = context.breakdown ?? { gridRows: [] }
+    await ask($, '/standing', { breakdown }, STANDING_MS)
+  } catch (error) {
+    $.ui.log(`helper: no breakdown: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
+}
+
+/** The tools that are left where some are hidden, by their names, or by how these begin where that ends in `__`. */
+export function without<Tool extends { name: string }>(tools: readonly Tool[], names: readonly string[]): Tool[] {
+  return tools.filter(tool => !names.some(name => tool.name === name || (name.endsWith('__') && tool.name.startsWith(name))))
+}
+
+/** What is hidden from this project's sessions. The same all session long, for tools that come and go cost the whole prompt cache, unless it
+ * is asked `again`. */
+export async function hidden($: EngineInterface, again = false): Promise<string[]> {
+  if (hiding === undefined || again) {
+    const names = (await ask($, '/hidden', {}, Math.max(START_MS, Math.min(rowMs, LIST_MS))))?.names
+    hiding = Array.isArray(names) ? names.map(String) : (hiding ?? [])
+  }
+
+  return hiding
+}
+
+/** After words that bring a hidden tool back: it comes now, for somebody waits for it. What is hidden goes with the next session. */
+export async function comeBack($: EngineInterface, words: string): Promise<void> {
+  if (/^bill show\b/.test(words)) {
+    await hidden($, true)
+    $.ui.invalidate('tool.list')
+  }
+}
+
+/** Waits for a helper that is on its way; a row does not wait. */
+async function come($: EngineInterface, waitMs: number): Promise<void> {
+  for (let waited = 0; helper === undefined && isStarting && waited < waitMs; waited += POLL_MS) {
+    await $.clock.sleep(POLL_MS)
+  }
+}
+
+async function fetchJson($: EngineInterface, socketPath: string, path: string, asked: Answer): Promise<Answer> {
+  const response = await $.http.fetch(`http://popkit${path}`, { method: 'POST', body: JSON.stringify(asked), socketPath })
+  const answer: unknown = JSON.parse(response.text)
+
+  if (!response.ok || typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    throw new Error(`status ${response.status}`)
+  }
+
+  return answer as Answer
+}
+
+/** Reads the helper's output until it ends: its first line says where it listens, another that it is called. The loop is its life. */
+async function attend($: EngineInterface, session: string, words: string[]): Promise<void> {
+  const child = $.process.spawn({ argv: [`${$.plugin.root}/bin/popkit`, 'serve', ...words] })
+  let mine: Helper | undefined
+  let told = ''
+
+  try {
+    for await (const { stream, text } of child) {
+      if (stream === 'stdout' && isStarting && mine === undefined) {
+        told += text
+
+        if (told.includes('\n')) {
+          mine = heard(told, session, () => child.return({ code: null, signal: null }))
+          helper = mine
+          isStarting = false
+        }
+      } else if (stream === 'stdout' && mine !== undefined && text.includes(CALL)) {
+        startOwn($)
+      }
+    }
+  } catch (error) {
+    $.ui.log(`helper: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' })
+  }
+
+  if (mine === undefined) {
+    isStarting = false
+  } else if (helper === mine) {
+    helper = undefined
+    $.ui.log('helper: has ended', { to: 'debug' })
+  }
+}
+
+/** The helper that a first line tells of; undefined where it is switched off, or speaks otherwise. */
+function heard(line: string, session: string, stop: () => unknown): Helper | undefined {
+  const told = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
+  isOff = told.off === true
+
+  return told.protocol === PROTOCOL && typeof told.socket === 'string' ? { socket: told.socket, session, stop } : undefined
+}

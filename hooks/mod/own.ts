@@ -1,0 +1,16 @@
+// Compactions that PopKit starts itself.
+import type { EngineInterface } from 'claude-code'
+
+// Milliseconds: what holds a command is over by then.
+const START_MS = 100
+
+// Behind a compaction of ours stands this word: whoever types it himself gets what we were asked for, which is nothing.
+export const MARK = 'popkit'
+
+/** Starts a compaction that does what the helper has been asked to do, once the session is idle. */
+export function startOwn($: EngineInterface): void {
+  void $.clock
+    .sleep(START_MS)
+    .then(() => $.command.run({ command: 'compact', args: MARK }))
+    .catch(error => $.ui.log(`compaction: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' }))
+}

@@ -1,0 +1,263 @@
+// What is drawn, and fetched from the helper for it: the band above the prompt, and the pane. Words, order and deeds are the helper's.
+import { atom, read, update } from 'claude-code'
+import type { EngineInterface, RenderInput, Timer } from 'claude-code'
+
+import { AGAIN_MS, MOST_AGAIN, ask, comeBack, usage } from './helper'
+import { startOwn } from './own'
+import type { PopkitDeed, PopkitView } from './state'
+import { again } from './warm'
+
+const view = atom({ plugin: 'popkit', key: 'view' } as const, null)
+const told = atom({ plugin: 'popkit', key: 'told' } as const, '')
+const now = atom({ plugin: 'popkit', key: 'now' } as const, 0)
+
+// --- asked ---
+
+const PANE = 'popkit'
+// A person waits, so the helper may read the transcript.
+const PATIENCE_MS = 5_000
+// What changes something is not given up, and done once more by the hook, while the helper is at it.
+const DEED_MS = 60_000
+const COLUMNS = 70
+const ROWS = 40
+// Below these the tabs have no room for how long the cache stays warm, and the helper says it.
+const ROOMY = 57
+const ROOMY_ROWS = 16
+const MOST_COLUMNS = 110
+const TICK_MS = 1_000
+// By then the client has written down what stands behind a compaction.
+const WRITTEN_MS = 500
+const TOAST_MS = 8_000
+const TICKS_BETWEEN_LOOKS = 20
+// As the cache cools, what the band says changes, so it is asked for anew: soon where little is left.
+const SHARE_BETWEEN_LOOKS = 1 / 15
+const SOONEST_MS = 5_000
+const LATEST_MS = 60_000
+
+let isCounting = false
+let nextLook: Timer | undefined
+// Of the pane: its columns and rows as it was drawn last, its page, the result that was chosen on it.
+let columns = COLUMNS
+let rows = ROWS
+let page = ''
+let chosen = ''
+
+/** Asks anew and lets everything that shows it redraw. */
+export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded = false): Promise<void> {
+  const answer = await ask($, '/view', { columns, rows, page, chosen, turn_ended: turnEnded, usage: await usage($) }, PATIENCE_MS)
+
+  if (answer === undefined && more > 0) {
+    nextLook?.cancel()
+    nextLook = $.clock.after(AGAIN_MS, () => refresh($, more - 1, turnEnded))
+  }
+
+  if (answer === undefined || typeof answer.pane !== 'object') {
+    return
+  }
+  const seen = { band: answer.band, pane: answer.pane, cacheUntil: answer.cache_until } as PopkitView
+  await update($, view, () => seen)
+
+  if (answer.compact === true) {
+    startOwn($)
+  }
+
+  if (typeof answer.toast === 'string' && answer.toast !== '') {
+    $.ui.toast(answer.toast, { timeoutMs: TOAST_MS })
+  }
+  void lookAgain($, seen.cacheUntil)
+}
+
+/** Asks anew in a while, as long as the cache is warm, and once when it has gone cold. */
+async function lookAgain($: EngineInterface, cacheUntil: number | null): Promise<void> {
+  nextLook?.cancel()
+
+  if (cacheUntil === null) {
+    return
+  }
+  const left = cacheUntil - (await $.clock.now())
+  nextLook = $.clock.after(Math.min(LATEST_MS, Math.max(SOONEST_MS, left * SHARE_BETWEEN_LOOKS)), () => refresh($))
+}
+
+/** What `/popkit WORDS` answers, undefined where the helper does not. */
+export async function run($: EngineInterface, words: string, width: number): Promise<string | undefined> {
+  const answer = await ask($, '/command', { words, columns: Math.max(60, width - 10) }, DEED_MS)
+  void refresh($)
+
+  if (answer?.compact === true) {
+    startOwn($)
+  }
+
+  return typeof answer?.text === 'string' ? literal(answer.text) : undefined
+}
+
+/** The client reads an answer as Markdown: __init__.py would lose its underscores, a heading its mark. */
+function literal(text: string): string {
+  return text.replace(/[\\`*_<]|^#/gm, '\\$&')
+}
+
+/** Shows another page of the pane, or another result on it. */
+async function turnTo($: EngineInterface, nextPage: string, nextChosen: string): Promise<void> {
+  page = nextPage
+  chosen = nextChosen
+  await update($, told, () => '')
+  await refresh($)
+}
+
+/** Does what a deed's button says, and shows what came of it. */
+async function press($: EngineInterface, id: string): Promise<void> {
+  const answer = await ask($, '/press', { id, columns }, DEED_MS)
+  await comeBack($, id)
+  void again($)
+
+  if (answer?.compact === true) {
+    startOwn($)
+  }
+  await update($, told, () => (typeof answer?.text === 'string' ? answer.text.trim() : 'PopKit does not answer now.'))
+  await refresh($)
+  await openPane($)
+}
+
+/** A compaction of ours is over: the pane says what it came to, where it still says what was begun. */
+export async function ended($: EngineInterface, notice: string): Promise<void> {
+  await $.clock.sleep(WRITTEN_MS)
+
+  if ((await read($, told)) !== '') {
+    await update($, told, () => notice)
+  }
+  await refresh($)
+}
+
+/** Opens the pane and keeps it live until it is closed; what to say, undefined where the helper does not answer. */
+export async function openPane($: EngineInterface): Promise<string | undefined> {
+  await refresh($)
+  const opened = await $.ui.open({ id: PANE, title: 'PopKit', closeOnEscape: true, focus: true })
+
+  if (!isCounting) {
+    void count($)
+  }
+
+  return opened.isPlaced ? 'The pane is open.' : run($, '', COLUMNS + 10)
+}
+
+async function count($: EngineInterface): Promise<void> {
+  isCounting = true
+  let ticks = 0
+  const timer = $.clock.every(TICK_MS, async () => {
+    const panes = await $.ui.panes()
+
+    if (!panes.some(one => one.id === PANE)) {
+      timer.cancel()
+      isCounting = false
+      await update($, told, () => '')
+
+      return
+    }
+    ticks += 1
+    const time = await $.clock.now()
+    await update($, now, () => time)
+
+    if (ticks % TICKS_BETWEEN_LOOKS === 0) {
+      await refresh($)
+    }
+  })
+}
+
+// --- drawn ---
+
+const MINUTE_S = 60
+
+/** The band: what to do now; nothing when there is nothing to do. */
+export async function band($: EngineInterface, e: RenderInput<'AbovePrompt'>) {
+  const seen = await read($, view)
+
+  if (e.props.hasSurvey || seen === null || seen.band === null) {
+    return undefined
+  }
+  const { Box, Button, Text } = $.ui.resolve(e)
+
+  return (
+    <Box>
+      <Text dimColor>PopKit: {seen.band.text} </Text>
+      {seen.band.deeds.map(deed => (
+        <Button key={deed.id} label={deed.label} onPress={() => press($, deed.id)} />
+      ))}
+    </Box>
+  )
+}
+
+/** The pane: its pages, the lines of one, what can be chosen and done there, what the last deed came to. */
+export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
+  const seen = await read($, view)
+  const said = await read($, told)
+  const time = await read($, now)
+  const { Box, Button, Select, Text } = $.ui.resolve(e)
+  const room = Math.min(e.props.bodyColumns, MOST_COLUMNS)
+
+  if (room !== columns || e.props.scroll.bodyRows !== rows) {
+    columns = room
+    rows = e.props.scroll.bodyRows
+    void refresh($)
+  }
+
+  if (seen === null) {
+    return <Text dimColor>PopKit has nothing to show yet.</Text>
+  }
+  const shown = seen.pane
+  const left = seen.cacheUntil === null || time === 0 ? 0 : Math.max(0, Math.round((seen.cacheUntil - time) / 1000))
+  const lines = (text: string) =>
+    text.split('\n').map(line => (
+      <Text mono wrap="wrap">
+        {line === '' ? ' ' : line}
+      </Text>
+    ))
+  const deed = (one: PopkitDeed) => (
+    <Box gap={1}>
+      <Button key={one.id} label={one.label} hotkey={one.key} variant="primary" onPress={() => press($, one.id)} />
+      <Text dimColor wrap="wrap">
+        {one.sum}
+      </Text>
+    </Box>
+  )
+
+  return (
+    <Box flexDirection="column">
+      <Box gap={room >= ROOMY ? 2 : 1}>
+        {shown.pages.map(one => (
+          <Button
+            key={`page ${one.id}`}
+            label={one.label}
+            hotkey={one.key}
+            plain
+            dimColor={one.id === shown.page ? undefined : true}
+            onPress={() => turnTo($, one.id, chosen)}
+          />
+        ))}
+        {left > 0 && room >= ROOMY && (
+          <Text dimColor wrap="truncate-end">
+            warm for {countdown(left)}
+          </Text>
+        )}
+      </Box>
+      {shown.choices !== null && (
+        <Select
+          key="result"
+          label="Result"
+          options={[{ value: '', label: 'none' }, ...shown.choices.options]}
+          value={shown.choices.value}
+          onSelect={value => void turnTo($, shown.page, value)}
+        />
+      )}
+      {shown.head.length > 0 && <Text bold>{shown.head.join('\n')}</Text>}
+      {shown.deeds.map(deed)}
+      {said !== '' && <Text> </Text>}
+      {said !== '' && lines(said)}
+      {rows >= ROOMY_ROWS && <Text> </Text>}
+      {lines(shown.lines.join('\n'))}
+    </Box>
+  )
+}
+
+/** Seconds as 4:05. */
+function countdown(seconds: number): string {
+  return `${Math.floor(seconds / MINUTE_S)}:${String(seconds % MINUTE_S).padStart(2, '0')}`
+}

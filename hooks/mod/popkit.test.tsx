@@ -1,0 +1,376 @@
+// The mod over an engine of the test's: what it hands to the helper, what it does with the answers, what it draws on each surface.
+import { expect, mock, test, type Engine } from 'claude-code/testing'
+import type { On } from 'claude-code'
+
+import { without } from './helper'
+
+type Asked = { path: string; body: Record<string, unknown> }
+
+const START = { cwd: '/shop', surface: 'terminal', isInteractive: true } as const
+// A busy machine may make a test slow, not red.
+const PATIENT = { timeoutMs: 600_000 }
+const SURFACES = ['terminal', 'desktop', 'vscode', 'mobile'] as const
+const ROW = {
+  type: 'user',
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'the whole text' }],
+} as const
+const VIEW = {
+  band: { text: 'Clear now: 12k tokens leave for free', deeds: [{ id: 'clear', label: 'Clear', sum: '12k leave', key: 'c' }] },
+  pane: {
+    pages: [
+      { id: 'now', label: 'Now', key: '1' },
+      { id: 'results', label: 'Results', key: '2' },
+    ],
+    page: 'now',
+    head: ['Clear now: 12k tokens leave for free'],
+    lines: ['Retention status', '', 'Cache     warm'],
+    choices: null,
+    deeds: [{ id: 'undo', label: 'Undo the last clear', sum: 'it comes back', key: 'u' }],
+  },
+  cache_until: 185_000,
+}
+const BAND = {
+  component: 'AbovePrompt',
+  props: {
+    hasSurvey: false,
+    isCollapsed: false,
+    isWorking: false,
+    maxRows: 10,
+    bodyColumns: 100,
+    scroll: { offset: 0, bodyRows: 10 },
+    view: {},
+  },
+} as const
+const PANE = {
+  component: 'Pane',
+  requestId: 'popkit',
+  props: { title: 'PopKit', isFocused: false, bodyColumns: 80, placement: 'dock', scroll: { offset: 0, bodyRows: 40 }, view: {} },
+} as const
+
+/** What the client says of the window where it is asked for a summary; it is never asked for more. */
+function breakdown(e: object) {
+  const detail = (e as { breakdown?: string }).breakdown
+
+  return detail === 'summary' ? { breakdown: { gridRows: [], model: 'claude-opus-5-5' } } : {}
+}
+
+/** An engine whose helper answers from a table; gives what was asked of it, in order. */
+function engine(on: On, answers: Record<string, unknown>) {
+  const asked: Asked[] = []
+  const clock = mock.clock(on, { now: 5_000 })
+  mock.env(on, {})
+  on('session.id', () => ({ value: 'a-session' }))
+  on('session.root', () => ({ value: '/shop' }))
+  on('session.info', () => ({ value: { transcriptPath: '/shop.jsonl' } as never }))
+  on('session.messages', () => ({ value: [] }))
+  on('session.start', (_, e) => ({ cwd: e.cwd }))
+  on('turn.start', (_, e) => ({ turnId: e.turnId }))
+  on('turn.complete', (_, e) => ({ text: e.answer }))
+  on('command.register', () => ({ value: { command: 'popkit' } }))
+  on('ui.open', () => ({ value: { isPlaced: true } }))
+  on('ui.panes', () => ({ value: [{ id: 'popkit' }] as never }))
+  on('ui.log', () => ({ value: undefined }))
+  on('tool.call', () => ({ result: {} }) as never)
+  on('session.usage', (_, e) => ({ value: { startedAt: 0, context: { window: 1_000_000, tokens: 400, ...breakdown(e) }, cost: { usd: 0.42 }, rateLimits: [{ kind: 'five_hour', percentUsed: 7 }] } }) as never)
+  on('session.model', () => ({ value: 'claude-opus-5-5' }))
+  on('process.spawn', async function* () {
+    yield { stream: 'stdout' as const, text: '{"socket": "/run/s", "protocol": 1}\n' }
+    await new Promise(() => {})
+  })
+  on('http.fetch', async (_, e) => {
+    const path = new URL(e.url).pathname
+    asked.push({ path, body: JSON.parse(String(e.init?.body)) })
+    const told = path in answers ? answers[path] : {}
+    const answer = typeof told === 'function' ? told() : told
+
+    if (answer === undefined) {
+      await new Promise(() => {}) // it hangs
+    }
+
+    return { value: { status: 200, ok: true, headers: {}, text: typeof answer === 'string' ? answer : JSON.stringify(answer) } }
+  })
+
+  return { asked, clock }
+}
+
+/** The same, in a session whose helper has come. */
+async function begun($: Engine, on: On, answers: Record<string, unknown>) {
+  const made = engine(on, answers)
+  await $.session.start(START)
+  await made.clock.advance(0)
+
+  return made
+}
+
+test('a row enters as the helper says, and the call goes with it', PATIENT, async ($, on) => {
+  const entering = [{ ...ROW.content[0], content: 'shorter' }]
+  const { asked } = await begun($, on, { '/row': { content: entering } })
+  await $.turn.start({ text: 'go', turnId: 't1' })
+  await $.tool.call({ tool: 'Read', file_path: '/shop/a.py', tool_use_id: 'toolu_1' })
+  const stored = await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
+
+  expect(stored.message?.content).toEqual(entering)
+  const row = asked.find(one => one.path === '/row')
+  expect(row?.body.uuid).toBe('row-1')
+  expect(row?.body.agent_id).toBe('')
+})
+
+test('a row goes on as it came when the helper answers garbage', PATIENT, async ($, on) => {
+  await begun($, on, { '/row': 'no JSON' })
+  await $.turn.start({ text: 'go', turnId: 't1' })
+  const stored = await $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
+
+  expect(stored.message?.content).toEqual(ROW.content)
+})
+
+for (const surface of SURFACES) {
+  test(`the band says what to do and does it: ${surface}`, PATIENT, async ($, on) => {
+    const { asked } = await begun($, on, { '/view': VIEW, '/press': { text: 'Cleared 3 results.' } })
+    await $.command.run({ command: 'popkit', args: '' } as never)
+    const ui = await $.ui.mount({ plugin: 'popkit', surface, ...BAND })
+
+    expect((await ui.find({ type: 'Text', text: /Clear now/ }))?.text).toContain('12k tokens leave for free')
+    await ui.press({ key: 'clear' })
+    expect(asked.find(one => one.path === '/press')?.body.id).toBe('clear')
+    await ui.unmount()
+  })
+
+  test(`the pane shows the panel and what a button came to: ${surface}`, PATIENT, async ($, on) => {
+    const { asked } = await begun($, on, { '/view': VIEW, '/press': { text: 'Put back 3 results.' } })
+    await $.command.run({ command: 'popkit', args: '' } as never)
+    const ui = await $.ui.mount({ plugin: 'popkit', surface, ...PANE })
+
+    expect((await ui.find({ type: 'Text', text: /Retention status/ }))?.text).toBe('Retention status')
+    await ui.press({ key: 'undo' })
+    expect(asked.find(one => one.path === '/press')?.body.id).toBe('undo')
+    expect((await ui.find({ type: 'Text', text: /Put back/ }))?.text).toBe('Put back 3 results.')
+    await ui.unmount()
+  })
+}
+
+test('a page of the pane, and a result on it, are asked for and shown', PATIENT, async ($, on) => {
+  const options = [{ value: 'toolu_7', label: 'T7 Read a.py' }]
+  const results = { ...VIEW.pane, page: 'results', lines: ['Tool call timeline'], choices: { options, value: '' }, deeds: [] }
+  const { asked, clock } = await begun($, on, { '/view': { ...VIEW, pane: results } })
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
+  await ui.press({ key: 'page results' })
+  expect(asked.findLast(one => one.path === '/view')?.body.page).toBe('results')
+  await ui.select({ key: 'result', value: 'toolu_7' })
+  await clock.advance(0)
+  const usage = { window: 1_000_000, usd: 0.42, limits: [{ kind: 'five_hour', percentUsed: 7 }] }
+  expect(asked.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, usage })
+  await ui.unmount()
+})
+
+test('the band is asked for anew while the cache is warm, and not once it is cold', PATIENT, async ($, on) => {
+  let isCold = false
+  const { asked, clock } = await begun($, on, { '/view': () => ({ ...VIEW, cache_until: isCold ? null : VIEW.cache_until }) })
+  const looks = () => asked.filter(one => one.path === '/view').length
+  await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
+  await clock.advance(0)
+  const before = looks()
+  await clock.advance(30_000)
+  expect(looks()).toBeGreaterThan(before)
+  isCold = true
+  await clock.advance(60_000)
+  const cold = looks()
+  await clock.advance(600_000)
+  expect(looks()).toBe(cold)
+})
+
+test('the pane counts down while it is open', PATIENT, async ($, on) => {
+  const { clock } = await begun($, on, { '/view': VIEW })
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  await clock.advance(5_000)
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
+
+  expect((await ui.find({ type: 'Text', text: /warm for/ }))?.text).toBe('warm for 2:55')
+  await ui.unmount()
+})
+
+test('a row whose answer is late goes on as it came, and the helper is told', PATIENT, async ($, on) => {
+  const { asked, clock } = await begun($, on, { '/row': undefined })
+  await $.turn.start({ text: 'go', turnId: 't1' })
+  const storing = $.session.append({ message: ROW, door: 'tool-result', origin: { kind: 'tool', tool: 'Read' }, uuid: 'row-1' } as never)
+  await clock.advance(150)
+  const stored = await storing
+  await clock.advance(0)
+
+  expect(stored.message?.content).toEqual(ROW.content)
+  expect(asked.at(-1)).toEqual({ path: '/late', body: { agent_id: '', ids: ['toolu_1'] } })
+})
+
+test('with nothing to do there is no band', PATIENT, async ($, on) => {
+  const { clock } = engine(on, { '/view': { ...VIEW, band: null } })
+  on('ui.render', ($, e) => {
+    const { Text } = $.ui.resolve(e)
+
+    return <Text>engine</Text>
+  })
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...BAND })
+
+  expect((await ui.find({ type: 'Text', text: /engine/ }))?.text).toBe('engine')
+  await ui.unmount()
+})
+
+test('words after the command are answered as by /popkit:context', PATIENT, async ($, on) => {
+  const { asked, clock } = await begun($, on, { '/command': { text: 'T1 Read a.py' }, '/view': VIEW })
+  const ran = await $.command.run({ command: 'popkit', args: 'timeline', presentation: { columns: 120 } } as never)
+
+  expect(ran.text).toBe('T1 Read a.py')
+  expect(asked.find(one => one.path === '/command')?.body).toEqual({ words: 'timeline', columns: 110 })
+  await clock.advance(0)
+})
+
+test('hidden are the tools that are named, and all whose names begin as one that ends in __', PATIENT, () => {
+  const tools = ['Read', 'mcp__a__find', 'mcp__a__read', 'mcp__ab__x', 'mcp__b__find', 'mcp__b__find_all'].map(name => ({ name }))
+
+  expect(without(tools, ['mcp__a__', 'mcp__b__find']).map(tool => tool.name)).toEqual(['Read', 'mcp__ab__x', 'mcp__b__find_all'])
+  expect(without(tools, [])).toEqual(tools)
+})
+
+test('what stands in each prompt is handed over after the first turn, and when the bill is asked for', PATIENT, async ($, on) => {
+  const { asked, clock } = await begun($, on, { '/command': { text: 'The bill' }, '/view': VIEW })
+  const handed = () => asked.filter(one => one.path === '/standing').map(one => one.body)
+  await $.turn.complete(TURN)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  expect(handed()).toEqual([{ breakdown: { model: 'claude-opus-5-5' } }])
+  await $.command.run({ command: 'popkit', args: 'bill', presentation: { columns: 120 } } as never)
+  await clock.advance(0)
+  expect(handed().length).toBe(2)
+})
+
+const TURN = { turnId: 't1', answer: 'done', durationMs: 4_000, isAborted: false, reason: 'answer' } as const
+const USAGE = { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 900, cache_creation_input_tokens: 3 }
+
+/** What the client was asked to send over the main thread's last request. */
+function forks(on: On, reply: unknown = { isAnswered: true, text: 'ok', usage: USAGE }): string[] {
+  const sent: string[] = []
+  on('model.fork', (_, e) => {
+    sent.push(e.prompt)
+
+    return { value: reply } as never
+  })
+
+  return sent
+}
+
+test('after a turn it asks when, then what, sends that and tells what it cost', PATIENT, async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': { in_ms: 60_000 }, '/warmed': {} }
+  const sent = forks(on)
+  const { asked, clock } = await begun($, on, answers)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(59_000)
+  expect(sent).toEqual([])
+  await clock.advance(1_000)
+
+  expect(sent).toEqual(['one line'])
+  const standing = { model: 'claude-opus-5-5', limits: [{ kind: 'five_hour', percentUsed: 7 }] }
+  expect(asked.filter(one => one.path === '/warm').map(one => one.body)).toEqual([
+    { reason: 'answer', turn_ms: 4_000, ...standing },
+    { due: true, ...standing },
+  ])
+  expect(asked.find(one => one.path === '/warmed')?.body).toEqual({ answered: true, reason: '', error: '', usage: USAGE, ...standing })
+})
+
+test('what failed is told too, and where the helper wants nothing more nothing follows', PATIENT, async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': { in_ms: 1_000 }, '/warmed': {} }
+  const sent = forks(on, { isAnswered: false, reason: 'api-error', status: 529, error: 'overloaded', usage: USAGE })
+  const { asked, clock } = await begun($, on, answers)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(1_000)
+  await clock.advance(600_000)
+
+  expect(sent.length).toBe(1)
+  const told = asked.find(one => one.path === '/warmed')?.body
+  expect([told?.answered, told?.reason, told?.error]).toEqual([false, 'api-error', 'overloaded'])
+})
+
+test('a helper that does not answer is asked again, a few times and without how long ago the turn began', PATIENT, async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': undefined, '/warmed': {} }
+  const sent = forks(on)
+  const { asked, clock } = await begun($, on, answers)
+  const times = () => asked.filter(one => one.path === '/warm').length
+  await $.turn.complete(TURN)
+  await clock.advance(5_000)
+  expect(times()).toBe(1)
+  await clock.advance(10_000)
+  expect(times()).toBe(2)
+  expect([asked.at(-1)?.body.reason, asked.at(-1)?.body.turn_ms]).toEqual(['answer', undefined])
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(5_000)
+  await clock.advance(10_000)
+  expect(sent).toEqual(['one line'])
+  await clock.advance(600_000)
+  expect(times()).toBe(3)
+})
+
+test('a turn ends it', PATIENT, async ($, on) => {
+  const sent = forks(on)
+  const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  await $.turn.start({ text: 'go', turnId: 't2' })
+  await clock.advance(600_000)
+
+  expect(sent).toEqual([])
+  expect(asked.filter(one => one.path === '/warm').length).toBe(1)
+})
+
+test('the turn of a subagent begins nothing', PATIENT, async ($, on) => {
+  const { asked, clock } = await begun($, on, { '/warm': { in_ms: 1_000 } })
+  await $.turn.complete({ ...TURN, agentId: 'agent-1' })
+  await clock.advance(600_000)
+
+  expect(asked.filter(one => one.path === '/warm')).toEqual([])
+})
+
+test('a word between two turns is asked about at once', PATIENT, async ($, on) => {
+  const answers: Record<string, unknown> = { '/warm': {}, '/command': { text: 'It is kept warm.' }, '/view': VIEW, '/warmed': {} }
+  const sent = forks(on)
+  const { clock } = await begun($, on, answers)
+  await $.turn.complete(TURN)
+  await clock.advance(0)
+  answers['/warm'] = { prompt: 'one line' }
+  await clock.advance(600_000)
+  expect(sent).toEqual([])
+  await $.command.run({ command: 'popkit', args: 'warm on', presentation: { columns: 80 } } as never)
+  await clock.advance(0)
+
+  expect(sent).toEqual(['one line'])
+})
+
+const SAYS = [
+  [{ text: 'leave the old out' }, 'keep the plan\n\nleave the old out'],
+  [{}, 'keep the plan'],
+  ['no JSON', 'keep the plan'],
+] as const
+
+for (const [answer, said] of SAYS) {
+  test(`the summariser is told what the helper says: ${JSON.stringify(answer)}`, PATIENT, async ($, on) => {
+    const { asked, clock } = engine(on, { '/compacting': answer })
+    let told: string | undefined
+    on('session.compact', (_, e) => {
+      told = e.instructions
+
+      return { messages: e.messages }
+    })
+    await $.session.start(START)
+    await clock.advance(0)
+    const messages = [{ role: 'user', text: 'go', toolUses: [] }]
+    await $.session.compact({ trigger: 'manual', instructions: 'keep the plan', messages } as never)
+
+    expect(told).toBe(said)
+    expect(asked.at(-1)?.path).toBe('/compacted')
+  })
+}

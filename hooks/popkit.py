@@ -1,0 +1,18 @@
+"""The command line. `bin/popkit` runs this file; it needs nothing installed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+if __name__ == "__main__":
+    gc.disable()  # a command is over before its garbage could matter
+    _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    # In the place of this folder, in which the library would be found once more, by the name that hooks know it by.
+    sys.path[:1] = [_ROOT, os.path.join(_ROOT, "power-mode")]
+    from popkit_retention.cli.main import main
+    from popkit_retention.cli.screen import follow_locale
+
+    follow_locale(sys.stdout, sys.stderr)
+    raise SystemExit(main())

@@ -1,0 +1,100 @@
+// The mod: hands what happens in the session to the resident helper (popkit serve) and draws what that answers. No rule lives here.
+import type { Register } from 'claude-code'
+
+import { compacted } from './mod/compaction'
+import { enter, landed, late, remember, stand } from './mod/door'
+import { MOST_AGAIN, comeBack, end, hidden, ready, standing, start, without } from './mod/helper'
+import { band, openPane, pane, refresh, run } from './mod/panel'
+import { again, begin, rest } from './mod/warm'
+
+const SILENT = 'PopKit does not answer now. Try /popkit:context'
+
+export const register: Register = on => {
+  on('session.start', async ($, e, next) => {
+    void start($)
+    await $.command.register({
+      name: 'popkit',
+      description: 'What the context holds, live; with words, what /popkit:context answers',
+      argumentHint: '[words]',
+      immediate: true,
+    })
+
+    return next(e)
+  })
+
+  on('session.end', async ($, e, next) => {
+    rest()
+    await end($)
+
+    return next(e)
+  })
+
+  on('turn.start', async ($, e, next) => {
+    if (e.agentId === undefined) {
+      rest()
+      await ready($)
+      await stand($)
+    }
+
+    return next(e)
+  })
+
+  on('turn.complete', ($, e, next) => {
+    if (e.agentId === undefined) {
+      void refresh($, MOST_AGAIN, true)
+      void begin($, e)
+      void standing($)
+    }
+
+    return next(e)
+  })
+
+  on('tool.list', async ($, e, next) => {
+    const listed = await next(e)
+    const names = await hidden($)
+
+    return listed.value === undefined || names.length === 0 ? listed : { value: without(listed.value, names) }
+  })
+
+  on('tool.call', ($, e, next) => {
+    remember(e)
+
+    return next(e)
+  })
+
+  on('session.append', { door: 'tool-result' }, async ($, e, next) => {
+    const entering = await enter($, e)
+    const stored = await next(entering.row)
+    landed(e)
+    void late($, entering)
+
+    return stored
+  })
+
+  on('session.compact', ($, e, next) => compacted($, e, next))
+
+  on('command.run', { command: 'popkit' }, async ($, e) => {
+    const words = e.args.trim()
+
+    if (/^bill\b/.test(words)) {
+      await standing($, true)
+    }
+    const text = words === '' ? await openPane($) : await run($, words, e.presentation.columns)
+    await comeBack($, words)
+    void again($)
+
+    return { text: text ?? SILENT, isTextDisplayOnly: true }
+  })
+
+  // The hook on prompts answers it too, as an error of the prompt's: only where the helper does not.
+  on('command.run', { command: 'popkit:context' }, async ($, e, next) => {
+    const text = await run($, e.args.trim(), e.presentation.columns)
+    void again($)
+
+    return text === undefined ? next(e) : { text, isTextDisplayOnly: true }
+  })
+
+  on('ui.render', { component: 'AbovePrompt' }, async ($, e, next) => (await band($, e)) ?? next(e))
+
+  on('ui.render', { component: 'Pane', requestId: 'popkit' }, ($, e) => pane($, e))
+}

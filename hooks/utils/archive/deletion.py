@@ -1,0 +1,201 @@
+"""Delete from the archive for good, for `prune` and for a collection alike.
+
+A chain of which nothing is left vanishes with its names and clears. In another one a deleted record stays as a cold stub without a source,
+so that the chain can still be verified. What is held stays.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ..io.sqlite_file import Transaction
+from .content import names_of, plain, stamp, subjects_of
+from .holds import held
+from .zones import STORED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from sqlite3 import Connection
+
+    from .holds import Held
+
+_ROWS = f"""
+SELECT id, seq, created_at, coalesce(zone, 'hot') <> 'cold', coalesce(zone, 'hot') = 'cold' AND source IS NULL, {STORED}
+FROM thought_records WHERE task_id = ?
+"""  # noqa: S608  a piece of our own
+_NOTE = """
+INSERT INTO pruned (task_id, records, at) VALUES (?, ?, ?)
+ON CONFLICT (task_id) DO UPDATE SET at = excluded.at, records = records + excluded.records
+"""
+_STUB = "UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL, source = NULL WHERE id = ?"
+# What has come to the archive again since it was marked begins its day again: a placeholder may just be on its way into a transcript.
+_MARKED = """
+SELECT m.record_id FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id WHERE b.at IS NULL OR b.at <= m.at
+"""
+_AT_ONCE = 500  # question marks in a statement; every SQLite takes 999
+
+
+class Going:
+    """What goes: `ids` of records (`contents`: those of them that still have one), how many of each chain (`counts`), the `chains` that
+    vanish wholly, the bytes that are stored for them, and how many that were wanted are `on_hold` and stay."""
+
+    __slots__ = ("bytes", "chains", "contents", "counts", "ids", "on_hold", "seqs")
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.contents: list[str] = []
+        self.seqs: list[int] = []
+        self.counts: dict[str, int] = {}
+        self.chains: list[str] = []
+        self.bytes = 0
+        self.on_hold = 0
+
+
+def going(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], kept: Held) -> Going:
+    """Return what would go of these chains, where `wanted(handle, when it was archived)` says what should."""
+    result = Going()
+    for task_id in task_ids:
+        rows = db.execute(_ROWS, (task_id,)).fetchall()
+        meant = [row for row in rows if wanted(row[0], row[2])]
+        if not meant:
+            continue
+        staying = {row[0] for row in rows if kept.keeps(row[0], task_id)}
+        chosen = {row[0] for row in meant}
+        if not staying and all(row[0] in chosen or row[4] for row in rows):
+            result.chains.append(task_id)
+            taken = rows
+        else:
+            taken = [row for row in meant if row[3] and row[0] not in staying]
+        result.on_hold += sum(row[3] and row[0] in staying for row in meant)
+        result.ids += [row[0] for row in taken]
+        result.seqs += [row[1] for row in taken]
+        result.contents += [row[0] for row in taken if row[3] or not row[4]]
+        result.bytes += sum(row[5] for row in taken)
+        if taken:
+            result.counts[task_id] = len(taken)
+    return result
+
+
+def delete_records(db: Connection, ids: Iterable[str], now: float | None = None, only_marked: bool = False) -> list[str]:
+    """Delete records (`only_marked`: those that are marked) for good, with all that the archive knows of them, in one transaction; what is
+    held at `now` (seconds; by default the clock's) stays. Returns the handles of those that had a content and have none any more. Not to be
+    called within a transaction."""
+    now = time.time() if now is None else now
+    wanted = {plain(id) for id in ids}
+    overwrite_what_is_freed(db)
+    with Transaction(db):
+        if only_marked:
+            wanted.intersection_update(id for (id,) in db.execute(_MARKED).fetchall())
+        gone = going(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
+        delete(db, gone, now)
+    return gone.contents
+
+
+def overwrite_what_is_freed(db: Connection) -> None:
+    """Have SQLite overwrite what is deleted from now on, so that none of it can be read from the file."""
+    db.execute("PRAGMA secure_delete = ON")
+
+
+def delete(db: Connection, gone: Going, now: float) -> None:
+    """Delete what was found within the same transaction. That it was done stays known of each chain, see `pruned_of`."""
+    from . import index
+
+    index.leave(db, gone.seqs)
+    db.executemany(_NOTE, [(task_id, count, now) for task_id, count in gone.counts.items()])
+    for table in ("marks", "brought_back"):
+        db.executemany(f"DELETE FROM {table} WHERE record_id = ?", [(id,) for id in gone.ids])  # noqa: S608  two names of our own
+    for task_id in gone.chains:
+        _vanish(db, task_id)
+    db.executemany(_STUB, [(id,) for id in gone.ids])  # those of the chains that have vanished are no more
+    index.tidy(db)
+
+
+def _chains_of(db: Connection, ids: list[str]) -> list[str]:
+    chains: set[str] = set()
+    for at in range(0, len(ids), _AT_ONCE):
+        some = ids[at : at + _AT_ONCE]
+        rows = db.execute(f"SELECT DISTINCT task_id FROM thought_records WHERE id IN ({', '.join('?' * len(some))})", some)  # noqa: S608
+        chains.update(task_id for (task_id,) in rows)
+    return sorted(chains)
+
+
+def _vanish(db: Connection, task_id: str) -> None:
+    rows = db.execute("SELECT seq, subjects FROM thought_records WHERE task_id = ?", (task_id,)).fetchall()
+    named = [(name, seq) for seq, subjects in rows for name in names_of(subjects_of(subjects))]
+    db.executemany("DELETE FROM named WHERE name = ? AND seq = ?", named)
+    db.execute("DELETE FROM cleared WHERE clear_id IN (SELECT id FROM clears WHERE task_id = ?)", (task_id,))
+    # A clear of a fork may have taken a record of another chain.
+    db.execute("DELETE FROM cleared WHERE record_id IN (SELECT id FROM thought_records WHERE task_id = ?)", (task_id,))
+    for table in ("clears", "thought_records", "chains"):
+        db.execute(f"DELETE FROM {table} WHERE task_id = ?", (task_id,))  # noqa: S608
+
+
+def compact(db: Connection) -> bool:
+    """Rewrite the file without its free pages, and without the words of what is gone; return whether that was done. Where there is no room
+    or no time for it they stay, empty. Not to be called within a transaction."""
+    import sqlite3
+
+    from . import index
+
+    overwrite_what_is_freed(db)
+    try:
+        with Transaction(db):
+            index.tidy(db)
+        db.execute("VACUUM")
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+class Pruned:
+    """The result of a prune, or of its dry run: records whose content (or whole row) goes, chains that vanish wholly, the bytes stored for
+    them, how many old records are `on_hold` and stay, and whether the file gave its space back."""
+
+    __slots__ = ("bytes", "chains", "on_hold", "records", "shrunk")
+
+    def __init__(self, gone: Going):
+        self.records = len(gone.ids)
+        self.chains = len(gone.chains)
+        self.bytes = gone.bytes
+        self.on_hold = gone.on_hold
+        self.shrunk = False
+
+    def to_json(self) -> dict[str, int]:
+        return {name: getattr(self, name) for name in ("records", "chains", "bytes", "on_hold", "shrunk")}
+
+
+def prunable(db: Connection, older_than: float, now: float | None = None) -> list[str]:
+    """Return the handles of the records that `prune` would take."""
+    return _old(db, older_than, time.time() if now is None else now).ids
+
+
+def prune(db: Connection, older_than: float, dry_run: bool = False, now: float | None = None) -> Pruned:
+    """Delete for good what was archived, or came back, before `older_than` (seconds), but for what is held at `now` (by default the
+    clock's): a chain that has nothing newer vanishes with its clears; in another its old records lose their contents and stay as cold
+    stubs, so that the chain can still be verified. That it was done stays known (`pruned_of`), with the time `now`. Not to be called within
+    a transaction."""
+    now = time.time() if now is None else now
+    overwrite_what_is_freed(db)
+    with Transaction(db):
+        gone = _old(db, older_than, now)
+        if dry_run or not gone.ids:
+            return Pruned(gone)
+        delete(db, gone, now)
+    report = Pruned(gone)
+    report.shrunk = compact(db)
+    return report
+
+
+def _old(db: Connection, older_than: float, now: float) -> Going:
+    cutoff = stamp(older_than)
+    chains = [
+        task_id for (task_id,) in db.execute("SELECT DISTINCT task_id FROM thought_records WHERE created_at < ?", (cutoff,)).fetchall()
+    ]
+    back = {id for (id,) in db.execute("SELECT record_id FROM brought_back WHERE at >= ?", (older_than,)).fetchall()}
+    return going(db, chains, lambda handle, created_at: created_at < cutoff and handle not in back, held(db, now))
+
+
+def pruned_of(db: Connection, task_id: str) -> tuple[float, int] | None:
+    """Return (when, in seconds, how many records) of a chain that was pruned, wholly or in part; None for any other."""
+    return db.execute("SELECT at, records FROM pruned WHERE task_id = ?", (plain(task_id),)).fetchone()

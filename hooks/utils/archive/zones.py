@@ -1,0 +1,263 @@
+"""Move records to their zones: how far back in its chain a record is decides how much of its content is kept. Says how large the zones are,
+too.
+
+The newest 100 records of a chain are hot (content as it was), those up to 1,000 warm (compressed), the rest cold (only the hash). Records
+only ever go that way, no row is deleted, and nothing but `zone`, `content` and `content_compressed` changes.
+"""
+
+from __future__ import annotations
+
+from ..io.sqlite_file import Transaction
+from .content import RetentionIntegrityError, as_text, compress_content, decompress_content, hash_content, plain, to_text
+from .holds import held
+from .records import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from sqlite3 import Connection
+    from typing import Any
+
+    from .records import Record
+
+RETENTION_ZONES = ("hot", "warm", "cold")
+HOT_MAX_POSITION = 100
+WARM_MAX_POSITION = 1000
+STORED = "CASE coalesce(zone, 'hot') WHEN 'hot' THEN size WHEN 'warm' THEN length(content_compressed) ELSE 0 END"
+
+_CONTENT = "SELECT zone, CAST(content AS BLOB), content_compressed, content_hash FROM thought_records WHERE id = ?"
+_POSITION = """
+SELECT (SELECT max(place) FROM thought_records WHERE task_id = mine.task_id) - mine.place + 1 FROM thought_records AS mine WHERE id = ?
+"""
+# The rows that could have to move, oldest first: those whose position is beyond the end of their zone.
+_BEHIND = """
+SELECT id, zone, place FROM thought_records
+WHERE task_id = ? AND ((place <= ? AND (zone IS NULL OR zone = 'hot')) OR (place <= ? AND zone = 'warm')) ORDER BY place
+"""
+_STATS = f"""
+SELECT count(*), coalesce(sum(size), 0), coalesce(sum({STORED}), 0), min(created_at), max(created_at),
+  count(CASE WHEN zone IS NULL OR zone = 'hot' THEN 1 END), count(CASE zone WHEN 'warm' THEN 1 END), count(CASE zone WHEN 'cold' THEN 1 END)
+FROM thought_records
+"""  # noqa: S608  a piece of our own
+
+_ZONE_SIZES = f"""
+SELECT coalesce(zone, 'hot'), count(*), coalesce(sum({STORED}), 0), coalesce(sum(size), 0) FROM thought_records GROUP BY 1
+"""  # noqa: S608  a piece of our own
+
+
+class RecordNotFound(LookupError):
+    """The archive has no record of that id."""
+
+    def __init__(self, id: str):
+        super().__init__("Record not found: " + id)
+        self.id = id
+
+
+class RetentionZone:
+    """The specification's RetentionZoneSchema."""
+
+    @staticmethod
+    def parse(value: object) -> str:
+        """Return the name of a zone; ValueError for anything else."""
+        if value not in RETENTION_ZONES:
+            raise ValueError(f"a zone is one of {', '.join(RETENTION_ZONES)}, not {value!r}")
+        return str(value)
+
+
+class RecordInput:
+    """The specification's ArchiveRecordInputSchema and RetrieveRecordInputSchema, which ask the same."""
+
+    @staticmethod
+    def parse(value: object) -> dict[str, str]:
+        """Return {"id"}, other keys left out; ValueError for what is no object, or has no id that is a text and not empty."""
+        id = value.get("id") if isinstance(value, dict) else None
+        if not isinstance(id, str) or not id:
+            raise ValueError("a record's id is a text that is not empty")
+        return {"id": id}
+
+
+ArchiveRecordInput = RetrieveRecordInput = RecordInput
+
+
+def compute_zone(position: int, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION) -> str:
+    """Return the zone of a position, the newest being 1; ValueError for what is no position, or for boundaries that do not rise."""
+    for value in (position, hot_max, warm_max):
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"positions are whole numbers from 1, not {value!r}")
+    if hot_max > warm_max:
+        raise ValueError(f"hot ends at {hot_max}, which is behind the end of warm at {warm_max}")
+    if position <= hot_max:
+        return "hot"
+    return "warm" if position <= warm_max else "cold"
+
+
+def get_record_position(db: Connection, id: str) -> int | None:
+    """Return how many records of its chain are as new or newer; None for an id that is unknown."""
+    row = db.execute(_POSITION, (plain(id),)).fetchone()
+    return row[0] if row else None
+
+
+def archive_record(
+    db: Connection, id: str, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION, now: float | None = None
+) -> dict[str, Any]:
+    """Move a record to the zone of its position: {"id", "from_zone", "to_zone", "changed"}; one that is held at `now` (seconds; by default
+    the clock's) goes no further than warm.
+
+    A record that was never archived counts as hot. If it stays so, its row says so from then on, which is no change. A record whose
+    position asks for an earlier zone than it has stays where it is. ValueError for an id that is none, RecordNotFound for an unknown one,
+    RetentionIntegrityError for one whose content is not what it should be; then nothing is changed."""
+    RecordInput.parse({"id": id})
+    with Transaction(db):
+        position = get_record_position(db, id)
+        if position is None:
+            raise RecordNotFound(id)
+        target = compute_zone(position, hot_max, warm_max)
+        task_id, zone = db.execute("SELECT task_id, zone FROM thought_records WHERE id = ?", (plain(id),)).fetchone()
+        before = _known_zone(zone, id)
+        if target == "cold" and held(db, now).keeps(plain(id), task_id):
+            target = "warm"
+        if RETENTION_ZONES.index(target) > RETENTION_ZONES.index(before):
+            move(db, id, target)
+            return {"id": id, "from_zone": before, "to_zone": target, "changed": True}
+        if zone is None:
+            db.execute("UPDATE thought_records SET zone = 'hot' WHERE id = ?", (plain(id),))
+        return {"id": id, "from_zone": before, "to_zone": before, "changed": False}
+
+
+def move(db: Connection, id: str, target: str) -> None:
+    """Give a record the warm or the cold form; RetentionIntegrityError where its content is not what its hash says. What has no content any
+    more is neither in the index nor marked for deletion."""
+    content = _content(db.execute(_CONTENT, (plain(id),)).fetchone(), id)
+    squeezed = compress_content(content) if target == "warm" else None
+    if target == "cold":
+        from . import index
+
+        index.leave(db, [db.execute("SELECT seq FROM thought_records WHERE id = ?", (plain(id),)).fetchone()[0]])
+        db.execute("DELETE FROM marks WHERE record_id = ?", (plain(id),))
+    db.execute("UPDATE thought_records SET zone = ?, content = NULL, content_compressed = ? WHERE id = ?", (target, squeezed, plain(id)))
+
+
+def retrieve_record(db: Connection, id: str) -> dict[str, Any] | None:
+    """Return what is left of a record, None for an id that is unknown: hot and warm {"id", "zone", "content", "content_available": True},
+    cold {"id", "zone", "hash_only", "content_available": False}. ValueError for an id that is none; RetentionIntegrityError for a record
+    whose columns do not fit its zone or its hash."""
+    RecordInput.parse({"id": id})
+    row = db.execute(_CONTENT, (plain(id),)).fetchone()
+    if row is None:
+        return None
+    zone = _known_zone(row[0], id)
+    if zone == "cold":
+        if not row[3]:
+            raise RetentionIntegrityError(f"{id}: is cold and has no content_hash")
+        return {"id": id, "zone": "cold", "hash_only": row[3], "content_available": False}
+    return {"id": id, "zone": zone, "content": _content(row, id), "content_available": True}
+
+
+def _content(row: tuple[Any, ...], id: str) -> str:
+    """Return the content of a hot or warm row, held against its hash."""
+    content, squeezed, content_hash = row[1:]
+    zone = _known_zone(row[0], id)
+    if (content if zone == "hot" else squeezed) is None:
+        raise RetentionIntegrityError(f"{id}: is {zone} and has no content{'' if zone == 'hot' else '_compressed'}")
+    try:
+        text = to_text(content) if zone == "hot" else decompress_content(squeezed)
+    except RetentionIntegrityError as error:
+        raise RetentionIntegrityError(f"{id}: {error}") from None
+    if hash_content(text) != content_hash:
+        raise RetentionIntegrityError(f"{id}: its content does not have its content_hash")
+    return text
+
+
+def _known_zone(zone: object, id: str) -> str:
+    if zone is None:
+        return "hot"
+    if zone not in RETENTION_ZONES:
+        raise RetentionIntegrityError(f"{id}: there is no zone {zone!r}")
+    return zone
+
+
+def archive_chain(
+    db: Connection,
+    task_id: str,
+    may_go_cold: Callable[[Record], bool] = lambda record: True,
+    hot_max: int = HOT_MAX_POSITION,
+    warm_max: int = WARM_MAX_POSITION,
+    now: float | None = None,
+) -> dict[str, int]:
+    """Move every record of a chain to the zone of its position, in one transaction. Returns how many went {"hot_to_warm", "hot_to_cold",
+    "warm_to_cold"}, how many were "kept_warm", and how many are "damaged" and stay as they are.
+
+    What `may_go_cold(record)` refuses stays warm, or becomes so, and so does what is held at `now` (seconds; by default the clock's).
+    `may_go_cold` is asked before the transaction begins, so it may take its time."""
+    compute_zone(1, hot_max, warm_max)
+    task_id = plain(task_id)
+    counts = {"hot_to_warm": 0, "hot_to_cold": 0, "warm_to_cold": 0, "kept_warm": 0, "damaged": 0}
+    behind = _behind(db, task_id, hot_max, warm_max)
+    asked = [record(db, id) for id, _, target in behind if target == "cold"]
+    released = {each.id for each in asked if each and may_go_cold(each)}
+    with Transaction(db):
+        kept = held(db, now)
+        for id, zone, target in _behind(db, task_id, hot_max, warm_max):
+            if target == "cold" and (id not in released or kept.keeps(id, task_id)):
+                counts["kept_warm"] += 1
+                target = "warm"
+            if zone == target:
+                continue
+            try:
+                move(db, id, target)
+                counts[f"{zone}_to_{target}"] += 1
+            except RetentionIntegrityError:
+                counts["damaged"] += 1
+        db.execute(
+            "UPDATE thought_records SET zone = 'hot' WHERE task_id = ? AND zone IS NULL AND place > ?",
+            (task_id, _end(db, task_id) - hot_max),
+        )
+    return counts
+
+
+def due_cold(db: Connection, task_id: str, most: int, warm_max: int = WARM_MAX_POSITION, now: float | None = None) -> list[str]:
+    """Return at most so many handles of a chain that by their position could be cold and about whose source nothing is noted yet, oldest
+    first; not of what is held at `now` (seconds; by default the clock's)."""
+    task_id, kept = plain(task_id), held(db, now)
+    due = db.execute(
+        "SELECT id FROM thought_records WHERE task_id = ? AND place <= ? AND zone = 'warm' AND source IS NULL ORDER BY place",
+        (task_id, _end(db, task_id) - warm_max),
+    )
+    return [id for (id,) in due.fetchall() if not kept.keeps(id, task_id)][:most]
+
+
+def _end(db: Connection, task_id: str) -> int:
+    """Return the place of a chain's newest record, 0 where it has none."""
+    return db.execute("SELECT coalesce(max(place), 0) FROM thought_records WHERE task_id = ?", (task_id,)).fetchone()[0]
+
+
+def _behind(db: Connection, task_id: str, hot_max: int, warm_max: int) -> list[tuple[str, str, str]]:
+    """Return [(id, zone, the zone of its position)] of the records of a chain that are not as far back as their position."""
+    end = _end(db, task_id)
+    rows = db.execute(_BEHIND, (task_id, end - hot_max, end - warm_max)).fetchall()
+    return [(id, zone or "hot", compute_zone(end - place + 1, hot_max, warm_max)) for id, zone, place in rows]
+
+
+def stats(db: Connection) -> dict[str, Any]:
+    """Return {"records", "chains", "clears", "zones": {zone: records}, "stored_bytes" (of contents, as they lie there), "original_bytes"
+    (as they were), "file_bytes", "oldest", "newest" (ISO texts, None in an empty archive)}."""
+    count, original, stored, oldest, newest, hot, warm, cold = db.execute(_STATS).fetchone()
+    pages = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]
+    return {
+        "records": count,
+        "chains": db.execute("SELECT count(*) FROM chains").fetchone()[0],
+        "clears": db.execute("SELECT count(*) FROM clears").fetchone()[0],
+        "zones": {"hot": hot, "warm": warm, "cold": cold},
+        "stored_bytes": stored,
+        "original_bytes": original,
+        "file_bytes": pages[0] * pages[1],
+        "oldest": oldest and as_text(oldest),
+        "newest": newest and as_text(newest),
+    }
+
+
+def zone_sizes(db: Connection) -> dict[str, tuple[int, int, int]]:
+    """Return zone -> (records, bytes of their contents as they lie there, bytes as they were)."""
+    sizes = dict.fromkeys(RETENTION_ZONES, (0, 0, 0))
+    sizes.update({zone: (records, stored, original) for zone, records, stored, original in db.execute(_ZONE_SIZES)})
+    return sizes

@@ -1,0 +1,271 @@
+"""The configuration as hooks read it: tolerant, cheap, and never a reason to fail.
+
+A value that cannot be used is left out alone, so that the layer below shows through; a file that cannot be read as JSON
+is left out whole, and its layer says why. Nothing here raises. `popkit config check` reports what is passed over here.
+"""
+
+from __future__ import annotations
+
+from ..io.codec import loads
+from ..io.system import join, os
+from ..policy.ruleset import THRESHOLDS
+from .fields import ADD, FIELDS, LONGER, OFF, RISING
+from .usable import DROP, rises, usable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Refuse = Callable[[str, object, str], None]
+
+LONGEST_FILE = 256 * 1024
+_BYTE_ORDER_MARK = "\ufeff"
+
+STAYS_OFF = "false; a project cannot switch on what your own configuration switched off"
+ONLY_OFF = "off; a project can only switch it off"
+STAYS_PRESERVED = "preserved; a project cannot give up what your own configuration preserves"
+
+# Lowest first; each lies above the ones before it.
+LAYERS = ("shipped", "power-mode", "user", "project")
+
+
+class Layer:
+    """One file of the configuration.
+
+    `values` are the usable settings; `error` says why the file as a whole could not be used (None also for a file that
+    does not exist), `ignored` holds the key paths of values that were left out.
+    """
+
+    __slots__ = ("error", "ignored", "name", "path", "values")
+
+    def __init__(
+        self, name: str, path: str, values: dict[str, Any], error: str | None = None, ignored: tuple[tuple[str | int, ...], ...] = ()
+    ) -> None:
+        self.name = name
+        self.path = path
+        self.values = values
+        self.error = error
+        self.ignored = ignored
+
+
+def layer_paths(root: str | None, home: str | None, project: str | None) -> list[tuple[str, str]]:
+    """(layer name, path) of each file, lowest first; a folder that is not known has none."""
+    found = []
+    if root:
+        found.append(("shipped", join(root, "retention-config.json")))
+        found.append(("power-mode", join(root, "power-mode", "config.json")))
+    if home:
+        found.append(("user", join(home, "retention-config.json")))
+    if project:
+        found.append(("project", join(project, ".claude", "retention-config.json")))
+    return found
+
+
+def load(root: str | None, home: str | None, project: str | None) -> dict[str, Any]:
+    """The effective `retention` object: plugin folder, state home and project folder give the four files."""
+    return merge(read_layers(root, home, project))
+
+
+def read_layers(root: str | None, home: str | None, project: str | None) -> list[Layer]:
+    """The layers, lowest first; one whose file does not exist has no values and no error."""
+    return [read_layer(name, path) for name, path in layer_paths(root, home, project)]
+
+
+def read_layer(name: str, path: str) -> Layer:
+    text, error = read_text(path)
+    if text is None:
+        return Layer(name, path, {}, error)
+    try:
+        document = _parsed(text)
+    except ValueError as reason:
+        return Layer(name, path, {}, f"not JSON: {reason}")
+    ignored: list[tuple[str | int, ...]] = []
+    values = usable(document, name, lambda at, value, allowed, known: ignored.append(at))
+    return Layer(name, path, values, None, tuple(ignored))
+
+
+def read_text(path: str) -> tuple[str | None, str | None]:
+    """(text, None), or (None, what is wrong); (None, None) when there is no such file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        return None, None
+    except (OSError, ValueError) as reason:
+        return None, f"cannot be read: {reason}"
+    try:
+        # A pipe or a device could keep a hook waiting, or never end.
+        if os.fstat(handle).st_mode & 0o170000 != 0o100000:
+            return None, "not a regular file"
+        data = b""
+        while len(data) <= LONGEST_FILE:
+            more = os.read(handle, LONGEST_FILE + 1 - len(data))
+            if not more:
+                return data.decode().lstrip(_BYTE_ORDER_MARK), None
+            data += more
+        return None, f"larger than {LONGEST_FILE // 1024} KB"
+    except UnicodeDecodeError:
+        return None, "not UTF-8"
+    except OSError as reason:
+        return None, f"cannot be read: {reason}"
+    finally:
+        os.close(handle)
+
+
+def _parsed(text: str) -> object:
+    if "NaN" in text or "Infinity" in text:
+        text = _without_constants(without_comments(text))
+    try:
+        return loads(text)
+    except ValueError:
+        if "//" not in text:
+            raise
+        return loads(without_comments(text))
+
+
+def without_comments(text: str) -> str:
+    """The text with each line that is a `//` comment emptied, as in the specification's example; lines stay in place."""
+    return "\n".join(["" if line.lstrip().startswith("//") else line for line in text.split("\n")])
+
+
+def _without_constants(text: str) -> str:
+    """NaN and Infinity, which are not JSON, replaced by `{}`: the codec would read null, and null is a setting.
+
+    An empty object changes nothing where an object is due and is left out everywhere else.
+    """
+    pieces = []
+    at = 0
+    while at < len(text):
+        start = text.find('"', at)
+        start = len(text) if start < 0 else start
+        outside = text[at:start]
+        pieces.append(outside.replace("-Infinity", "{}").replace("Infinity", "{}").replace("NaN", "{}"))
+        at = start + 1
+        while at < len(text) and text[at] != '"':
+            at += 2 if text[at] == "\\" else 1
+        pieces.append(text[start : at + 1])
+        at += 1
+    return "".join(pieces)
+
+
+def merge(layers: list[Layer], refused: list[Any] | None = None) -> dict[str, Any]:
+    """The effective `retention` object of layers, lowest first.
+
+    Objects merge key by key, lists and plain values are replaced, null resets. In `tool_overrides` the upper layer's
+    patterns come first, because the first that matches wins. What a layer may not do to the ones below it is left out
+    and appended to `refused` as (layer, key, value, what is allowed).
+    """
+    effective: dict[str, Any] = {}
+    refused = [] if refused is None else refused
+    for layer in layers:
+
+        def refuse(key: str, value: object, allowed: str, layer: Layer = layer) -> None:
+            refused.append((layer, key, value, allowed))
+
+        for key, value in layer.values.items():
+            if layer.name == "project":
+                value = _of_a_project(key, effective.get(key, FIELDS[key]["default"]), value, refuse)
+            joined = DROP if value is DROP else _joined(key, effective, value, refuse)
+            if joined is not DROP:
+                effective[key] = joined
+    return effective
+
+
+def _of_a_project(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
+    """What of a project's value may count above what lies below it; DROP for none of it."""
+    may = FIELDS[key]["project"]
+    if may == ADD:
+        return [*below, *(item for item in value if item not in below)]
+    if may in (OFF, LONGER):
+        if not isinstance(value, dict):
+            return _no_looser(key, below, value, refuse)
+        holds = {**FIELDS[key]["default"], **below}
+        kept = {name: _no_looser(f"{key}.{name}", holds.get(name), member, refuse) for name, member in value.items()}
+        return {name: member for name, member in kept.items() if member is not DROP}
+    if key == "tool_overrides":
+        return {tool: kept for tool, said in value.items() if (kept := _still_preserving(tool, below, said, refuse)) is not DROP}
+    return value
+
+
+def _no_looser(key: str, below: Any, value: Any, refuse: Refuse) -> Any:
+    """A switch that is not on where it was off, a word that is `off` or was there, a number that is not smaller."""
+    if isinstance(value, str) and value not in ("off", below):
+        refuse(key, value, ONLY_OFF)
+        return DROP
+    if value is True and below is False:
+        refuse(key, value, STAYS_OFF)
+        return DROP
+    if type(value) is int and type(below) is int and value < below:
+        refuse(key, value, f"at least {below}, as your own configuration says; a project can only make it longer")
+        return DROP
+    return value
+
+
+def _still_preserving(tool: str, below: dict[str, Any], said: Any, refuse: Refuse) -> Any:
+    """A project's override of a tool without what would end what lies below as preserved, under its name or under one with wildcards."""
+    own = below.get(tool) or {}
+    if _preserves(own):
+        said = {"tier": said} if isinstance(said, str) else said or {}
+        hides = own.get("tier") == "preserved" or said.get("patterns")
+    else:
+        hides = any(_preserves(entry) and _hides(tool, name, below) for name, entry in below.items())
+    if hides:
+        refuse(f"tool_overrides.{tool}", said, STAYS_PRESERVED)
+        return DROP
+    return said
+
+
+def _preserves(entry: dict[str, Any]) -> bool:
+    return "preserved" in (entry.get("tier"), *entry.get("patterns", {}).values())
+
+
+def _hides(tool: str, name: str, below: dict[str, Any]) -> bool:
+    """Whether an override of `tool` comes before the one that lies below under a name with wildcards. Which tools two such names share is
+    not asked."""
+    from ..policy.globs import is_wild, matches_command  # seldom
+
+    return is_wild(name) and (is_wild(tool) or (tool not in below and matches_command(name, tool)))
+
+
+def _joined(key: str, effective: dict[str, Any], value: Any, refuse: Refuse) -> Any:
+    below = effective.get(key)
+    if below is None:
+        below = {}
+    if key == "tiers":
+        return {**below, **{tier: {**below.get(tier, {}), **fields} for tier, fields in value.items()}}
+    if key == "tool_overrides":
+        return _over(below, value, _joined_override)
+    if key == "thresholds":
+        whole = {**THRESHOLDS, **below}
+        if rises({**whole, **value}):
+            return {**below, **value}
+        refuse(key, value, f"{RISING}; the layers below say " + ", ".join([f"{name} {level}" for name, level in whole.items()]))
+        return DROP
+    if key == "models":
+        by_id = _over(below.get("by_id", {}), value.get("by_id", {}), lambda known, said: {**(known or {}), **said})
+        return {**below, **value, **({"by_id": by_id} if by_id else {})}
+    if key in ("grace_calls", "compaction", "memory", "context"):
+        return {**below, **value}
+    return value
+
+
+def _over(below: dict[str, Any], above: dict[str, Any], join: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    """`above` first, then what only `below` has; a null above removes the key."""
+    joined = {key: join(below.get(key), value) for key, value in above.items() if value is not None}
+    joined.update((key, value) for key, value in below.items() if key not in above)
+    return joined
+
+
+def _joined_override(below: dict[str, Any] | None, above: dict[str, Any] | str) -> dict[str, Any]:
+    """A plain tier replaces the whole override of the tool, an object is merged into it."""
+    if isinstance(above, str):
+        return {"tier": above}
+    below = below or {}
+    joined: dict[str, Any] = {}
+    tier = above.get("tier") or above.get("default") or below.get("tier")
+    if tier:
+        joined["tier"] = tier
+    patterns = _over(below.get("patterns", {}), above.get("patterns", {}), lambda _, tier: tier)
+    if patterns:
+        joined["patterns"] = patterns
+    return joined

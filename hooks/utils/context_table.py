@@ -1,0 +1,97 @@
+"""The operations of /popkit:context, which are those of `popkit context`, too."""
+
+from __future__ import annotations
+
+from .argument_types import FILE, WHEN, choice, text, whole
+from .flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
+from .policy.ruleset import DEFAULT, PROFILES
+from .policy.tiers import TIERS
+
+_LONGEST_ID = 200  # of an agent
+_ALL = Flag("--all", "leave nothing out of a long list")
+RESTORE = Operation(
+    "restore [ID|HANDLE|PATH…]",
+    "show what was cleared, or put it back",
+    Flag("--since TIME", "everything that was cleared since: 2h, 3d, or 2026-02-21", WHEN),
+    Flag("--in-place", "put it back into the transcript and keep it for a while"),
+    Flag("--raw", "byte for byte, control characters too: for a file or a program", shell_only=True),
+    effect=DESTROYS,
+    agent=("handle", text(1, _LONGEST_ID)),
+    offered=True,
+)
+CONTEXT = Table(
+    "popkit context",
+    "what a session's context holds, by lifetime, and what to do about it",
+    Operation(
+        "retention",
+        "what the context holds, by tier, and what to do now",
+        Flag("--aggressive", "halve the lifetimes for this session"),
+        Flag("--conservative", "double the lifetimes for this session"),
+        Flag("--profile NAME", f"take this profile for this session, or {DEFAULT} to go back", choice(*PROFILES, DEFAULT)),
+        Flag("--details", "also list every result, file and subagent"),
+        _ALL,
+        effect=CHANGES,
+        implied=True,
+    ),
+    Operation(
+        "timeline", "a bar for each call: how long its result lived", Flag("--last N", "only the newest N calls", whole(), default=40), _ALL
+    ),
+    Operation(
+        "why [ID]",
+        "why a result has its tier, what ends it, whether a clear takes it; without ID, what left the context and why",
+        Flag("--all", "also each result of earlier compactions and clears"),
+    ),
+    Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True),
+    Operation("unpin ID|PATH…", "let go of what you pinned", effect=CHANGES, offered=True),
+    Operation(
+        "stats",
+        "what PopKit was worth: lately and since installed, in tokens and money",
+        Flag("--details", "also by tier and by cause, and each context"),
+        Flag("--card FILE", "write what it was worth to a card that you can show: FILE.svg or FILE.md", FILE, shell_only=True),
+        more="It counts since yesterday, in the last 7 days and since installed, its own cost subtracted; then this session, this"
+        " project and everything on this machine.",
+    ),
+    Operation(
+        "clear [PATH]",
+        "remove what is no longer needed from the context, when that pays",
+        Flag("--tier T", "clear this tier, even its live results", choice(*TIERS)),
+        Flag("--id ID", "clear these results, even live ones: T12, or T12,T15"),
+        Flag("--now", "also clear expired results that are held back, even if it does not pay yet"),
+        Flag("--dry-run", "only show what would go and whether it pays"),
+        _ALL,
+        effect=DESTROYS,
+        offered=True,
+        more="In Claude Code 2.1.287 and later it leaves in place; before, /resume with the session's id loads what is left. What is"
+        " pinned, referred to, hardly longer than its placeholder, or the last word on a run stays, also with --now.",
+    ),
+    Operation("undo", "take back the last clear", effect=DESTROYS, offered=True),
+    RESTORE,
+    Operation(
+        "warm [on|off|show]",
+        "keep the prompt cache warm while you are away, where that pays",
+        Flag("--yes", "switch it on even where your own sessions would have lost money by it"),
+        effect=CHANGES,
+        offered=True,
+        more="What it costs is shown first.",
+    ),
+    Operation(
+        "cold [on|off|show]",
+        "let dead results leave by themselves once the prompt cache is cold, where that pays",
+        effect=CHANGES,
+        offered=True,
+        more="No model is called.",
+    ),
+    Operation("memory [on|off|WORD…]", "what sessions of this project teach the next ones: on, off, or a word of popkit memory", raw=True),
+    common=(
+        Flag("--session ID", "ask about this session (its id, or how it begins)", shell_only=True),
+        Flag("--transcript FILE", "ask about this transcript file", FILE, shell_only=True),
+        Flag("--json", "the answer as JSON"),
+    ),
+    examples={"ID": "T12", "ID|PATH": "T12"},
+    notes={
+        "": "Without --session or --transcript, it is the newest session of this folder's project.",
+        "ID": "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id, or a unique part of one."
+        " PATH may contain * and **.",
+        "HANDLE": "HANDLE stands in the placeholder of a cleared result.",
+    },
+)

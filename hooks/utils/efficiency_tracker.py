@@ -1,0 +1,186 @@
+"""What retention did, in figures: read from the counters of stored contexts, summed per session, per project and over all.
+
+Nothing counts as reclaimed that a request has not shown to be gone (policy/ledger.py). Other token figures are estimates, scaled by what
+the context's own usage says of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+
+from .io import files, home
+from .io.codec import loads
+from .policy import figures
+from .policy.context import Counts, counts_of
+from .policy.ledger import AMOUNTS
+from .state import days, peek, session, sweeping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .policy.shapes import LedgerFigures, Period
+
+
+@dataclass
+class EfficiencyMetrics:
+    """Sums over one or more contexts. Dicts are by tier."""
+
+    items_expired: int = 0
+    tokens_reclaimed: int = 0
+    """Gone from the requests that were sent, as their usage shows."""
+    supersession_events: int = 0
+    tier_distribution: dict[str, int] = field(default_factory=dict)
+    """Results that were given a tier."""
+    results: int = 0
+    results_tokens: dict[str, int] = field(default_factory=dict)
+    expired_by_tier: dict[str, int] = field(default_factory=dict)
+    expired_tokens_by_tier: dict[str, int] = field(default_factory=dict)
+    false_expirations: int = 0
+    """Expired, and then fetched again unchanged, or restored."""
+    false_expirations_by_tier: dict[str, int] = field(default_factory=dict)
+    triggers: dict[str, int] = field(default_factory=dict)
+    compacted: int = 0
+    contexts: int = 0
+    sessions: int = 0
+    ledger: dict[str, float] = field(default_factory=dict)
+    """What was saved and charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
+    days: dict[str, float] = field(default_factory=dict)
+    """The same by day (`state/days.py`), of the last days of each context."""
+
+    @property
+    def figures(self) -> LedgerFigures:
+        """Return what that came to."""
+        return figures.of_ledger(self.ledger)
+
+    def to_json(self) -> dict[str, Any]:
+        told = asdict(self)
+        del told["ledger"], told["days"]
+        return {**told, "figures": self.figures}
+
+
+def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMetrics:
+    """The metrics of one context, from its counters."""
+    counts = counts if isinstance(counts, Counts) else counts_of(counts)
+    expired, false = _numbers(counts.expired), _numbers(counts.false_expirations)
+    given = _numbers(counts.results)
+    ledger = _by_cause(_amounts(counts.ledger))
+    return EfficiencyMetrics(
+        items_expired=sum(expired.values()),
+        supersession_events=counts.superseded,
+        tier_distribution=given,
+        results=sum(given.values()),
+        results_tokens=_numbers(counts.results_tokens, calibration),
+        expired_by_tier=expired,
+        expired_tokens_by_tier=_numbers(counts.expired_tokens, calibration),
+        false_expirations=sum(false.values()),
+        false_expirations_by_tier=false,
+        triggers=_numbers(counts.triggers),
+        compacted=counts.compacted,
+        contexts=1,
+        tokens_reclaimed=int(ledger.get("reclaimed_tokens", 0)),
+        ledger=ledger,
+        days=_amounts(counts.days),
+    )
+
+
+def _numbers(table: dict, factor: float = 1.0) -> dict:
+    return {key: round(value * factor) for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
+
+
+def _amounts(table: dict) -> dict:
+    return {key: value for key, value in table.items() if isinstance(value, (int, float)) and not isinstance(value, bool)}
+
+
+def _by_cause(ledger: dict) -> dict:
+    """A ledger that was stored before causes and money were told apart: all of it comes from clears, of models whose price was not kept."""
+    if not ledger or "saved_cleared" in ledger:
+        return ledger
+    saved, charged = ledger.get("saved", 0), ledger.get("charged", 0)
+    return {**dict.fromkeys(AMOUNTS, 0.0), **ledger, "saved_cleared": saved, "charged": charged, "unpriced": saved + charged}
+
+
+def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, Period]:
+    """Return what it was worth: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second six days before
+    today, the third with the first day."""
+    today = days.day_of(now)
+    since = {"yesterday": days.days_before(today, 1), "week": days.days_before(today, days.WEEK_DAYS - 1)}
+    found: dict[str, Period] = {name: {"since": day, **figures.of(days.sums_since(metrics.days, day))} for name, day in since.items()}
+    return {**found, "installed": {"since": "", **figures.of(metrics.ledger)}}
+
+
+def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:
+    """All of them together."""
+    total = EfficiencyMetrics()
+    for metrics in several:
+        for part in fields(EfficiencyMetrics):
+            value, more = getattr(total, part.name), getattr(metrics, part.name)
+            if isinstance(value, dict):
+                for key, amount in more.items():
+                    value[key] = value.get(key, 0) + amount
+            else:
+                setattr(total, part.name, value + more)
+    return total
+
+
+def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMetrics]:
+    """Return agent id ("" for the main thread) -> the metrics of each context of a session; a state that cannot be read counts for
+    nothing."""
+    found: dict[str, EfficiencyMetrics] = {}
+    for paths in peek.contexts_of(popkit_home, session_id):
+        try:
+            state = loads(files.read_text(paths.state) or "")
+        except (OSError, ValueError):
+            continue
+        if _is_state(state):
+            agent, metrics = _metrics_in((paths.agent_id, state))
+            found[agent] = metrics
+    return found
+
+
+def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
+    """The metrics of a session, its subagents included."""
+    return _of_session(context_metrics(popkit_home, session_id))
+
+
+def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
+    """The metrics of every session whose project this is."""
+    return _over(popkit_home, project)
+
+
+def all_metrics(popkit_home: str) -> EfficiencyMetrics:
+    """The metrics of every session, those that were swept since included."""
+    return _over(popkit_home)
+
+
+def _over(popkit_home: str, project: str | None = None) -> EfficiencyMetrics:
+    here = [name for name in peek.sessions(popkit_home) if project is None or session.read(popkit_home, name).get("project") == project]
+    gone = [metrics for of, metrics in swept_metrics(popkit_home) if project is None or (project and of == home.safe_name(project))]
+    return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *gone])
+
+
+def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
+    """(safe name of its project, its metrics) of each session that was swept since."""
+    return [
+        (entry.get("project") or "", _of_session(dict(map(_metrics_in, enumerate(filter(_is_state, entry["contexts"]))))))
+        for entry in sweeping.past(popkit_home).values()
+    ]
+
+
+def _of_session(contexts: dict) -> EfficiencyMetrics:
+    total = sum_metrics(contexts.values())
+    total.sessions = 1 if contexts else 0
+    return total
+
+
+def _is_state(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _metrics_in(named: tuple) -> tuple:
+    """(agent id, metrics) of a stored state; without an id it goes by the name given."""
+    name, state = named
+    agent, factor = state.get("agent_id"), state.get("calibration")
+    factor = factor if isinstance(factor, (int, float)) and 0 < factor < 10 else 1.0
+    return agent if isinstance(agent, str) else name, metrics_of(state.get("counts") or {}, factor)

@@ -1,0 +1,291 @@
+"""The description of operations, and the one parser of their words: help, completion, documents and the schemas of tools come from it, too.
+
+A command is a Table of Operations. What the user wrote wrong is a UsageError, which says what would be right.
+"""
+
+from __future__ import annotations
+
+from .argument_types import TEXT, Type, choice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+READS, CHANGES, DESTROYS = "reads", "changes", "destroys"  # what an operation does; DESTROYS: asked for twice
+MANY = 10_000  # arguments: what a shell can give
+
+
+class Flag:
+    """One flag. `usage` is how it is written: its `name`, and the `label` of the value that follows it, if one does. `type`: of that value,
+    None for a flag that stands alone. `many`: every word up to the next flag is a value. `default`: its value where it is not given.
+    `needed`: it has to be given. `shell_only`: a session does not have it. `agent`: the name and type that tools of agents have for it."""
+
+    __slots__ = ("agent", "default", "help", "key", "label", "many", "name", "needed", "shell_only", "type", "usage")
+
+    def __init__(
+        self, usage: str, help: str, type: Type | None = None, default: object = None, many: bool = False, needed: bool = False,
+        shell_only: bool = False, agent: tuple[str, Type] | None = None,
+    ) -> None:  # fmt: skip
+        self.usage = usage
+        self.name, _, self.label = usage.partition(" ")
+        self.key = self.name[2:]
+        self.help = help
+        self.type = type or (_type_of(self.label) if self.label else None)
+        self.default = default
+        self.many = many
+        self.needed = needed
+        self.shell_only = shell_only
+        self.agent = agent
+
+    def explained(self) -> str:
+        """Return what it means, which values it takes, and what holds without it."""
+        known = f": {self.type.expected()}" if self.type and self.type.known and "|" not in self.label else ""
+        return self.help + known + (f" (default: {self.default})" if self.default else "")
+
+
+class Operation:
+    """One operation. `usage` is how it is written: its `name`, and the `label` of its arguments. The name is a word or two, "" where the
+    command alone means it, or a flag that tells it from the command's own; `ID` means one argument, `ID…` several, `[ID]` that there need
+    be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
+    `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are
+    another command's to parse. `offered`: the pane and the page have it on their buttons."""
+
+    __slots__ = (
+        "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw", "type",
+    )  # fmt: skip
+
+    def __init__(
+        self, usage: str, help: str = "", *flags: Flag, effect: str = READS, type: Type | None = None, joined: bool = False,
+        agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, more: str = "",
+    ) -> None:  # fmt: skip
+        words = usage.split(" ")
+        self.label = words.pop() if words[-1][:1] == "[" or "|" in words[-1] or not words[-1].islower() else ""
+        self.name = " ".join(words)
+        self.least = int(self.label[:1] not in ("", "["))
+        self.most = MANY if joined or "…" in self.label else int(self.label != "")
+        self.help = help
+        self.flags = flags
+        self.effect = effect
+        self.type = type or _type_of(self.label.strip("[]"))
+        self.joined = joined
+        self.agent = agent
+        self.implied = implied
+        self.raw = raw
+        self.offered = offered
+        self.more = more
+
+    def usage(self) -> str:
+        """Return how it is written, with the flags that have to be given."""
+        return " ".join(filter(None, (self.name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
+
+
+def _type_of(label: str) -> Type:
+    """Return the type of what a label names: one of its words, where it consists of these, else any text."""
+    return choice(*label.split("|")) if "|" in label and label.islower() else TEXT
+
+
+class Table:
+    """The operations of a command. `name`: how it is called; `title`: what it is for; `common`: flags of every operation but help;
+    `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags."""
+
+    __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "title")
+
+    def __init__(
+        self, name: str, title: str, *operations: Operation, common: tuple[Flag, ...] = (), examples: dict[str, str] | None = None,
+        notes: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.title = title
+        named = any(operation.name[:1] not in ("", "-") for operation in operations)
+        self.operations = (*operations, HELP) if named else operations
+        self.common = common
+        self.examples = examples or {}
+        self.notes = notes or {}
+        self.by_name = {operation.name: operation for operation in self.operations}
+        for operation in operations:
+            if operation.implied:
+                self.by_name[operation.name.rpartition(" ")[0]] = operation
+
+    def flags_of(self, operation: Operation, shell: bool = True) -> dict[str, Flag]:
+        """Return name -> Flag of everything that may follow an operation."""
+        common = () if operation.raw or operation is HELP else self.common
+        return {flag.name: flag for flag in (*operation.flags, *common, _HELP_FLAG) if shell or not flag.shell_only}
+
+    def group(self, word: str) -> list[Operation]:
+        """Return the operations whose names begin with a word and go on."""
+        return [operation for operation in self.operations if operation.name.startswith(word + " ")]
+
+    def called(self, operation: Operation) -> str:
+        """Return what messages call an operation."""
+        own = self.name.rpartition(" ")[2]
+        return f"{own} {operation.name}" if operation.name[:1] == "-" else operation.name or own
+
+
+class Parsed:
+    """A line as understood: the operation, its `word` (name), typed `arguments`, and `flags`: key -> value, True for one that takes none.
+    A flag is an attribute, too: None, or False for one that takes no value, where it was not given."""
+
+    __slots__ = ("_known", "arguments", "flags", "operation", "word")
+
+    def __init__(self, operation: Operation, arguments: list[Any], flags: dict[str, Any], known: Iterable[Flag] = ()) -> None:
+        self.operation = operation
+        self.word = operation.name
+        self.arguments = arguments
+        self.flags = flags
+        self._known = {flag.key.replace("-", "_"): flag for flag in known}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_known" or name not in self._known:
+            raise AttributeError(name)
+        flag = self._known[name]
+        return self.flags.get(flag.key, None if flag.type else False)
+
+    @property
+    def argument(self) -> Any:
+        """The first argument, None where there is none."""
+        return self.arguments[0] if self.arguments else None
+
+
+class UsageError(Exception):
+    """Something that the user wrote is not known; the message says what is."""
+
+
+HELP = Operation("help [WORD]", "this text, or help for one word", joined=True)
+_HELP_FLAG = Flag("--help", "help for this word")
+
+
+def parse(words: list[str], table: Table, shell: bool = True) -> Parsed:
+    """Return a line's words as understood; UsageError for what is not known. `shell`: flags that work in a shell alone are known."""
+    words = ["--help" if word == "-h" else word for word in words]
+    operation, name, rest = chosen(words, table)
+    if operation.raw:
+        return Parsed(operation, rest, {})
+    known = table.flags_of(operation, shell)
+    arguments: list[str] = []
+    flags: dict[str, Any] = {}
+    while rest:
+        item = rest.pop(0)
+        if item == "--":
+            arguments += rest
+            break
+        if not _is_flag(item):
+            arguments.append(item)
+            continue
+        given, equals, value = item.partition("=")
+        if given not in known:
+            raise _unknown_flag(given, operation, table, shell)
+        flag = known[given]
+        if not flag.type:
+            if equals:
+                raise UsageError(f"{given} takes no value")
+            flags[flag.key] = True
+            continue
+        if not equals and not rest:
+            raise UsageError(f"{given} needs a value: {flag.usage}")
+        values = [value if equals else rest.pop(0)]
+        while flag.many and rest and not _is_flag(rest[0]):
+            values.append(rest.pop(0))
+        read = [_read(given, flag.type, each) for each in values]
+        flags[flag.key] = [*flags.get(flag.key, ()), *read] if flag.many else read[-1]
+    if "help" in flags:
+        return Parsed(HELP, [name] if name else [], {})
+    _check(operation, arguments, flags, table)
+    if operation.joined and arguments:
+        arguments = [" ".join(arguments)]
+    arguments = [_read(table.called(operation), operation.type, each) for each in arguments]
+    defaults = {flag.key: flag.default for flag in known.values() if flag.default is not None}
+    return Parsed(operation, arguments, {**defaults, **flags}, known.values())
+
+
+def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
+    """Return the operation that is meant, the words that name it, and all other words; UsageError where none is meant."""
+    told = words[: words.index("--")] if "--" in words else words
+    for operation in table.operations:
+        if operation.name[:1] == "-" and operation.name in told:
+            at = words.index(operation.name)
+            return operation, operation.name, words[:at] + words[at + 1 :]
+    places = list(_places(told, table))[:2]
+    for count in range(len(places), -1, -1):
+        name = " ".join(words[at] for at in places[:count])
+        operation_named = table.by_name.get(name)
+        if operation_named is None or (count == 1 and len(places) > 1 and operation_named.name != name):
+            continue  # where a word follows that it implies, that one has to be known
+        if count or not places or (operation_named.name == "" and operation_named.label):
+            return operation_named, name, [word for at, word in enumerate(words) if at not in places[:count]]
+    if not places and "--help" in words:
+        return HELP, "", []
+    raise _unknown_word([words[at] for at in places], table)
+
+
+def _places(words: list[str], table: Table) -> Iterator[int]:
+    """Yield where words stand that are neither flags nor what follows these."""
+    valued = {flag.name for operation in table.operations for flag in (*operation.flags, *table.common) if flag.type}
+    follows = False
+    for at, word in enumerate(words):
+        if not follows and not _is_flag(word):
+            yield at
+        follows = not follows and word in valued
+
+
+def _is_flag(word: str) -> bool:
+    return word[:1] == "-" and word != "-"
+
+
+def _read(what: str, type: Type, word: str) -> Any:
+    try:
+        return type.read(word)
+    except ValueError:
+        raise UsageError(f"{what} takes {type.expected()}, not {_quoted(word)}{_nearest(word, type.known)}") from None
+
+
+def _check(operation: Operation, arguments: list[str], flags: dict[str, Any], table: Table) -> None:
+    name = table.called(operation)
+    if len(arguments) < operation.least:
+        example = table.examples.get(operation.label.strip("[]…"))
+        raise UsageError(f"{name} needs {operation.label}" + (f", for example: {name} {example}" if example else ""))
+    if len(arguments) > operation.most:
+        extra = " ".join(map(_quoted, arguments[operation.most :]))
+        raise UsageError(f"{name} takes {f'only {operation.label}' if operation.label else 'no arguments'}, so {extra} is too much")
+    for flag in operation.flags:
+        if flag.needed and flag.key not in flags:
+            raise UsageError(f"{name} needs {flag.usage}: {flag.explained()}")
+
+
+def _unknown_word(given: list[str], table: Table) -> UsageError:
+    group = table.group(given[0]) if given else []
+    names = [operation.name for operation in group or table.operations if operation.name]
+    if not given:
+        return UsageError(f"a word is missing. Known: {', '.join(names)}")
+    word = " ".join(given) if group else given[0]
+    return UsageError(f"unknown word {_quoted(word)}{_nearest(word, names)}. Known: {', '.join(names)}")
+
+
+def operations_of(name: str, table: Table) -> list[Operation]:
+    """Return the operation of a name, or those that its word begins; UsageError listing the known ones for another name."""
+    found = table.group(name) or [operation for operation in table.operations if operation.name == name]
+    if not found:
+        raise _unknown_word(name.split() or [""], table)
+    return found
+
+
+def _unknown_flag(given: str, operation: Operation, table: Table, shell: bool) -> UsageError:
+    if not shell and any(given == flag.name for flag in table.common):
+        return UsageError(f"{given} works only in a shell ({table.name} …). Here the session is this one")
+    name, known = table.called(operation), table.flags_of(operation, shell)
+    knows = f"{name} knows {', '.join(flag.usage for flag in known.values())}"
+    at_home = [table.called(other) for other in table.operations if any(flag.name == given for flag in other.flags)]
+    if at_home:
+        return UsageError(f"{given} belongs to {' and '.join(at_home)}, not to {name}. {knows}")
+    return UsageError(f"unknown flag {_quoted(given)}{_nearest(given, known)}. {knows}")
+
+
+def _nearest(given: str, names: Iterable[str]) -> str:
+    import difflib  # only for an error
+
+    found = difflib.get_close_matches(given[:60].lower(), [name.lower() for name in names], 1)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def _quoted(text: str) -> str:
+    return '"' + (text if len(text) <= 40 else text[:39] + "…") + '"'

@@ -1,0 +1,179 @@
+"""Answer /popkit:context (UserPromptSubmit), and say, once a threshold, that the context fills up (Stop)."""
+
+from __future__ import annotations
+
+from ..hosts.claude_code import usage
+from ..hosts.claude_code.calls import text
+from ..io import files
+from ..io.system import now as time_of_day
+from ..policy import engine, events
+from ..state import disk, live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..policy.ruleset import Ruleset
+    from ..state import store
+    from ..views.report_shapes import Report
+
+COMMAND = "/popkit:context"
+LEVELS = ("notice", "warning", "critical", "emergency")
+
+
+def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """The answer to our command, or a message when a threshold is passed, or nothing."""
+    site = live.site_of(payload, environ)
+    if site is None:
+        return None
+    now = time_of_day(environ)
+    transcript_path = text(payload, "transcript_path")
+    if payload.get("hook_event_name") == "UserPromptSubmit":
+        words = command_words(text(payload, "prompt"))
+        if words is not None:
+            return _answer(words, site, transcript_path, now)
+        _on_prompt(site, transcript_path, now, typed=not text(payload, "prompt").startswith("<task-notification>"))
+    checked = check_thresholds(site, transcript_path, now)
+    if checked["tokens"] < (site.session.get("largest_tokens") or 0) and "clear_tool_uses" in environ.get("CLAUDE_CODE_EXTRA_BODY", ""):
+        live.follow(site, site.paths(), transcript_path)  # the provider may have left results out
+    message = _news(site, checked)
+    return {"systemMessage": message} if message else None
+
+
+def command_words(prompt: str) -> str | None:
+    """The words after /popkit:context; None when the prompt is something else."""
+    head, _, words = prompt.strip().partition(" ")
+    return words.strip() if head == COMMAND else None
+
+
+def _answer(words: str, site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
+    from ..operations.context import answer
+
+    files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
+    _notice_changes(site, transcript_path, now)
+    shown = answer(words, site, transcript_path, now)
+    return {
+        "decision": "block",
+        "reason": shown,
+        "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True},
+    }
+
+
+def _notice_changes(site: live.Site, transcript_path: str, now: float) -> None:
+    """Nobody is told that a result is live whose file has changed; calls look at some of the files only."""
+    paths = site.paths()
+    if disk.stamp(paths.state):
+        try:
+            live.change(site, paths, transcript_path, lambda stored, rules: bool(live.notice_changes(paths, stored, rules, now)))
+        except OSError:
+            return  # the next call or prompt notices them
+
+
+def _on_prompt(site: live.Site, transcript_path: str, now: float, typed: bool) -> None:
+    """A new turn begins (unless the host speaks for a background task), and files may have changed since the last one."""
+    paths = site.paths()
+    if site.session.get("compacted") and live.follow(site, paths, transcript_path):
+        site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
+
+    def observe(stored: store.Stored, rules: Ruleset) -> None:
+        live.notice_changes(paths, stored, rules, now)
+        if typed:
+            engine.observe(stored.state, events.Prompted(now), rules)
+
+    try:
+        live.change(site, paths, transcript_path, observe)
+    except files.LockTimeout:
+        from ..state import pending
+
+        pending.note(paths, prompted=now if typed else 0.0)
+    if disk.stamp(paths.unarchived):
+        from ..reclaim import compaction_advice
+
+        compaction_advice.catch_up(site, transcript_path)
+
+
+def check_thresholds(site: live.Site, transcript_path: str, now: float, model: str | None = None) -> dict[str, Any]:
+    """How full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None below
+    the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
+    what to do ("" for nothing)."""
+    newest = usage.newest_usage(transcript_path)
+    tokens = newest.tokens if newest else 0
+    largest = max(tokens, site.session.get("largest_tokens") or 0)
+    rules = site.rules()
+    facts = {**site.session, "model": model} if model else site.session
+    window, source = usage.window_of(rules, facts, newest or usage.Usage())
+    ratio = tokens / window
+    passed = [level for level in LEVELS if ratio >= rules.thresholds[level]]
+    result: dict[str, Any] = {
+        "tokens": tokens,
+        "window": window,
+        "window_source": source,
+        "usage_ratio": ratio,
+        "level": passed[-1] if passed else None,
+    }
+    if largest != site.session.get("largest_tokens"):
+        site.remember(largest_tokens=largest)
+    if passed and site.session.get("told") != passed[-1]:
+        result["retention"] = _retention(site, transcript_path, now)
+    return result
+
+
+def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
+    """What the panel would say, where a hook has time to look; else what the hooks have seen expire."""
+    import os
+
+    try:
+        if os.path.getsize(transcript_path) <= live.REBUILD_BYTES:
+            from ..reclaim import outlook
+            from ..views import report
+
+            found = report.build(outlook.look(site, transcript_path, now))
+            return {
+                "expired_count": found["expired"]["items"],
+                "reclaimable_tokens": found["reclaimable"]["now"]["tokens"],
+                "suggestion": _unasked(found, site.rules().thresholds["critical"]),
+            }
+    except (OSError, ValueError):
+        pass  # no transcript (yet), or one that cannot be read
+    from ..state import peek
+
+    known = peek.state(site.paths())
+    expired = peek.expired(site.paths(), known) if known else {"items": 0, "tokens": 0}
+    said = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {COMMAND}"
+    return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": said if expired["items"] else ""}
+
+
+def _unasked(found: Report, critical: float) -> str:
+    """What a report says to do now; "" where that is nothing, or only to wait while there is room."""
+    from ..views import phrases
+
+    kind, context = found["verdict"]["kind"], found["context"]
+    has_room = context is not None and context["ratio"] < critical
+    return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.unasked(found)
+
+
+def _short(tokens: int) -> str:
+    """176k, 1M: Claude Code puts a name of its own before a message, and little fits behind it."""
+    return f"{tokens / 1_000_000:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
+
+
+def _news(site: live.Site, checked: dict[str, Any]) -> str | None:
+    """The message for a level that is higher than the last one told, if there is something to do; remembers the level, and forgets it as
+    the context shrinks."""
+    told = site.session.get("told")
+    level = checked["level"]
+    if level == told:
+        return None
+    site.remember(told=level)
+    if level is None or (told in LEVELS and LEVELS.index(level) < LEVELS.index(told)):
+        return None
+    suggestion = checked["retention"]["suggestion"]
+    if not suggestion:
+        return None
+    from ..views.phrases import WINDOW_FROM
+
+    window_from = WINDOW_FROM.get(checked["window_source"], "")
+    tokens, window = (_short(checked[name]) for name in ("tokens", "window"))
+    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({tokens} of {window}{window_from})."
+    return f"{full}\n{suggestion}" + ("" if "/" in suggestion else f" ({COMMAND} clear)")

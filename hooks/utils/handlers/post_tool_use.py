@@ -1,0 +1,56 @@
+"""Give the result of a completed tool call a lifetime; others may end."""
+
+from __future__ import annotations
+
+from ..hosts.claude_code.calls import call_of, commits, committed, text
+from ..io import files
+from ..io.system import now as time_of_day
+from ..state import live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ..policy.calls import Call
+    from ..policy.ruleset import Ruleset
+    from ..state import store
+
+
+def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+    """Feeds the call to its context: the main thread, or the subagent that the payload names."""
+    site = live.site_of(payload, environ)
+    call = call_of(payload, time_of_day(environ)) if site else None
+    if site is None or call is None:
+        return None
+    agent_id = text(payload, "agent_id")
+    answer = None
+    if call.outcome.unchanged:
+        answer, call = _repaired(site, payload, call, agent_id)
+    has_committed = commits(call)
+    if has_committed:
+        call.committed = committed(call, payload, call.at)
+    paths = site.paths(agent_id)
+
+    def observe(stored: store.Stored, rules: Ruleset) -> bool:
+        if call.id in stored.state.live:
+            return False  # the hook is registered twice
+        live.observe_call(paths, stored, call, rules, has_committed)
+        return True
+
+    try:
+        live.change(site, paths, "" if agent_id else text(payload, "transcript_path"), observe)
+    except files.LockTimeout:
+        from ..state import journal, pending
+
+        pending.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if has_committed else [])
+    return answer
+
+
+def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: str) -> tuple[dict[str, Any] | None, Call]:
+    """(the answer to the host or None, the call as the model sees it)."""
+    from ..reclaim.unchanged_read import repair  # seldom
+
+    answer, response = repair(site, payload, call, text(payload, "transcript_path"), agent_id)
+    seen = call_of({**payload, "tool_response": response}, call.at) if response is not None else None
+    return answer, seen or call

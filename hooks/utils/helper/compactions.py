@@ -1,0 +1,214 @@
+"""Decide which compactions are answered without a model, and with what. What the person has asked for waits here until the host asks what
+the compaction is to be.
+"""
+
+from __future__ import annotations
+
+import hashlib  # noqa: TID253  only the helper comes here
+import queue
+import threading
+
+from .. import text
+from ..hosts.claude_code.usage import newest_usage
+from ..operations import receipts
+from ..policy import kinds, outline
+from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
+from ..reclaim import in_place
+from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
+from ..views import limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ..policy.outline import Findings
+    from ..policy.shapes import Share
+    from ..reclaim.in_place import Answer
+    from ..state.site import Site
+
+PRECOMPUTE = "precompute"
+# Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
+_MOST_LEFT = 0.6
+# Names of so many characters are held: more than a fifth of what a window of 1,000,000 tokens shows.
+MOST_CHARS = 2_000_000
+_ENTRY_CHARS = 100  # of a text that has no names, too
+# Of what is left, so much goes to the summariser where we do not reach the target: the older part.
+_OLDER = 0.6
+
+
+class Compactions:
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outline.findings` is."""
+
+    def __init__(self, find: Callable[[str, bool], Findings] = outline.findings) -> None:
+        self.find = find
+        self.wanted: Wanted | None = None
+        self.is_begun = True  # whether the host has been told to start one for it
+        self.declined = ""  # why the last one was left to the host; "" where it was not
+        self._answered: Callable[[], object] | None = None  # says in the journal what was answered last, once that stands
+
+    def clear(self, ids: Sequence[str]) -> None:
+        """Have the next compaction that we start take these results out."""
+        self.wanted, self.is_begun = Wanted(ASKED, only=ids), False
+
+    def put_back(self, handles: Sequence[str]) -> None:
+        """Have the next compaction that we start put back what is archived under these handles."""
+        self.wanted, self.is_begun = Wanted(ASKED, back=handles), False
+
+    def when_cold(self, ids: Sequence[str]) -> None:
+        """Have the next compaction that we start take these results out, if the cache is still cold then."""
+        self.wanted, self.is_begun = Wanted(COLD, only=ids), False
+
+    def cancel(self) -> bool:
+        """Cancel a clear that was asked for and is not done yet; return whether there was one."""
+        is_waiting = self.wanted is not None and self.wanted.only is not None
+        if is_waiting:
+            self.wanted, self.is_begun = None, True
+        return is_waiting
+
+    def begin(self) -> bool:
+        """Return whether the host is to start a compaction for what is wanted; True once for each."""
+        is_due, self.is_begun = not self.is_begun, True
+        return is_due
+
+    def confirm(self, is_ours: bool) -> None:
+        """Record that a compaction is done: with what was answered if `is_ours`, else without it."""
+        if is_ours and self._answered is not None:
+            self._answered()
+        self._answered = None
+
+    def answer(self, site: Site, transcript_path: str, asked: dict[str, Any], now: float) -> dict[str, Any]:
+        """Return what the mod does with a compaction: `rows` replace the conversation; with `hand_on` they go to the summariser; with
+        `behind`, these rows follow its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: a line for the person."""
+        trigger, agent_id = str(asked.get("trigger") or ""), str(asked.get("agent_id") or "")
+        is_own = asked.get("own") is True
+        self._answered = None
+        wanted = self._wanted(site, trigger, agent_id, asked)
+        if is_own:
+            self.wanted = None
+        if wanted is None:
+            return {"skip": "nothing was asked for"} if is_own else {}
+        if trigger == PRECOMPUTE:
+            return {"skip": "PopKit answers the compaction when it comes"} if not self.declined else {}
+        if wanted.why == COLD and _is_warm(transcript_path, now):
+            return {"skip": "the prompt cache is warm again"}
+        rows = asked.get("rows")
+        try:
+            made = in_place.answer(site, transcript_path, agent_id, rows if isinstance(rows, list) else [], wanted, now, self.find)
+        except Declined as error:
+            if is_own:
+                return {"skip": str(error), "notice": f"Nothing was changed: {error}."}
+            self.declined = str(error)
+            return {}
+        self.declined = ""
+        self._answered = lambda: made.note(True)
+        if trigger == MANUAL and wanted.why == MANUAL and str(asked.get("instructions") or "").strip():
+            return {"rows": made.rows, "hand_on": True}
+        if wanted.why == AUTO and not made.met and made.after > _MOST_LEFT * made.before:
+            older, newer = _split(made.rows)
+            return {"rows": older, "hand_on": True, "behind": newer} if older else {"rows": made.rows, "hand_on": True}
+
+        def note() -> None:
+            made.note(False)
+            in_place.tell(site, agent_id, now)
+
+        self._answered = note
+        saved = receipts.share(site, transcript_path, made.before - made.after, now)
+        return {"rows": made.rows, "notice": notice(made, saved)}
+
+    def _wanted(self, site: Site, trigger: str, agent_id: str, asked: dict[str, Any]) -> Wanted | None:
+        """Return what a compaction is to do; None where it is the host's."""
+        config = site.config
+        if not site.enabled:
+            return None
+        if asked.get("own") is True:
+            return self.wanted
+        is_on = site.setting("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
+        switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
+        if not is_on or not switch or config.get(switch) is False:
+            return None
+        return Wanted(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", COMPACT_TARGET)))
+
+
+def _is_warm(transcript_path: str, now: float) -> bool:
+    newest = newest_usage(transcript_path)
+    return newest is not None and newest.is_warm(now)
+
+
+def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the older part of what is left, and the newer, which begins with something that the user said, or with a call."""
+    sizes = [len(str(row)) for row in rows]
+    room, at = _OLDER * sum(sizes), 0
+    while at < len(rows) and room > 0:
+        room -= sizes[at]
+        at += 1
+    while at < len(rows) and rows[at]["toolResults"]:
+        at += 1
+    return rows[:at], rows[at:]
+
+
+def notice(made: Answer, saved: Share | None = None) -> str:
+    """Return one line that sums a compaction up. `saved`: what that leaves of a window of the plan."""
+    sizes = f"{_size(made.before)} to {_size(made.after)} tokens"
+    if made.back:
+        return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
+    things = text.counted(len(_calls_of(made)), "result")
+    worth = limits.gain(saved, " That saves ")
+    return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored." + (worth and worth + ".")
+
+
+def _calls_of(made: Answer) -> set[str]:
+    """Return the ids of the calls of which something left."""
+    uses = (use for one in made.left if isinstance(one.content, list) for row in one.content for use in row["toolUses"])
+    return {one.id for one in made.left if one.id} | {use["tool_use_id"] for use in uses}
+
+
+def _size(tokens: int) -> str:
+    return text.tokens(tokens).removeprefix("~")
+
+
+class Outlines:
+    """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
+    of a text and whether it is a run's, the result of `outline.findings`; the newest is last."""
+
+    def __init__(self, failed: Callable[[Exception], None]) -> None:
+        self._failed = failed
+        self.known: dict[tuple[bytes, bool], Findings] = {}
+        self.chars = 0
+        self._lock = threading.Lock()
+        self._waiting: queue.SimpleQueue[tuple[str, bool]] = queue.SimpleQueue()
+        threading.Thread(target=self._find_all, daemon=True).start()
+
+    def prepare(self, text: str, kind: str) -> None:
+        """Queue a result of this text and kind, to be outlined soon."""
+        if len(text) >= outline.LEAST_CHARS:
+            self._waiting.put((text, kinds.is_run(kind)))
+
+    def findings(self, text: str, is_run: bool) -> Findings:
+        """Return what `outline.findings` does, from memory where it is known."""
+        key = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), is_run)
+        known = self.known.get(key)
+        if known is None:
+            known = outline.findings(text, is_run)
+            with self._lock:
+                self._hold(key, known)
+        return known
+
+    def _hold(self, key: tuple[bytes, bool], names: Findings) -> None:
+        if key not in self.known:
+            self.known[key] = names
+            self.chars += _chars(names)
+        while self.chars > MOST_CHARS and len(self.known) > 1:
+            self.chars -= _chars(self.known.pop(next(iter(self.known))))
+
+    def _find_all(self) -> None:
+        while True:
+            waiting = self._waiting.get()
+            try:
+                self.findings(*waiting)
+            except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for
+                self._failed(error)
+
+
+def _chars(names: Findings) -> int:
+    return _ENTRY_CHARS + sum(map(len, names.names)) + sum(map(len, names.telling))

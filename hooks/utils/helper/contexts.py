@@ -1,0 +1,179 @@
+"""Keep what one context shows, as far as the door knows: its results by number, and their lines. Read transcripts to learn what was said
+before the door was there.
+"""
+
+from __future__ import annotations
+
+from ..hosts.claude_code import calls, entries, usage
+from ..policy import door, provider_clearing
+from ..policy.door.packed import Lines
+from ..policy.placeholder import handle_in
+from ..policy.tools import READ
+from ..state import live
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import Any
+
+    from ..policy.context import Result
+    from ..policy.conversation import Usage
+    from ..policy.door.shown import Source
+    from ..policy.provider_clearing import Editing
+    from ..policy.tools import Tool
+    from ..state.site import Site
+
+
+# What is shown may take so many bytes, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
+# that is in no context any more. It goes in large steps, for each step builds the index of what stays again.
+MOST_BYTES, _KEPT = 11_000_000, 0.8
+_LINE_BYTES = 75  # a line's part of the index
+# The newest answer stands in so many bytes at a transcript's end, or a little later.
+_TAIL_BYTES = 64 * 1024
+
+
+class Context:
+    """`shown`: the lines · `numbers`: id of a result that stands -> its number · `count` of results so far · `before`: the (tool, input) of
+    the call before, if its result entered in part · `is_cut`: requests lack the oldest of them, or may · `newest` of the requests that have
+    been answered, `grown`: tokens that have entered since it was seen · `weights`: id of what is shown -> its bytes, the oldest first."""
+
+    __slots__ = ("before", "count", "floor", "grown", "is_cut", "newest", "numbers", "shown", "weight", "weights")
+
+    def __init__(self) -> None:
+        self.shown = door.Shown()
+        self.weights: dict[str, int] = {}
+        self.weight = 0
+        self.numbers: dict[str, int] = {}
+        self.count = 0
+        self.floor = 0  # of results up to the last compaction
+        self.before: tuple[Any, ...] = ()
+        self.newest: Usage | None = None
+        self.grown = 0
+        self.is_cut = False
+
+    def arrive(self, id: str) -> int:
+        """Return the number of a result that arrives now."""
+        self.count += 1
+        self.numbers[id] = self.count
+        return self.count
+
+    def show(self, source: Source) -> None:
+        """Add lines that have entered; forget the oldest beyond what a window can hold."""
+        source.lines = lines = Lines(source.lines)
+        self.shown.add(source)
+        self.weight -= self.weights.pop(source.id, 0)
+        self.weights[source.id] = lines.bytes + _LINE_BYTES * len(lines)
+        self.weight += self.weights[source.id]
+        if self.weight > MOST_BYTES:
+            self.lighten(round(_KEPT * MOST_BYTES))
+
+    def lighten(self, most: int) -> None:
+        """Forget the oldest of what is shown, down to `most` bytes."""
+        gone = []
+        for id, weight in self.weights.items():
+            if self.weight <= most:
+                break
+            self.weight -= weight
+            gone.append(id)
+        for id in gone:
+            del self.weights[id]
+        self.shown.forget(gone)
+
+    def keep(self, ids: Collection[str]) -> None:
+        """Keep these results alone: what came after the last of them was taken back."""
+        kept = {id: number for id, number in self.numbers.items() if id in ids}
+        if len(kept) == len(self.numbers):
+            return
+        self.newest, self.is_cut = None, False
+        self.numbers = kept
+        self.count = max(kept.values(), default=self.floor)
+        self.shown.keep({*kept, *("call " + id for id in kept)})
+        self._weigh()
+        self.before = ()
+
+    def compacted(self) -> None:
+        """Forget all that was shown: the conversation was folded. What the host carries over is shown in its own form, so nothing leans on
+        that either."""
+        self.floor = self.count
+        self.numbers = {}
+        self.shown = door.Shown()
+        self._weigh()
+        self.before = ()
+        self.newest, self.is_cut = None, False
+
+    def _weigh(self) -> None:
+        """Weigh again what is shown, after it has become less."""
+        self.weights = {id: weight for id, weight in self.weights.items() if id in self.shown.sources}
+        self.weight = sum(self.weights.values())
+
+    def answered(self, transcript_path: str, editing: Editing | None) -> None:
+        """Read the newest answer: from now on nothing leans on what its request lacked, as far as it says so, nor on what the next one may
+        lack. The provider is asked to leave out what `editing` says; once a prompt is near its limit, that goes on."""
+        newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
+        if newest is not None and (self.newest is None or newest.at > self.newest.at):
+            self.newest, self.grown = newest, 0
+        if self.newest is None:
+            return
+        lacking = self.newest.left_out[0]
+        if editing is not None and (self.is_cut or provider_clearing.is_near(editing, self.newest.tokens + self.grown)):
+            self.is_cut = True
+            lacking = max(lacking, len(self.numbers) - editing.keep)
+        if lacking > 0:
+            self.is_cut = True
+            oldest = sorted(self.numbers, key=self.numbers.__getitem__)[:lacking]
+            self.shown.drop({*oldest, *("call " + id for id in oldest)})
+            self._weigh()
+
+
+def learnt(
+    site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: str, editing: Editing | None, entered: Callable[[str, str], None]
+) -> Context:
+    """Return the context of a resumed session, from its transcript; an empty one where none can be read. `cwd`: where the session began;
+    `say_once`, `editing` and `entered` as the door has them."""
+    context = Context()
+    try:
+        made = live.rebuilt(site, site.paths(agent_id), transcript_path)
+        known = {result.id: result for result in made.conversation.results()}
+        gone = {id for step in provider_clearing.steps(made.conversation, editing) for id in step.ids}
+        context.is_cut = bool(gone) or provider_clearing.has_begun(made.conversation, editing)
+        context.count = made.state.index
+        called: dict[str, object] = {}
+        for entry in entries.read(transcript_path, made.index.size, made.index.telling):
+            for block in entries.blocks_of(entry):
+                result = known.get(block.get("tool_use_id") or "")
+                if block.get("type") == "tool_use" and block.get("id") in known:
+                    called[block["id"]] = block.get("input")
+                elif block.get("type") == "tool_result" and result is not None:
+                    context.numbers[result.id] = result.index
+                    is_shown = not result.cleared and result.id not in gone
+                    arrival = _arrival(site, result, block if is_shown else {}, called.pop(result.id, None), cwd)
+                    stand(context, arrival, say_once)
+                    entered(arrival.text, arrival.kind)
+        context.floor = min(context.numbers.values(), default=context.count + 1) - 1
+    except (OSError, ValueError):
+        return context
+    return context
+
+
+def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
+    """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is named all the same); `tool_input`:
+    of its call."""
+    given, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
+    text = calls.text_of_blocks(block.get("content"))[0]
+    return door.Arrival(
+        result.id, tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
+        result.error or not block, path_of(tool, result.subjects),
+    )  # fmt: skip
+
+
+def stand(context: Context, arrival: door.Arrival, say_once: str) -> None:
+    """Show a result that stands as it is, and the call that it answers."""
+    wrote = door.written(arrival) if say_once == door.ANY else None
+    if wrote is not None:
+        context.show(wrote)
+    context.show(door.source_of(arrival, "" if handle_in(arrival.text) else arrival.text))  # a placeholder shows nothing
+
+
+def path_of(tool: Tool, subjects: list[str]) -> str:
+    """Return the file whose lines a result shows; "" for what is no read of a file."""
+    return subjects[0] if tool.operation == READ and subjects else ""

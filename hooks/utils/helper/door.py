@@ -1,0 +1,309 @@
+"""Decide what enters of each row: a row in, a row out. Archives what stays outside before it answers, and journals what the conversation
+does not record.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  no hook loads the helper
+import os
+import time
+
+from .. import archive
+from ..hosts import protocol
+from ..hosts.claude_code import calls
+from ..hosts.claude_code.usage import newest_usage
+from ..io import failures, files, home
+from ..policy import door
+from ..policy.classify import classify
+from ..policy.estimate import estimate_tokens
+from ..policy.trials import BY_HELPER
+from ..reclaim.places import stamp_of
+from ..state import journal, live, on_trial, provider_cleared, store
+from ..state.archived import errors, task_id
+from ..state.site import Site
+from .contexts import MOST_BYTES, Context, learnt, path_of, stand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from ..policy.calls import Call
+    from ..policy.classify import Classification
+
+# Of the time that the mod waits for a row (seconds, by default) so much is ours: a result that takes longer to look at enters whole.
+_DOOR_S, _SHARE = 0.15, 0.7
+_BUSY_SHARE = 1 / 3  # for a transaction of somebody else in the archive
+
+
+def _seconds(configured: str | None) -> float:
+    """Return how long the mod waits for a row: `configured` in milliseconds, where that is a number."""
+    return int(configured) / 1000 if configured and configured.isdigit() and int(configured) else _DOOR_S
+
+
+class Door:
+    """The contexts of one session. Not for several threads at once: the server holds a lock. `later(work)` does what need not be done
+    before the answer; `entered(text, kind)` is called with every result that enters a context."""
+
+    def __init__(
+        self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, later: Callable[..., None],
+        entered: Callable[[str, str], None] = lambda text, kind: None,
+    ) -> None:  # fmt: skip
+        self.environ = environ
+        self.host = protocol.of(session_id)
+        self.session_id = session_id
+        self.transcript_path = transcript_path
+        self.cwd = cwd
+        self.later = later
+        self.entered = entered
+        self.contexts: dict[str, Context] = {}
+        self.returning: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {}
+        self.rewritten = 0
+        self.is_archive_sound = False  # it has taken something in, and nothing has failed since
+        waits_s = _seconds(environ.get("POPKIT_DOOR_MS"))
+        self.time_s, self.busy_s = _SHARE * waits_s, _BUSY_SHARE * waits_s
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the configuration again: it may have changed."""
+        self.site = Site(self.environ, self.session_id, self.cwd)
+        self.rules = self.site.rules()
+        on_trial.throw(self.site, BY_HELPER, lambda: newest_usage(self.transcript_path) is None)
+        say_once, shape = self.site.setting("say_once", self.rules.say_once), self.site.setting("shape", self.rules.shape)
+        self.settings = door.Settings(say_once, shape)
+        self.editing = provider_cleared.editing_of(self.environ)
+
+    def context(self, agent_id: str) -> Context:
+        """Return the context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
+        known = self.contexts.pop(agent_id, None)
+        if known is None:
+            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.entered)
+        self.contexts[agent_id] = known  # the one that was asked about last stands last
+        self._lighten()
+        return known
+
+    def _lighten(self) -> None:
+        """Hold no more of all contexts together than of one: nobody says when a subagent is done. Subagents give way first, and of these
+        those that were silent the longest."""
+        weight = sum(context.weight for context in self.contexts.values())
+        *others, _ = sorted(self.contexts, key=lambda agent_id: not agent_id) if "" not in [*self.contexts][-1:] else self.contexts
+        for context in map(self.contexts.__getitem__, others):
+            if weight <= MOST_BYTES:
+                return
+            weight -= context.weight
+            context.lighten(0)
+
+    def transcript_of(self, agent_id: str) -> str:
+        if not agent_id:
+            return self.transcript_path
+        return os.path.join(self.transcript_path.removesuffix(".jsonl"), "subagents", f"agent-{home.safe_name(agent_id)}.jsonl")
+
+    # --- what changes a context ----------------------------------------------------------------------------------------------------
+
+    def keep(self, agent_id: str, ids: list[str]) -> None:
+        """Keep these results of a context, and no others. An unknown one was there before the door: then the transcript is read again."""
+        known = self.contexts.get(agent_id)
+        if known is not None and not set(ids) <= known.numbers.keys():
+            del self.contexts[agent_id]
+        self.context(agent_id).keep(set(ids))
+
+    def turn(self) -> None:
+        """Begin a turn: the configuration may have changed, and requests may have lacked results that the journal does not name yet."""
+        self.refresh()
+        self.returning.clear()
+        for agent_id, context in self.contexts.items():
+            if context.is_cut:
+                self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
+
+    def compacting(self, agent_id: str, *messages: object) -> None:
+        """Note the calls in these messages of the host, as a context is folded: a result of theirs that stands afterwards comes in once
+        more."""
+        self.returning[agent_id] = {id: use for some in messages for id, use in uses_of(some).items()}
+
+    def compacted(self, agent_id: str) -> None:
+        """Empty a context, whose conversation was folded."""
+        if agent_id in self.contexts:
+            self.contexts[agent_id].compacted()
+        elif self.returning.get(agent_id):
+            self.contexts[agent_id] = Context()  # its transcript does not tell yet what is left
+
+    def late(self, agent_id: str, ids: list[str]) -> None:
+        """Journal that these have entered whole: the answer for them came too late."""
+        for id in ids:
+            store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
+
+    # --- a row ----------------------------------------------------------------------------------------------------------------------
+
+    def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
+        """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool,
+        input}."""
+        message = row.get("message")
+        if not self.site.enabled or (isinstance(message, dict) and "type" in message and not message.get("role")):
+            return None  # no request carries a row without a role: a call that a script made (Code Mode)
+        began = time.monotonic()
+        context = self.context(agent_id)
+        was_cut = context.is_cut
+        context.answered(self.transcript_of(agent_id), self.editing)
+        if context.is_cut and not was_cut:
+            self.later(live.follow, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
+        blocks: list[Any] | None = None
+        for arrived in results_of(row):
+            call = calls.get(arrived.id)
+            if arrived.id in context.numbers:
+                continue  # handed in twice
+            if not isinstance(call, dict):
+                self._again(context, arrived, agent_id)
+                continue
+            made = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
+            text = self._enter(context, arrived, made, agent_id, began)
+            if text is not None:
+                blocks = list(blocks_of(row)) if blocks is None else blocks
+                blocks[arrived.at] = {**blocks[arrived.at], "content": arrived.with_text(text)}
+        return blocks
+
+    def _again(self, context: Context, arrived: Arrived, agent_id: str) -> None:
+        """Take in a result that nobody called for now: it stood before a compaction, and stands on as it is. Where its call is not known,
+        nothing can name it."""
+        context.arrive(arrived.id)
+        tool, tool_input = self.returning.get(agent_id, {}).pop(arrived.id, ("", {}))
+        if not tool:
+            return
+        call = self.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
+        classified = classify(call, self.cwd, self.rules)
+        name, path = door.name_of(tool, tool_input, self.cwd), path_of(call.traits, classified.subjects)
+        arrival = door.Arrival(arrived.id, call.traits, tool_input, classified.kind, name, arrived.text, arrived.error, path)
+        stand(context, arrival, self.settings.say_once)
+
+    def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
+        """Return what enters of a result, None for all of it; the context knows it from then on."""
+        classified = classify(call, call.cwd or self.cwd, self.rules)
+        context.arrive(arrived.id)
+        content = json.dumps(arrived.content, ensure_ascii=False, separators=(",", ":"))
+        chain = archive.Chain(
+            task_id(self.session_id, agent_id), self.session_id, agent_id, self.site.session_project, self.transcript_path
+        )
+        asked = (call.tool, call.tool_input)
+        name = door.name_of(*asked, self.cwd)
+        path, handle = path_of(call.traits, classified.subjects), archive.handle_of(chain, arrived.id, content)
+        arrival = door.Arrival(
+            arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,
+            asked == context.before, handle,
+        )  # fmt: skip
+        entry = door.enter(arrival, context.shown, self.settings) if arrived.is_ours_to_shorten else door.Entry(arrived.text, (), ())
+        if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, classified, content)):
+            entry = door.Entry(arrived.text, (), ())
+        self.entered(entry.text, classified.kind)
+        context.grown += estimate_tokens(entry.text, classified.content)
+        context.before = asked if door.is_partial(entry) else ()
+        for source in door.shows(arrival, entry.text, self.settings):
+            context.show(source)
+        if not entry.reasons:
+            return None
+        self._note(agent_id, arrival, entry, classified)
+        self.rewritten += 1
+        return entry.text
+
+    def _kept(self, chain: archive.Chain, arrival: door.Arrival, classified: Classification, content: str) -> bool:
+        """Archive the whole of a result, under the handle that the entering text may name; return whether that is done."""
+        tokens = estimate_tokens(arrival.text, classified.content)
+        new = archive.NewRecord(arrival.id, classified.kind, classified.label, content, stamp_of(time.time()), classified.subjects, tokens)
+        path = home.archive_path(self.site.home)
+        try:
+            if self.is_archive_sound and os.path.exists(path):
+                archive.leave(path, chain, new)
+                self.later(self._archive, path)
+                return True
+            files.make_private_folder(self.site.home)
+            db = archive.open_archive(path, busy_s=self.busy_s)
+            try:
+                self.is_archive_sound = archive.add_records(db, chain, [new]).ids == [arrival.handle]
+            finally:
+                db.close()
+        except errors() as error:
+            failures.record(self.environ, "door", error)
+            self.is_archive_sound = False
+        return self.is_archive_sound
+
+    def _archive(self, path: str) -> None:
+        """Open the archive, which takes in what was left beside it."""
+        try:
+            archive.open_archive(path).close()
+        except errors():
+            self.is_archive_sound = False
+            raise
+
+    def _note(self, agent_id: str, arrival: door.Arrival, entry: door.Entry, classified: Classification) -> None:
+        tokens = estimate_tokens(entry.text, classified.content)
+        noted = journal.entered(
+            arrival.id, entry.leans_on, arrival.handle, len(arrival.text), len(entry.text), tokens, entry.reasons, time.time()
+        )  # fmt: skip
+        paths = self.site.paths(agent_id)
+        store.journal(paths, noted)
+        event = journal.event_of(noted)
+        self.later(live.note, self.site, paths, [], event)
+
+
+# --- a row as the client hands it: what is not understood is left as it came ---------------------------------------------------------
+
+
+class Arrived:
+    """A result block of a row: `at` its place among the blocks, `id` of its tool use, its `content`, the `text` that it shows, whether
+    another text can take its place (it is in one piece, and the host has not shortened it already), and whether it is an `error`."""
+
+    __slots__ = ("at", "content", "error", "id", "is_ours_to_shorten", "text")
+
+    def __init__(self, at: int, id: str, content: Any, error: bool) -> None:
+        self.at = at
+        self.id = id
+        self.content = content
+        self.error = error
+        self.text = calls.text_of_blocks(content)[0]
+        is_one = isinstance(content, str) or len(_texts(content)) == 1
+        self.is_ours_to_shorten = is_one and not calls.is_hosts_own(self.text)
+
+    def with_text(self, text: str) -> Any:
+        """Return the content with another text; images beside it stay."""
+        if isinstance(self.content, str):
+            return text
+        changed = list(self.content)
+        changed[_texts(changed)[0]] = {**changed[_texts(changed)[0]], "text": text}
+        return changed
+
+
+def _texts(content: Any) -> list[int]:
+    """Return the places of the text blocks; none where anything but texts and images is among them."""
+    if not isinstance(content, list):
+        return []
+    kinds = [block.get("type") if isinstance(block, dict) else None for block in content]
+    if not set(kinds) <= {"text", "image"}:
+        return []
+    return [at for at, block in enumerate(content) if kinds[at] == "text" and isinstance(block.get("text"), str)]
+
+
+def blocks_of(row: dict[str, Any]) -> list[Any]:
+    """Return the blocks of a row's message; none where it has none."""
+    message = row.get("message")
+    blocks = message.get("content") if isinstance(message, dict) else None
+    return blocks if isinstance(blocks, list) else []
+
+
+def results_of(row: dict[str, Any]) -> list[Arrived]:
+    """Return the results that a row brings."""
+    results = []
+    for at, block in enumerate(blocks_of(row)):
+        if isinstance(block, dict) and block.get("type") == "tool_result":
+            id = block.get("tool_use_id")
+            if isinstance(id, str) and id:
+                results.append(Arrived(at, id, block.get("content"), block.get("is_error") is True))
+    return results
+
+
+def uses_of(messages: object) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return id -> (tool, input) of the calls in a host's messages."""
+    calls = {}
+    for message in messages if isinstance(messages, list) else []:
+        uses = message.get("toolUses") if isinstance(message, dict) else None
+        for use in uses if isinstance(uses, list) else []:
+            if isinstance(use, dict) and isinstance(use.get("tool"), str) and isinstance(use.get("input"), dict):
+                calls[str(use.get("tool_use_id"))] = (use["tool"], use["input"])
+    return calls

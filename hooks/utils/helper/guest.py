@@ -1,0 +1,177 @@
+"""Serve a host that has no hooks of ours and whose records are its own: its plugin hands over each result and each message, and the helper
+does what hooks do elsewhere. The messages are kept as a transcript, from which everything else is read.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ..hosts.claude_code.calls import commits
+from ..hosts.opencode import host, results
+from ..hosts.opencode.kept import Kept
+from ..io import files, git
+from ..io.system import now as time_of_day
+from ..policy import engine, events
+from ..state import ending, journal, live, memory, pending, settling, store, sweeping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..policy.calls import Call
+    from ..policy.ruleset import Ruleset
+    from ..state.site import Site
+    from .door import Door
+
+_EXIT = "exit"  # why a session ends, in the words of Claude Code
+
+
+class Guest:
+    """One session of OpenCode. `site()`: its site, with the configuration of now · `later(work, *what)` does what need not be done before
+    an answer, in order. Not for several threads at once, but for what is put off."""
+
+    def __init__(self, door: Door, site: Callable[[], Site], later: Callable[..., None]) -> None:
+        self.door = door
+        self.site = site
+        self.later = later
+        self.kept: dict[str, Kept] = {}
+        self.is_begun = False
+
+    def result(self, asked: dict[str, Any], agent_id: str) -> dict[str, Any]:
+        """Return {} for a result that enters as it came, else `output` as it enters. `asked`: `id`, `tool`, `input`, `output`, `metadata`,
+        `cwd`."""
+        call = host.call_of(asked, time.time())
+        if call is None:
+            return {}
+        self.later(self._observe, call, asked, agent_id)
+        row = results.row_of(call.id, asked.get("output"), call.outcome.error)
+        blocks = self.door.row(row, {call.id: {"tool": call.tool, "input": call.tool_input}}, agent_id, call.cwd)
+        return {} if blocks is None else {"output": blocks[0]["content"]}
+
+    def messages(self, asked: dict[str, Any], agent_id: str) -> None:
+        """Take in messages that are done, or with `all` whatever the session holds, and ids of those that were `removed`."""
+        messages, removed = asked.get("messages"), asked.get("removed")
+        if not self.is_begun:
+            self._begin(asked)
+        self.later(self._keep, messages if isinstance(messages, list) else [], asked.get("all") is True, agent_id)
+        if isinstance(removed, list) and removed:
+            self.later(self._take_back, [id for id in removed if isinstance(id, str)], agent_id)
+
+    def prompt(self, asked: dict[str, Any], agent_id: str) -> dict[str, Any]:
+        """Begin a turn; return `text` for the model, where memory or what a compaction has folded away has not been said yet."""
+        if not self.is_begun:
+            self._begin(asked)
+        site = self.site()
+        self.later(self._prompted, agent_id)
+        if agent_id or not site.enabled:
+            return {}
+        told = []
+        now = time_of_day(site.environ)
+        if memory.is_used(site.home):
+            from ..state import remembering
+
+            told.append(remembering.deliver(site, now))
+        if site.session.get("compacted"):
+            from ..reclaim import compaction_advice
+
+            site.remember(compacted=None)
+            told.append(compaction_advice.after(site, now) or "")
+        text = "\n\n".join(filter(None, told))
+        return {"text": text} if text else {}
+
+    def standing(self, agent_id: str) -> list[str]:
+        """Return the ids of the results that stand, once all that was put off is done."""
+        return self._of(agent_id).ids()
+
+    def end(self) -> None:
+        """End the session for now, as the hook on its end does elsewhere; it may be resumed. What was put off is done before."""
+        site, transcript_path = self.site(), self.door.transcript_path
+        if not site.enabled or store.look(site.paths()) is None:
+            return  # nothing was tracked
+        now = time_of_day(site.environ)
+        ending.end(site, now, _EXIT)
+        ending.start_jobs(site, transcript_path, now)
+        if settling.is_due(site, transcript_path):
+            settling.settle(site, transcript_path)
+        sweeping.sweep(site, now)
+
+    # --- put off ---------------------------------------------------------------------------------------------------------------
+
+    def _begin(self, asked: dict[str, Any]) -> None:
+        """Remember what hooks elsewhere are told at a session's start."""
+        self.is_begun = True
+        site = self.site()
+        facts: dict[str, object] = {"project": site.project, "transcript": self.door.transcript_path}
+        if isinstance(asked.get("model"), str):
+            facts["model"] = asked["model"]
+        site.remember(**facts)
+
+    def _keep(self, messages: list[Any], is_all: bool, agent_id: str) -> None:
+        self._of(agent_id).take(messages, is_all)
+
+    def _take_back(self, ids: list[str], agent_id: str) -> None:
+        self._of(agent_id).take_back(ids)
+
+    def _of(self, agent_id: str) -> Kept:
+        if agent_id not in self.kept:
+            path = self.door.transcript_of(agent_id)
+            self.kept[agent_id] = Kept(path, self.door.session_id, self.door.cwd, agent_id)
+        return self.kept[agent_id]
+
+    def _observe(self, call: Call, asked: dict[str, Any], agent_id: str) -> None:
+        """Give the result of a call a lifetime, as the hook on tool calls does."""
+        site = self.site()
+        if not site.enabled:
+            return
+        paths, has_committed = site.paths(agent_id), commits(call)
+        if has_committed:
+            output = asked.get("output")
+            call.committed = git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
+
+        def observe(stored: store.Stored, rules: Ruleset) -> bool:
+            if call.id in stored.state.live:
+                return False
+            live.observe_call(paths, stored, call, rules, has_committed)
+            return True
+
+        try:
+            live.change(site, paths, "" if agent_id else self.door.transcript_path, observe)
+        except files.LockTimeout:
+            entries = [journal.committed(call.id, call.committed, call.at)] if has_committed else []
+            pending.note(paths, call, entries=entries)
+
+    def _prompted(self, agent_id: str) -> None:
+        site = self.site()
+        if not site.enabled or agent_id:
+            return
+        paths, now = site.paths(), time_of_day(site.environ)
+
+        def observe(stored: store.Stored, rules: Ruleset) -> None:
+            stored.state.cwd = stored.state.cwd or self.door.cwd
+            live.notice_changes(paths, stored, rules, now)
+            engine.observe(stored.state, events.Prompted(now), rules)
+
+        try:
+            live.change(site, paths, self.door.transcript_path, observe)
+        except files.LockTimeout:
+            pending.note(paths, prompted=now)
+
+    def compacted(self, agent_id: str) -> None:
+        """Note that the conversation was folded; the kept transcript tells so as soon as the summary is in it."""
+        site = self.site()
+        if not agent_id:
+            site.remember(compacted=True)
+            if memory.is_used(site.home):
+                from ..state import remembering
+
+                remembering.emptied(site)
+        self.later(live.follow, site, site.paths(agent_id), self.door.transcript_of(agent_id))
+
+
+def transcript_of(popkit_home: str, cwd: str, session_id: str) -> str:
+    """Return where the transcript of a session is kept."""
+    from ..hosts.opencode import kept
+
+    return kept.path_of(popkit_home, os.path.realpath(cwd), session_id)

@@ -1,0 +1,125 @@
+"""Run `popkit native`, `popkit bill` and `popkit limits` from inside the client, in processes of their own: what they read
+(transcripts, of the newest sessions or of all) would fill the helper's memory and takes up to a minute.
+
+A change is shown first, with the words that make it: whoever presses those has seen it.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  no hook loads the helper
+import re  # noqa: TID253  no hook loads the helper
+import shlex
+import subprocess  # noqa: TID253
+import sys
+import threading
+
+from ..io import failures, home
+from ..operations.offers import Offer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_LONGEST_S = 300.0
+_DATA_S = 60.0
+# A person waits so long for an answer; then it is on its way.
+_PATIENCE_S = 4.0
+_CHANGE = re.compile(r"^Nothing was changed\. To make this change: popkit (native .+)$", re.MULTILINE)
+_READING = "PopKit is reading your transcripts, which takes long only the first time. Ask again in a minute."
+_LOOKING = "PopKit is looking at your newest sessions for settings that would have paid. This takes up to a minute; then they stand here."
+
+
+class Native:
+    """Runs of `popkit native`. `text`: the result of the last one · `change`: the words that make the change that it showed, "" for
+    none."""
+
+    def __init__(self, environ: Mapping[str, str], cwd: str) -> None:
+        self.environ = {**environ, "CLAUDE_PROJECT_DIR": cwd} if cwd else dict(environ)
+        self.cwd = cwd or None
+        self.text = ""
+        self.change = ""
+        self.is_on: bool | None = None
+        self._asking: threading.Thread | None = None
+        self._data: dict[str, tuple[float, dict[str, Any]]] = {}  # command -> when it was read, and what it printed
+
+    def look(self) -> None:
+        """Find out whether it is on, where that is not known."""
+        if self.is_on is None:
+            printed = self._run(["native", "show"])
+            self.is_on = "\nOn: " in printed
+            self.text = self.text or printed
+
+    def answer(self, words: str) -> str:
+        """Return what `popkit WORDS` (`native …`) prints, or that it is on its way. One question at a time."""
+        if self._asking is None or not self._asking.is_alive():
+            self._asking = threading.Thread(target=self._answer, args=(words,), daemon=True)
+            self._asking.start()
+        self._asking.join(_PATIENCE_S)
+        return _LOOKING if self._asking.is_alive() else self.text
+
+    def run(self, words: str) -> str:
+        """Return what `popkit WORDS` prints, any command; or, where that takes long, that it goes on."""
+        self._data = {}
+        return self._wait(_split(words)) or _READING
+
+    def data(self, command: str, now: float) -> dict[str, Any]:
+        """Return what `popkit COMMAND --json` prints (`bill`, of the project, or `limits`), at most a minute old; {"error": why} where
+        there is nothing."""
+        at, found = self._data.get(command, (-_DATA_S, {}))
+        if not 0 <= now - at < _DATA_S:
+            printed = self._wait([command, "--json"])
+            try:
+                found = json.loads(printed or json.dumps({"error": _READING}))
+            except ValueError:
+                found = {"error": printed}
+            self._data[command] = (now if printed else -_DATA_S, found)
+        return found
+
+    def _wait(self, words: list[str]) -> str | None:
+        """Return what a command prints; None where that takes longer than a person waits: it goes on."""
+        printed: list[str] = []
+        running = threading.Thread(target=lambda: printed.append(self._run(words)), daemon=True)
+        running.start()
+        running.join(_PATIENCE_S)
+        return printed[0] if printed else None
+
+    def offers(self) -> list[Offer]:
+        """Return what can be done now."""
+        if self._asking is not None and self._asking.is_alive():
+            return []
+        if self.change:
+            return [
+                Offer(self.change, "Make this change", "in this project's .claude/settings.local.json, from the next session on", "m"),
+                Offer("native show", "Leave it", "nothing is changed", "l"),
+            ]
+        if self.is_on:
+            return [Offer("native off --dry-run", "Stop clearing by the provider", "the change is shown first", "n")]
+        return [Offer("native on --dry-run", "Let the provider clear", "finds settings that pay on your sessions, shows them", "n")]
+
+    def _answer(self, words: str) -> None:
+        printed = self._run(_split(words))
+        change = _CHANGE.search(printed)
+        self.change = change[1] if change else ""
+        self.text = printed.replace(change[0], "Nothing has been changed yet.") if change else printed
+        self.is_on = None
+
+    def _run(self, words: list[str]) -> str:
+        """Return what the command prints; it is never asked on a terminal."""
+        command = [sys.executable, "-X", "utf8", "-S", "-E", home.plugin_root() + "/hooks/popkit.py", *words]
+        try:
+            done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
+                command, env=self.environ, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                timeout=_LONGEST_S, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError) as error:
+            failures.record(self.environ, words[0], error)
+            return f"popkit {words[0]} did not answer: {error}"
+        return done.stdout.decode("utf-8", "replace").strip("\n")
+
+
+def _split(words: str) -> list[str]:
+    try:
+        return shlex.split(words)
+    except ValueError:
+        return words.split()

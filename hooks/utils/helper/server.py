@@ -1,0 +1,413 @@
+"""Serve the helper as a process: HTTP over a Unix socket, one session, gone with it. Fail open: what it cannot do it answers with {}.
+
+One thread for each request; what the door knows is behind one lock, what people read is not.
+"""
+
+from __future__ import annotations
+
+import gc
+import json  # noqa: TID253  no hook loads the helper
+import os
+import queue
+import signal
+import socketserver
+import statistics
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+
+from ..hosts import OPENCODE
+from ..io import failures, home
+from ..io.system import now
+from ..state import fitting, sockets, standing
+from ..state.site import Site
+from . import hourly
+from .compactions import Compactions, Outlines
+from .door import Door
+from .guest import Guest, transcript_of
+from .misses import Misses
+from .native import Native
+from .pane import Pane, PaneRequest
+from .warming import Keeper, seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+PROTOCOL = 1
+BODY_BYTES = 64 * 1024 * 1024
+_PARENT_POLL_S = 2.0
+_LAST_TIMES = 500  # of how many rows the median is taken
+_COLUMNS = 70
+_ROWS = 40
+_STARTS = 5
+# Allocations until Python looks for circles. What a session shows is many small objects that live as long as it does: looked through as
+# often as Python would, they take a fifth of the time of an answer to a compaction.
+_COLLECT = (100_000, 50, 50)
+_CALL = "compact"  # tells the mod that a compaction is to be started
+
+
+class Session:
+    """One session: its door, its pane and its work. `version` of the plugin, for /health."""
+
+    def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
+        self.environ = environ
+        self.version = version
+        self.lock = threading.Lock()
+        self.stored = threading.Lock()  # locks on files keep processes apart, not threads
+        self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
+        outlines = Outlines(lambda error: failures.record(environ, "outlines", error))
+        self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
+        self.compactions = Compactions(outlines.findings)
+        self.misses = Misses(transcript_path, now(environ))
+        self.pane = Pane(transcript_path, Native(environ, cwd), self.compactions, self.misses)
+        self.keeper = Keeper(environ, self._site, transcript_path)
+        is_guest = session_id.startswith(OPENCODE)
+        self.guest = Guest(self.door, self._site, lambda work, *what: self.work.put((work, what))) if is_guest else None
+        self.times: list[float] = []
+        self.rows = 0
+        threading.Thread(target=self._work, daemon=True).start()
+        threading.Thread(target=self._learn, daemon=True).start()
+        every_s = seconds(environ.get("POPKIT_HOURLY_S")) or hourly.EVERY_S
+        threading.Thread(target=hourly.run_forever, args=(self._site, transcript_path, every_s), daemon=True).start()
+
+    def _learn(self) -> None:
+        """Learn what a resumed session has shown, before the first request, and what it has sent; have tokens weighed where that is due."""
+        with self.lock:
+            self.door.context("")
+        self.misses.look()
+        site = self._site()
+        if site.enabled:
+            fitting.start(site.home, self.environ, now(self.environ))
+
+    def _work(self) -> None:
+        """Do what need not be done before an answer, in order."""
+        while True:
+            work, what = self.work.get()
+            try:
+                with self.stored:
+                    work(*what)
+            except Exception as error:  # noqa: BLE001  fail open: the next reconcile has it
+                failures.record(self.environ, "serve", error)
+            self.work.task_done()
+
+    def settle(self) -> None:
+        """Wait until all that was put off is done."""
+        self.work.join()
+
+    def end(self) -> None:
+        """Do what was put off, and end the session of a host that has no hook for that."""
+        with self._settled():
+            if self.guest:
+                self.guest.end()
+
+    def _settled(self) -> threading.Lock:
+        """Return the lock of what is stored, once all that was put off is done: while it is held, nothing else changes that."""
+        self.settle()
+        return self.stored
+
+    # --- one method a request -------------------------------------------------------------------------------------------------------
+
+    def row(self, asked: dict[str, Any]) -> dict[str, Any]:
+        began = time.perf_counter()
+        calls = asked.get("calls")
+        with self.lock:
+            blocks = self.door.row(asked, calls if isinstance(calls, dict) else {}, _text(asked, "agent_id"), _text(asked, "cwd"))
+            self.rows += 1
+            self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
+        return {} if blocks is None else {"content": blocks}
+
+    def result(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Answer for a result of a host that hands over no rows."""
+        began = time.perf_counter()
+        with self.lock:
+            answer = self.guest.result(asked, _text(asked, "agent_id")) if self.guest else {}
+            self.rows += 1
+            self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
+        return answer
+
+    def messages(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Take in messages of a host that keeps no transcript which we can read; `usage` as begin_turn has it."""
+        if self.guest:
+            self.pane.note_usage(self._site(), asked.get("usage"), now(self.environ), fresh=True)
+            agent_id = _text(asked, "agent_id")
+            self.guest.messages(asked, agent_id)
+            if _texts(asked, "removed"):
+                with self._settled():
+                    ids = self.guest.standing(agent_id)
+                with self.lock:
+                    self.door.keep(agent_id, ids)
+        return {}
+
+    def prompt(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Begin a turn of such a host; return `text` for the model, where there is something to say."""
+        if self.guest is None:
+            return {}
+        self.begin_turn(asked)
+        return self.guest.prompt(asked, _text(asked, "agent_id"))
+
+    def begin_turn(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Begin a turn; with `ids` of the results that stand, where some were taken back, and the client's `usage`."""
+        site = self._site()
+        self.pane.note_usage(site, asked.get("usage"), now(self.environ), fresh=False)
+        with self.lock:
+            self.door.turn()
+            if "ids" in asked:
+                self.door.keep(_text(asked, "agent_id"), _texts(asked, "ids"))
+        return {}
+
+    def compact(self, asked: dict[str, Any]) -> dict[str, Any]:
+        with self._settled():
+            path = self.door.transcript_of(_text(asked, "agent_id"))
+            answer = self.compactions.answer(self._site(), path, asked, now(self.environ))
+        with self.lock:
+            self.door.compacting(_text(asked, "agent_id"), answer.get("rows", asked.get("rows")), answer.get("behind"))
+        return answer
+
+    def want(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Note a change of the conversation that a process outside of the client asks for; the mod reads it in our output."""
+        with self.stored:
+            if asked.get("cancel") is True:
+                return {"heard": True, "cancelled": self.compactions.cancel()}
+            if "only" in asked:
+                self.compactions.clear(_texts(asked, "only"))
+            else:
+                self.compactions.put_back(_texts(asked, "back"))
+            self.compactions.begin()
+        sys.stdout.write(_CALL + "\n")
+        sys.stdout.flush()
+        return {"heard": True}
+
+    def compacting(self, _asked: dict[str, Any]) -> dict[str, Any]:
+        """Return what the summariser should know, and remember for the hook on compactions that it has been given."""
+        from ..reclaim import compaction_advice  # seldom
+
+        at, site = now(self.environ), self._site()
+        if not site.enabled:
+            return {}
+        with self._settled():
+            text = compaction_advice.before(site, self.door.transcript_path, at, manual=False)
+            site.remember(advised=at)
+        return {"text": text or ""}
+
+    def compacted(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Note that a compaction is done; `stood`: with what was answered."""
+        with self._settled():
+            self.compactions.confirm(asked.get("stood") is True)
+        with self.lock:
+            self.door.compacted(_text(asked, "agent_id"))
+        if self.guest:
+            self.guest.compacted(_text(asked, "agent_id"))
+        if asked.get("stood") is True:
+            from ..reclaim import in_place  # seldom
+
+            self.work.put((in_place.take_in, (self._site(),)))  # not before: the client waits for this answer, too
+        return {}
+
+    def late(self, asked: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            self.door.late(_text(asked, "agent_id"), _texts(asked, "ids"))
+        return {}
+
+    def view(self, asked: dict[str, Any]) -> dict[str, Any]:
+        self.pane.note_usage(self._site(), asked.get("usage"), now(self.environ), asked.get("turn_ended") is True)
+        shown = PaneRequest(_text(asked, "page"), _text(asked, "chosen"), _columns(asked), _rows(asked), asked.get("turn_ended") is True)
+        with self._settled():
+            return self.pane.view(self._site(), shown, now(self.environ))
+
+    def command(self, asked: dict[str, Any]) -> dict[str, Any]:
+        with self._settled():
+            return self._reply(self.pane.answer(_text(asked, "words"), self._site(), now(self.environ), _columns(asked)))
+
+    def press(self, asked: dict[str, Any]) -> dict[str, Any]:
+        with self._settled():
+            return self._reply(self.pane.press(_text(asked, "id"), self._site(), now(self.environ), _columns(asked)))
+
+    def _reply(self, text: str) -> dict[str, Any]:
+        """Return an answer; with `compact` where a compaction is to be started, which does what was asked for."""
+        return {"text": text, **({"compact": True} if self.compactions.begin() else {})}
+
+    def warm(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return self.keeper.when(asked)
+
+    def warmed(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return self.keeper.warmed(asked)
+
+    def standing(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Keep what the client says stands in the window before the first word."""
+        with self.stored:
+            standing.keep(self._site().home, _project(self.door.cwd), self.door.session_id, asked.get("breakdown"), now(self.environ))
+        return {}
+
+    def hidden(self, _asked: dict[str, Any]) -> dict[str, Any]:
+        """Return `names` of the tools that this project's sessions do without; one that ends in `__` means all that begin so."""
+        site = self._site()
+        return {"names": list(standing.hidden(site.home, _project(self.door.cwd))) if site.enabled else []}
+
+    def health(self, _asked: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "version": self.version, "rows": self.rows, "rewritten": self.door.rewritten, "rss_mb": _rss_mb(),
+            "p50_ms": round(1000 * statistics.median(self.times), 2) if self.times else None,
+        }  # fmt: skip
+
+    def _site(self) -> Site:
+        site = Site(self.environ, self.door.session_id, self.door.cwd)
+        site.in_place = self.guest is None
+        return site
+
+
+# What is asked -> its method.
+_ASKED = {
+    "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
+    "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
+    "/warm": Session.warm, "/warmed": Session.warmed, "/health": Session.health,
+    "/result": Session.result, "/messages": Session.messages, "/prompt": Session.prompt,
+    "/want": Session.want, "/standing": Session.standing, "/hidden": Session.hidden,
+}  # fmt: skip
+
+
+def _text(asked: dict[str, Any], name: str) -> str:
+    value = asked.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(asked: dict[str, Any], name: str) -> list[str]:
+    value = asked.get(name)
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _project(cwd: str) -> str:
+    return os.path.realpath(cwd) if cwd else ""
+
+
+def _columns(asked: dict[str, Any]) -> int:
+    value = asked.get("columns")
+    return value if type(value) is int and 0 < value < 1000 else _COLUMNS
+
+
+def _rows(asked: dict[str, Any]) -> int:
+    value = asked.get("rows")
+    return value if type(value) is int and 0 < value < 1000 else _ROWS
+
+
+def _rss_mb() -> float | None:
+    """Return the megabytes of memory in use now; None where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return round(int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+# --- the process -----------------------------------------------------------------------------------------------------------------
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 64
+    session: Session
+
+    def handle_error(self, _request: object, _address: object) -> None:
+        """Ignore a client that went away before it was answered."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+    disable_nagle_algorithm = False  # there is none on a Unix socket
+
+    def do_POST(self) -> None:
+        session = self.server.session
+        answer: dict[str, Any] = {}
+        try:
+            body = self._body()
+            if self.path in _ASKED:
+                asked = json.loads(body or b"{}")
+                answer = _ASKED[self.path](session, asked) if isinstance(asked, dict) else {}
+        except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
+            failures.record(session.environ, "serve " + self.path[:20], error)
+            answer = {}
+        try:
+            self._answer(json.dumps(answer).encode("ascii"))  # a lone surrogate as its escape
+        finally:
+            if self.path == "/end":  # once it is answered, or nobody waits for that any more: the process ends with it
+                threading.Thread(target=self.server.shutdown, daemon=True).start()
+
+    def _answer(self, data: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+        self.wfile.flush()
+
+    def _body(self) -> bytes:
+        size = int(self.headers.get("Content-Length") or 0)
+        if not 0 <= size <= BODY_BYTES:
+            self.close_connection = True
+            raise OSError(27, "a request of that size is not read")
+        return self.rfile.read(size)
+
+    def address_string(self) -> str:
+        return "local"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Write nothing: standard error is the client's."""
+
+
+def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
+    """Serve one session until its client has gone, or asks for the end. Prints where it listens, as one line of JSON."""
+    gc.set_threshold(*_COLLECT)
+    if session_id.startswith(OPENCODE):
+        transcript_path = transcript_of(home.popkit_home(environ), cwd, session_id)
+    path, server = _listening(environ, session_id)
+    try:
+        server.session = Session(environ, session_id, transcript_path, cwd, version)
+        threading.Thread(target=_watch_parent, args=(server, os.getppid()), daemon=True).start()
+        sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL}) + "\n")
+        sys.stdout.flush()
+        for ending in (signal.SIGTERM, signal.SIGHUP):  # of the client, of its terminal
+            signal.signal(ending, lambda *_: sys.exit(0))
+        server.serve_forever(poll_interval=0.2)
+        server.session.end()
+    finally:
+        server.server_close()
+        sockets.close(environ, session_id, path)
+
+
+def join(environ: Mapping[str, str], session_id: str) -> None:
+    """Print where the newest helper of a session listens, as serve does; {} where none runs."""
+    path = next(iter(sockets.of_session(home.popkit_home(environ), session_id)), None)
+    sys.stdout.write(json.dumps({"socket": path, "protocol": PROTOCOL} if path else {}) + "\n")
+
+
+def _listening(environ: Mapping[str, str], session_id: str, tries: int = _STARTS) -> tuple[str, _Server]:
+    """Return (path, server) of a new socket."""
+    path = sockets.free_path(environ, session_id)
+    before = os.umask(0o177)
+    try:
+        return path, _Server(path, _Handler)
+    except FileNotFoundError:  # another helper has just ended and taken the empty folder along
+        if tries == 1:
+            raise
+    finally:
+        os.umask(before)
+    return _listening(environ, session_id, tries - 1)
+
+
+def _watch_parent(server: _Server, parent: int) -> None:
+    """End the server when the client has gone: nobody would."""
+    while os.getppid() == parent and _is_read(sys.stdout.fileno()):
+        time.sleep(_PARENT_POLL_S)
+    server.shutdown()
+
+
+def _is_read(fd: int) -> bool:
+    """Return whether somebody still holds the other end of our standard output."""
+    import select
+
+    poll = select.poll()
+    poll.register(fd, 0)  # a pipe whose reader has gone reports an error unasked
+    return not any(event & (select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))

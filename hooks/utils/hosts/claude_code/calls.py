@@ -1,0 +1,281 @@
+"""Completed calls as the engine takes them, from hook payloads, and their outcomes, from the host's structure or from the model's text.
+
+Payloads come from outside: any field may be missing or of any type.
+
+Both forms of one result give the same Outcome wherever that is possible: hooks see the structure, a subagent's transcript has the
+text alone, and live state must equal replay.
+"""
+
+from __future__ import annotations
+
+from ...io import home
+from ...io.codec import dumps
+from ...io.system import sha256
+from ...policy.calls import Call, Outcome, text_in
+from ...policy.estimate import image_tokens, wide_chars
+from ...policy.tools import EDITS, FIND, READ, SEARCH, Tool
+from .tools import TOOLS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# What stands before and behind the folder of our command, for which a command of the model's is run.
+_OURS, _THEN = "PATH='", "' && "
+HASH_CHARS = 32
+# How much of an output's end is looked at for its verdict.
+TAIL_CHARS = 4_000
+# What stands in the context of an output that the host has moved to a file: a notice and the first 2 kB.
+_PERSISTED_CHARS = 2_300
+# A Read without a limit returns at most this many lines.
+_READ_LINES = 2_000
+_NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
+_UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
+_IN_FILE, _SAVED = "<persisted-output>", "exceeds maximum allowed tokens. Output has been saved to "
+_HEAD = 200  # characters in which a notice says so
+
+
+def text(payload: dict[str, Any], name: str) -> str:
+    """A text field of a payload, "" when it is none."""
+    value = payload.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def call_of(payload: dict[str, Any], now: float) -> Call | None:
+    """The completed call that a PostToolUse or PostToolUseFailure payload tells of; None when it names none."""
+    id, name = text(payload, "tool_use_id"), text(payload, "tool_name")
+    if not id or not name:
+        return None
+    tool = TOOLS.of(name)
+    tool_input = payload.get("tool_input")
+    tool_input = _as_asked(tool_input) if isinstance(tool_input, dict) else {}
+    if payload.get("hook_event_name") == "PostToolUseFailure":
+        outcome = outcome_of_error(text(payload, "error"))
+    else:
+        outcome = outcome_of(tool, tool_input, payload.get("tool_response"))
+    prompt = payload.get("prompt_id")
+    return Call(id, tool, tool_input, outcome, now, text(payload, "cwd"), prompt if isinstance(prompt, str) else None)
+
+
+def run_as_ours(command: str) -> str:
+    """The shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where our folder's name
+    cannot stand there. The words of the model stay in it as they are: the user's own rules against `popkit` look for them."""
+    folder = home.plugin_root() + "/bin"
+    return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
+
+
+def _as_asked(tool_input: dict[str, Any]) -> dict[str, Any]:
+    """The input as the transcript has it: the host tells hooks the command that it ran for it."""
+    command = tool_input.get("command")
+    if isinstance(command, str) and command.startswith(_OURS):
+        begin = run_as_ours("")
+        if begin and command.startswith(begin):
+            return {**tool_input, "command": command[len(begin) :]}
+    return tool_input
+
+
+def commits(call: Call) -> bool:
+    """Whether a call made a git commit."""
+    command = call.command
+    if call.outcome.error or "commit" not in command or "git" not in command:
+        return False
+    from ...policy.commandline import bash
+
+    return any(action.commits for action in bash.actions(command, call.cwd))
+
+
+def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | None:
+    """The files in the commit that a call made, asked of git; None where git cannot say."""
+    from ...io import git
+
+    response = payload.get("tool_response")
+    output = response.get("stdout") if isinstance(response, dict) else response
+    return git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", now)
+
+
+# --- outcomes -------------------------------------------------------------------------------------------------------------------
+
+
+def hash_content(text: str) -> str:
+    """SHA-256 of a text, 64 hex digits; lone surrogates are hashed as they are."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outcome:
+    """The outcome of a successful call from the host's structured response (a string counts as the text itself)."""
+    if isinstance(response, str):
+        return outcome_of_text(tool, tool_input, response)
+    if tool.operation == READ and isinstance(response, dict):
+        return _read(response)
+    if tool.operation in EDITS:
+        return _ack(tool, tool_input)
+    text, images = _shown(tool, response)
+    return _outcome(text, images)
+
+
+def outcome_of_error(error: str) -> Outcome:
+    """The outcome of a failed call from its error text."""
+    error = _strip_tag(error)
+    code = None
+    said = error
+    if error.startswith("Exit code "):
+        head, _, said = error.partition("\n")
+        digits = head[10:].strip()
+        code = int(digits) if digits.isdigit() and len(digits) < 6 else None
+    said = said.strip("\n")
+    outcome = _outcome(said, 0)
+    outcome.error = True
+    outcome.exit_code = code
+    return outcome
+
+
+def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcome:
+    """The outcome of a successful call from the text that the model got."""
+    if tool.operation in EDITS:
+        return _ack(tool, tool_input)
+    if tool.operation == READ:
+        return _read_text(tool_input, text)
+    text = text.strip("\n")
+    if text in _NOTHING:
+        text = ""
+    if tool.operation in (SEARCH, FIND) and text.startswith("Found "):
+        text = text.partition("\n")[2]
+    return _outcome(text, 0)
+
+
+def is_in_file(text: str) -> bool:
+    """Whether the host has written an output to a file, and shows a notice and its beginning."""
+    return text.startswith(_IN_FILE) or _SAVED in text[:_HEAD]
+
+
+def is_hosts_own(text: str) -> bool:
+    """Whether the host has shortened a result itself: to a file, or to the word that nothing has changed."""
+    return is_in_file(text) or text.startswith(_UNCHANGED)
+
+
+def _outcome(text: str, images: int) -> Outcome:
+    text = text.strip("\n")
+    if not text:
+        return Outcome(image_tokens=images)
+    return Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
+
+
+def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:
+    return Outcome(chars=60 + len(text_in(tool_input, *tool.paths)))
+
+
+def _read(response: dict[str, Any]) -> Outcome:
+    file = response.get("file")
+    kind = response.get("type")
+    if kind == "file_unchanged":
+        return Outcome(chars=len(_UNCHANGED[1]) + 60, unchanged=True)
+    if not isinstance(file, dict):
+        return _outcome(dumps_or_nothing(response), 0)
+    content = file.get("content")
+    if not isinstance(content, str):  # an image, a PDF, a notebook
+        size = file.get("dimensions")
+        size = size if isinstance(size, dict) else {}
+        width, height = (size.get(name) if isinstance(size.get(name), (int, float)) else 0 for name in ("displayWidth", "displayHeight"))
+        data = file.get("base64")
+        outcome = Outcome(image_tokens=image_tokens(width or 0, height or 0), interval=[1, 0])
+        outcome.content_hash = hash_content(data)[:HASH_CHARS] if isinstance(data, str) else ""
+        return outcome
+    first = _int(file.get("startLine"), 1)
+    lines = content.rstrip("\n").count("\n") + 1
+    total = _int(file.get("totalLines"), 0)
+    whole = first <= 1 and _int(file.get("numLines"), lines) >= total
+    return _read_outcome(content, first, lines, whole)
+
+
+def _read_outcome(content: str, first: int, lines: int, whole: bool) -> Outcome:
+    content = content.rstrip("\n")
+    if not content:
+        return Outcome(interval=[1, 0])
+    # The model sees each line behind its number and a tab.
+    chars = len(content) + lines * (len(str(first + lines)) + 1)
+    outcome = Outcome(chars, wide_chars(content), hash_content(content)[:HASH_CHARS])
+    outcome.interval = [1, 0] if whole else [first, first + lines - 1]
+    return outcome
+
+
+def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
+    if text.startswith(_UNCHANGED):
+        return Outcome(chars=len(_UNCHANGED[1]) + 60, unchanged=True)
+    lines = text.partition("\n\n<system-reminder>")[0].split("\n")
+    first = 0
+    content = []
+    for line in lines:
+        number, mark, rest = line.partition("\t")
+        if not mark:
+            number, mark, rest = line.partition("→")
+        number = number.strip()
+        if not mark or not number.isdigit():
+            break
+        first = first or int(number)
+        content.append(rest)
+    if not content:
+        return _outcome(text, 0)
+    while content and not content[-1]:
+        content.pop()
+    narrowed = tool_input.get("offset") is not None or tool_input.get("limit") is not None
+    return _read_outcome("\n".join(content), first, len(content), first == 1 and not narrowed and len(content) < _READ_LINES)
+
+
+def _shown(tool: Tool, response: object) -> tuple:
+    """(text, image tokens) that a response puts into the context."""
+    if isinstance(response, list):
+        return _blocks(response)
+    if not isinstance(response, dict):
+        return ("" if response is None else str(response)), 0
+    if response.get("isImage") is True:
+        return "", image_tokens(0, 0)
+    if isinstance(response.get("persistedOutputPath"), str):
+        return str(response.get("stdout") or "")[:_PERSISTED_CHARS], 0
+    if isinstance(response.get("stdout"), str):
+        err = response.get("stderr")
+        return (response["stdout"].strip("\n") + ("\n" + err if isinstance(err, str) and err.strip() else "")), 0
+    if isinstance(response.get("content"), str) and tool.operation == SEARCH and response["content"]:
+        return response["content"], 0
+    if isinstance(response.get("content"), list):
+        return _blocks(response["content"])
+    names = response.get("filenames")
+    if isinstance(names, list):
+        return "\n".join(name for name in names if isinstance(name, str)), 0
+    return dumps_or_nothing(response), 0
+
+
+def _blocks(blocks: list[Any]) -> tuple[str, int]:
+    texts, images = [], 0
+    for block in blocks:
+        if isinstance(block, str):
+            texts.append(block)
+        elif isinstance(block, dict):
+            if isinstance(block.get("text"), str):
+                texts.append(block["text"])
+            elif block.get("type") == "image":
+                images += image_tokens(0, 0)
+            else:
+                texts.append(dumps_or_nothing(block))
+    return "\n".join(texts), images
+
+
+def text_of_blocks(content: object) -> tuple[str, int]:
+    """(text, image tokens) of a tool_result's content, a string or a list of blocks."""
+    return (content, 0) if isinstance(content, str) else _blocks(content) if isinstance(content, list) else ("", 0)
+
+
+def dumps_or_nothing(value: object) -> str:
+    try:
+        return dumps(value)
+    except ValueError:
+        return ""
+
+
+def _int(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default
+
+
+def _strip_tag(error: str) -> str:
+    if error.startswith("<tool_use_error>"):
+        error = error[len("<tool_use_error>") :].partition("</tool_use_error>")[0]
+    return error.removeprefix("Error: ")

@@ -1,0 +1,231 @@
+"""A transcript of the host as lines, and the entries in them. A truncated or foreign line is no entry, and fails nobody.
+
+Transcripts are read a line at a time, so that memory follows the longest line, not the file.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ...io import files
+from ...io.system import os
+from ...policy.estimate import estimate_tokens
+from .calls import dumps_or_nothing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+    from ..recordings import Translation
+
+    Entry = dict[str, Any]  # a line of the host, whose shape is the host's
+
+# Lines of these types say nothing of the conversation, and some are very long.
+_SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-operation', b'{"type":"tools-used', b'{"type":"cost-state')
+# What the first line of a transcript of the host's has: whose any other file is, `recordings` knows.
+_OWN, _FOREIGN = (b'"sessionId":', b'"uuid":', b'"leafUuid":'), b'"payload":'
+_HEAD = 400  # bytes in which a line of another host says what it is
+ALL = 1 << 62  # bytes
+# What the address of a session in another host's own storage has in it.
+_IN_STORAGE = (".db/ses_", "/storage/session/")
+_NOTHING = b"\0"
+_KIND, _REGULAR = 0o170000, 0o100000  # in the mode of a file
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # typeshed leaves it out
+
+
+def translation_of(file: BinaryIO) -> Translation | None:
+    """What translates a recording of another host, of a file that was opened and not read; None for a transcript of this one."""
+    head = file.peek(1)  # type: ignore[attr-defined]  # it is buffered
+    line = head.partition(b"\n")[0]
+    if not line or (any(mark in line for mark in _OWN) and _FOREIGN not in line[:_HEAD]) or says_nothing(line):
+        return None
+    from .. import recordings
+
+    return recordings.translation_of(head)
+
+
+def stored(address: str) -> Iterator[bytes] | None:
+    """The lines of a session in another host's own storage, as a transcript of this one would have them; None for the path of a file.
+    OSError where it cannot be read, also while they are gone through."""
+    if not any(mark in address for mark in _IN_STORAGE):
+        return None
+    from .. import recordings
+
+    return recordings.stored(address)
+
+
+def host_of(path: str) -> str:
+    """The name of the host whose recording a file is, or whose storage has the session at this address. OSError when it cannot be read."""
+    from .. import recordings
+
+    return recordings.host_of(path)
+
+
+def is_there(path: str) -> bool:
+    """Whether there is a transcript at a path, or a session at an address in another host's own storage."""
+    try:
+        return stored(path) is not None or os.stat(path).st_mode & _KIND == _REGULAR
+    except (OSError, ValueError):
+        return False
+
+
+def size_of(path: str) -> int:
+    """How many bytes of a transcript there are to read; ALL of a session in another host's own storage, of which its translation tells.
+    OSError where it is not there."""
+    return ALL if stored(path) is not None else os.stat(path).st_size
+
+
+def lines(path: str, size: int = ALL, begin: int = 0) -> Iterator[tuple[int, bytes]]:
+    """(where it begins, the bytes) of each line in the first `size` bytes of a transcript, from the one that begins at `begin`; OSError
+    when it cannot be read. Of another host's recording they are translated, and begin where they would if the translation were a file; of
+    its own storage, `size` counts the bytes of the translation, too."""
+    kept = stored(path)
+    if kept is not None:
+        yield from _placed(kept, begin, size)
+        return
+    with files.open_regular(path) as file:
+        translation = translation_of(file)
+        if translation is not None:
+            yield from _placed(translated(translation, file, size), begin)
+            return
+        file.seek(begin)
+        for line in file:
+            if begin + len(line) > size:
+                return
+            yield begin, line
+            begin += len(line)
+
+
+def _placed(lines: Iterator[bytes], begin: int, size: int = ALL) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    for line in lines:
+        if at + len(line) > size:
+            return
+        if at >= begin:
+            yield at, line
+        at += len(line)
+
+
+def translated(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The lines of another host's recording, of its first `size` bytes, as a transcript of this one would have them."""
+    from .. import recordings
+
+    return recordings.lines(translation, file, size)
+
+
+def read(path: str, size: int, telling: bytes | bytearray | None = None) -> Iterator[Entry]:
+    """The entries of the first `size` bytes of a transcript, in order, only the telling ones where an index says which these are;
+    OSError when it cannot be read."""
+    for number, (_, line) in enumerate(lines(path, size)):
+        # What has been written since the index was made is read in any case.
+        entry = entry_of(line) if telling is None or telling[number : number + 1] != _NOTHING else None
+        if entry is not None:
+            yield entry
+
+
+def entry_of(line: bytes) -> Entry | None:
+    """The entry of a line; None for one that is none or says nothing of the conversation."""
+    if says_nothing(line):
+        return None
+    try:
+        entry = _value(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return _tidy(entry) if isinstance(entry, dict) else None
+
+
+def says_nothing(line: bytes) -> bool:
+    """Whether a line is one of the host's that are not of the conversation, or empty."""
+    return line.startswith(_SKIPPED) or line == b"\n"
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether a line is the beginning of one. One that lacks only its newline is whole: a client was killed there."""
+    if line.endswith(b"\n"):
+        return False
+    try:
+        entry = _value(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return True
+    return not (isinstance(entry, dict) and isinstance(entry.get("type"), str))
+
+
+def _value(text: str) -> object:
+    """As json.loads, without its searches for blanks around the value, which cost a third of it."""
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        end = 0
+    return value if end and text[end:] in ("\n", "") else json.loads(text)
+
+
+def _tidy(entry: Entry) -> Entry:
+    """The entry, with a type and every id that is no text taken out: they are looked up, and a foreign file may hold anything. What never
+    entered the context, such as a call that a script made (Code Mode), keeps its place in the chain and holds nothing."""
+    for name in ("type", "uuid", "parentUuid", "logicalParentUuid"):
+        if not isinstance(entry.get(name, ""), str):
+            entry[name] = None
+    message = entry.get("message")
+    if entry.get("isVirtual") is True:
+        entry["message"] = message = {"content": []}
+    if isinstance(message, dict):
+        if not isinstance(message.get("id"), (str, type(None))):
+            message["id"] = None
+        for block in blocks_of(entry):
+            if not isinstance(block.get("tool_use_id"), (str, type(None))):
+                del block["tool_use_id"]
+    return entry
+
+
+def blocks_of(entry: Entry) -> list[dict[str, Any]]:
+    """The content blocks of an entry's message that are objects."""
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def version_of(value: object) -> tuple[int, ...]:
+    """The version of the client that an entry names, as numbers; (0,) where it names none."""
+    parts = value.split(".") if isinstance(value, str) else ()
+    numbers = [int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 9]
+    return tuple(numbers[:3]) or (0,)
+
+
+def is_side(entry: Entry) -> bool:
+    """Whether an entry is of a subagent."""
+    return bool(entry.get("isSidechain"))
+
+
+def parent_of(entry: Entry) -> str | None:
+    """The uuid of the entry that one follows; None for the first, "" where it does not say."""
+    parent: str | None = entry.get("parentUuid", "")
+    return parent
+
+
+def is_summary(entry: Entry) -> bool:
+    """Whether an entry is what a compaction left of the conversation before it."""
+    return bool(entry.get("isCompactSummary"))
+
+
+def is_compaction(entry: Entry) -> bool:
+    """Whether an entry is the boundary of a compaction."""
+    return entry.get("subtype") == "compact_boundary"
+
+
+def is_prompt(entry: Entry) -> bool:
+    """Whether an entry is something that the user said (and not the host on the user's behalf)."""
+    if entry.get("type") != "user" or entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isVisibleInTranscriptOnly"):
+        return False
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return not content.startswith(("<local-command", "<command-name>", "<bash-", "<task-notification>", "Caveat:"))
+    return any(block.get("type") in ("text", "image") for block in blocks_of(entry))
+
+
+def said_tokens(block: dict[str, Any]) -> int:
+    """Estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
+    if isinstance(block.get("text"), str):
+        return estimate_tokens(block["text"])
+    return estimate_tokens(dumps_or_nothing(block.get("input")), "markup") if block.get("type") == "tool_use" else 0

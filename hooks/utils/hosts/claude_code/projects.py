@@ -1,0 +1,109 @@
+"""The transcripts of the host's sessions: where they are, which there are, by session, by project, the newest first. Reads only."""
+
+from __future__ import annotations
+
+import os
+
+from ...io import files, home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SUFFIX = ".jsonl"
+# The host shortens longer folder names and puts a hash behind them.
+_FOLDER_NAME_CHARS = 200
+
+
+def folder_of(environ: Mapping[str, str]) -> str:
+    """Return the host's folder of projects."""
+    return os.path.join(home.claude_folder(environ), "projects")
+
+
+def roots(environ: Mapping[str, str]) -> list[str]:
+    """Return the folders that have a folder for each project: the host's, and ours, where the helper keeps what it is told of the sessions
+    of other hosts."""
+    return [folder_of(environ), os.path.join(home.popkit_home(environ), home.TRANSCRIPTS)]
+
+
+def session_id_of(path: str) -> str:
+    """Return the session of a transcript: the host names the file after it."""
+    return os.path.basename(path).removesuffix(SUFFIX)
+
+
+def every(environ: Mapping[str, str]) -> list[str]:
+    """Return the transcripts of all main threads, those that are kept of other hosts included."""
+    return transcripts(os.path.join(root, name) for root in roots(environ) for name in files.names(root))
+
+
+def newest_first(environ: Mapping[str, str]) -> list[str]:
+    """Return the same, the one that was written last first; nothing where nobody knows where the host's folder is."""
+    try:
+        return sorted(every(environ), key=changed, reverse=True)
+    except home.NoHome:
+        return []
+
+
+def transcripts(folders: Iterable[str]) -> list[str]:
+    """Return the transcripts of main threads in these folders; the host's older versions keep those of subagents beside them."""
+    return [
+        os.path.join(folder, name)
+        for folder in folders
+        for name in files.names(folder)
+        if name.endswith(SUFFIX) and not name.startswith("agent-")
+    ]
+
+
+def of_session(environ: Mapping[str, str], wanted: str) -> list[str]:
+    """Return the transcripts of the session with this id; where there is none, of those whose ids begin so."""
+    paths = every(environ)
+    return [path for path in paths if session_id_of(path) == wanted] or [
+        path for path in paths if wanted and session_id_of(path).startswith(wanted)
+    ]
+
+
+def newest_of_project(environ: Mapping[str, str], folder: str) -> str | None:
+    """Return the newest transcript of the project that a folder belongs to: its own, else the nearest one above it that has any. None
+    where there is none."""
+    folders = roots(environ)
+    here = os.path.abspath(folder)
+    while True:
+        found = transcripts(folder for root in folders for folder in _project_folders(root, here))
+        if found:
+            return max(found, key=lambda path: (changed(path), path))
+        above = os.path.dirname(here)
+        if above == here:
+            return None
+        here = above
+
+
+def transcript_of_agent(transcript_path: str, agent_id: str) -> str:
+    """Return the transcript of a subagent, as the host lays it beside that of the main thread; "" for an id that is no plain name."""
+    stem = transcript_path[: -len(SUFFIX)] if transcript_path.endswith(SUFFIX) else ""
+    return f"{stem}/subagents/agent-{agent_id}{SUFFIX}" if stem and home.safe_name(agent_id) == agent_id else ""
+
+
+def transcripts_of_agents(transcript_path: str) -> list[str]:
+    """Return the transcripts of a session's subagents."""
+    folder = os.path.join(transcript_path.removesuffix(SUFFIX), "subagents")
+    return [os.path.join(folder, name) for name in files.names(folder) if name.endswith(SUFFIX)]
+
+
+def _project_folders(root: str, project: str) -> list[str]:
+    name = folder_name(project)
+    if len(name) <= _FOLDER_NAME_CHARS:
+        return [os.path.join(root, name)]
+    return [os.path.join(root, other) for other in files.names(root) if other.startswith(name[:_FOLDER_NAME_CHARS])]
+
+
+def folder_name(project: str) -> str:
+    """Return the host's name for a project's folder: everything but ASCII letters and digits becomes a dash, for each UTF-16 unit."""
+    return "".join(char if char.isascii() and char.isalnum() else "-" * (2 if ord(char) > 0xFFFF else 1) for char in project)
+
+
+def changed(path: str) -> float:
+    """Return when a file was last written (seconds); 0 for one that is gone."""
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0

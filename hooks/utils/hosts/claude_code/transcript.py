@@ -1,0 +1,299 @@
+"""The active branch of a transcript: which entries, calls and results belong to it, and its events in the order of completion.
+
+The context is the chain from the last entry to the root (chain.py); parallel calls hang off it, so the results of every tool_use of an
+assistant message on the chain belong to it. A transcript is read twice, a line at a time: `index` learns what belongs to the branch, a
+`Reader` goes through the contents.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+
+from ...io import files
+from ...io.system import os
+from ...policy.commits import Commits
+from ...policy.events import Call, Compacted, Prompted
+from ...policy.placeholder import handle_in
+from .. import KEEPS
+from .. import tool as tool_named
+from . import calls, entries, usage
+from .chain import Chain, Uuids
+from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
+from .stamps import seconds_of
+from .tools import TOOLS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from .entries import Entry
+
+_DOUBTS = 5  # more tell nothing new
+
+
+class Index:
+    """What a transcript holds, without its contents."""
+
+    __slots__ = (
+        "abandoned", "bad", "calls", "chain", "compactions", "doubled", "doubts", "kept", "result_ids", "seen", "since", "size", "telling",
+        "torn", "translated", "version",
+    )  # fmt: skip
+
+    def __init__(self, seen: tuple[int, int]) -> None:
+        self.seen = seen  # (device, inode) of the file
+        self.size = 0  # bytes that were read
+        self.bad = 0  # lines that are no JSON object
+        self.translated = ""  # name of the host whose recording it is, where that is another one
+        self.torn = False  # whether the last line is incomplete
+        self.doubts: list[str] = []  # what a rewrite must not touch the file for
+        self.version: tuple[int, ...] = (0,)  # of the host that wrote last, (0,) where no line tells
+        # A byte for each line, 0 where it can tell of no call, prompt, request or compaction (nor where the session is).
+        self.telling = bytearray()
+        self.chain = Uuids(())  # uuids of the active branch, compacted parts included
+        self.calls: set = set()  # tool_use ids of the branch
+        self.since = 0  # where in the file the last compaction of the branch ends
+        self.compactions = 0  # boundaries in the file
+        self.kept: dict = {}  # uuid of a boundary of the branch -> ids of earlier results that stand behind it
+        self.result_ids: set = set()  # of all results in the file, rewound ones included
+        self.abandoned = 0  # how many results stand on rewound branches of the main thread
+        self.doubled: set = set()  # ids of results that stand in several lines with no compaction between
+
+    def doubt(self, said: str) -> None:
+        """Notes what is not understood."""
+        if len(self.doubts) < _DOUBTS:
+            self.doubts.append(said)
+
+
+class _Carried:
+    """What of the file says which results stand behind compactions: the host names those that it carried over, and a conversation that
+    was handed to it as the compaction is written down anew."""
+
+    __slots__ = ("again", "boundaries", "ids", "keys", "since")
+
+    def __init__(self) -> None:
+        self.boundaries: dict = {}  # uuid -> its metadata
+        self.ids: list = []  # of the results so far
+        self.keys = array("q")  # and of each the hash of its entry's uuid
+        self.again: dict = {}  # uuid of a boundary -> [(id, uuid)] of earlier results that were written down anew behind it
+        self.since: tuple = (set(), set())  # ids of the results behind the newest boundary, of the main thread and of subagents
+
+    def begin(self, uuid: str, metadata: object) -> None:
+        """A boundary: what comes now stands behind it."""
+        self.boundaries[uuid] = metadata
+        self.again[uuid] = []
+        self.since = (set(), set())
+
+    def write_again(self, id: str, uuid: object) -> None:
+        """A result of before the newest boundary stands behind it, in the entry of this uuid."""
+        if self.again:
+            next(reversed(self.again.values())).append((id, uuid))
+
+    def over(self, uuid: str, chain: Uuids) -> tuple[str, ...]:
+        """Ids of the results that stand behind the boundary of this uuid, on the branch of this chain, and came before it."""
+        metadata = self.boundaries[uuid]
+        preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
+        uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
+        wanted = {hash(uuid) for uuid in uuids if isinstance(uuid, str) and uuid} if isinstance(uuids, list) else ()
+        named = [id for id, key in zip(self.ids, self.keys) if key in wanted] if wanted else []
+        return tuple(dict.fromkeys([*named, *(id for id, written in self.again[uuid] if written in chain)]))
+
+
+def index(path: str) -> Index:
+    """Reads what a transcript holds; OSError when it cannot be read. A truncated or foreign line is counted and passed over."""
+    kept = entries.stored(path)
+    if kept is not None:
+        found = Index((0, 0))
+        _read(kept, found, entries.host_of(path))
+        return found
+    with files.open_regular(path) as file:
+        status = os.fstat(file.fileno())
+        found = Index((status.st_dev, status.st_ino))
+        translation = entries.translation_of(file)
+        if translation is None:
+            _read(file, found)
+        else:
+            _read(entries.translated(translation, file, status.st_size), found, translation.NAME)
+            found.size = status.st_size
+    return found
+
+
+def _read(lines: Iterable[bytes], found: Index, host: str = "") -> None:
+    """Learns what lines tell; `host`: whose recording they are translated from."""
+    results: tuple = (set(), set())  # of the main thread, of subagents
+    chains = (Chain(), Chain())
+    carried = _Carried()
+    number, version, cwd = 0, "", None
+    found.translated = host
+    for line in lines:
+        number += 1
+        found.size += len(line)
+        found.torn = is_torn(line)
+        entry = entry_of(line)
+        _doubt_line(line, entry, number, found)
+        found.telling.append(entry is not None and (not cwd or _tells(entry)))
+        if entry is None:
+            found.bad += not says_nothing(line)
+            continue
+        if not cwd and "host" in entry:
+            found.doubt(f"{entry['host']} {KEEPS}")
+        cwd = cwd or entry.get("cwd")
+        version = entry.get("version") or version
+        _learn(entry, found, results[entries.is_side(entry)], carried)
+        if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, found.size):
+            found.doubt(f"line {number}: an entry stands in it twice")
+    # A subagent's file holds nothing but a side chain.
+    _follow(chains[not chains[0].keys], found)
+    found.version = entries.version_of(version)
+    found.result_ids = results[0] | results[1]
+    found.abandoned = len(results[0] - found.calls)
+    found.kept = {uuid: carried.over(uuid, found.chain) for uuid in carried.boundaries if uuid in found.chain}
+
+
+def _doubt_line(line: bytes, entry: Entry | None, number: int, found: Index) -> None:
+    if len(found.doubts) >= _DOUBTS:
+        return
+    if found.torn:
+        found.doubt(f"line {number}, the last one, is incomplete")
+    elif line.endswith(b"\r\n"):
+        found.doubt(f"line {number} ends in CR LF")
+    elif entry is None and not says_nothing(line):
+        found.doubt(f"line {number} is no JSON object")
+    if not line.isascii():
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            found.doubt(f"line {number} is no UTF-8")
+
+
+def _tells(entry: Entry) -> bool:
+    """Whether an entry can tell of a call, a prompt, a request or a compaction."""
+    return entry.get("type") in ("user", "assistant") or is_compaction(entry)
+
+
+def _learn(entry: Entry, found: Index, results: set[str], carried: _Carried) -> None:
+    if entry.get("type") == "user":
+        ids = [block["tool_use_id"] for block in blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
+        since = carried.since[entries.is_side(entry)]
+        for id in ids:
+            if id in since:
+                found.doubled.add(id)
+            elif id in results:
+                carried.write_again(id, entry.get("uuid"))
+            since.add(id)
+            results.add(id)
+            if isinstance(entry.get("uuid"), str):
+                carried.keys.append(hash(entry["uuid"]))
+                carried.ids.append(id)
+    elif is_compaction(entry):
+        found.compactions += 1
+        if isinstance(entry.get("uuid"), str):
+            carried.begin(entry["uuid"], entry.get("compactMetadata"))
+
+
+def _follow(chain: Chain, found: Index) -> None:
+    chain.close()
+    found.chain = chain.uuids()
+    found.calls = chain.calls()
+    found.since = chain.since()
+    for said in chain.doubts():
+        found.doubt(said)
+
+
+class Reader:
+    """Turns entries into what happened on the active branch. Feed it every entry of `entries.read`, in order.
+
+    `original(handle)` gives the content that a placeholder stands for, as JSON text, or None where it is not known; `cleared` fills
+    with id -> handle of the results that placeholders stand for, `in_files` with ids of those that the host has written to files.
+    """
+
+    __slots__ = ("cleared", "commits", "in_files", "index", "original", "pending", "seen")
+
+    def __init__(self, index: Index, original: Callable[[str], str | None] | None = None) -> None:
+        self.commits = Commits()
+        self.index = index
+        self.original = original
+        self.pending: dict = {}  # tool_use id -> (name of the tool, input) of calls whose result has not come yet
+        self.seen: set = set()  # ids of calls whose result has come: a repeated one counts once
+        self.cleared: dict = {}
+        self.in_files: set[str] = set()
+
+    def events(self, entry: Entry) -> list[Call | Prompted | Compacted]:
+        """What an entry tells of: calls, a prompt, a compaction."""
+        kind = entry.get("type")
+        if kind == "assistant":
+            for block in blocks_of(entry):
+                if block.get("type") == "tool_use" and isinstance(block.get("id"), str) and block["id"] in self.index.calls:
+                    tool_input = block.get("input")
+                    self.pending[block["id"]] = (str(block.get("name") or ""), tool_input if isinstance(tool_input, dict) else {})
+            return []
+        told: list = []
+        if kind == "user":
+            for block in blocks_of(entry):
+                id = block.get("tool_use_id")
+                if block.get("type") != "tool_result" or id is None or id not in self.pending:
+                    continue
+                if id in self.seen:
+                    if entry.get("uuid") in self.index.chain:  # else on a branch that a rewind has left
+                        self._again(id, block.get("content"))
+                    continue
+                self.seen.add(id)
+                told.append(self.call_of(entry, block, self.pending.pop(id)))
+            if entry.get("uuid") in self.index.chain and entries.is_prompt(entry):
+                told.append(Prompted(seconds_of(entry.get("timestamp"))))
+        elif is_compaction(entry) and entry.get("uuid") in self.index.chain:
+            kept, tokens = self.index.kept.get(entry["uuid"], ()), usage.compacted_at(entry)
+            told.append(Compacted(seconds_of(entry.get("timestamp")), kept, tokens))
+        return told
+
+    def _again(self, id: str, content: object) -> None:
+        """A result is written down anew, behind a compaction: as it was, or as a placeholder."""
+        del self.pending[id]
+        handle = handle_in(content)
+        if handle:
+            self.cleared[id] = handle
+        else:
+            self.cleared.pop(id, None)
+
+    def call_of(self, entry: Entry, block: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Call:
+        """The completed call that a result block tells of; `call` is its (tool, input)."""
+        tool, tool_input = (TOOLS.of if "host" not in entry else tool_named)(call[0]), call[1]
+        structure = entry.get("toolUseResult")
+        text, images = calls.text_of_blocks(self._content(block))
+        if calls.is_in_file(text):
+            self.in_files.add(block["tool_use_id"])
+        if block.get("is_error") is True:
+            outcome = calls.outcome_of_error(structure if isinstance(structure, str) and structure.startswith("Error: ") else text)
+        elif isinstance(structure, (dict, list)):
+            outcome = calls.outcome_of(tool, tool_input, structure)
+        else:
+            outcome = calls.outcome_of_text(tool, tool_input, text)
+            outcome.image_tokens += images
+        prompt, cwd = entry.get("promptId"), entry.get("cwd")
+        made = Call(
+            block["tool_use_id"], tool, tool_input, outcome, seconds_of(entry.get("timestamp")), cwd if isinstance(cwd, str) else "",
+            prompt if isinstance(prompt, str) else None,
+        )  # fmt: skip
+        made.committed = self.commits.files_of(made, text)
+        return made
+
+    def _content(self, block: dict[str, Any]) -> object:
+        """The content of a result, or what stood there before a placeholder took its place."""
+        content = block.get("content")
+        handle = handle_in(content)
+        if not handle:
+            return content
+        self.cleared[block["tool_use_id"]] = handle
+        known = self.original(handle) if self.original else None
+        try:
+            return content if known is None else json.loads(known)
+        except ValueError:
+            return content
+
+
+def events_of(path: str, found: Index | None = None) -> list[Call | Prompted | Compacted]:
+    """Everything that happened on the active branch of a transcript, as events in the order of the lines."""
+    found = found or index(path)
+    reader = Reader(found)
+    return [event for entry in entries.read(path, found.size) for event in reader.events(entry)]

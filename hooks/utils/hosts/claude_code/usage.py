@@ -1,0 +1,145 @@
+"""How full the context is, how large its window, whether the prompt cache is warm: from the usage that the host writes down.
+
+`input_tokens` and `output_tokens` in a transcript are often placeholders; the two cache figures are right. The size of a prompt is
+cache_read + cache_creation + input of the newest message of the main chain.
+"""
+
+from __future__ import annotations
+
+import os
+from sys import intern
+
+from ...io import files
+from ...io.codec import loads
+from ...policy.conversation import Usage
+from ...policy.models import LONG_MARK, WINDOW_TOKENS
+from .stamps import seconds_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ...policy.models import Model
+    from ...policy.ruleset import Ruleset
+    from ...policy.shapes import WindowSource
+
+TAIL_BYTES = 512 * 1024
+# A request larger than this many times the size at which Claude Code compacted shows that the window has grown since.
+_STILL_THE_SAME = 1.2
+CLEAR = "clear_tool_uses_20250919"  # the provider's edit that leaves tool results out
+
+
+def prompt_tokens(usage: object) -> int:
+    """Tokens of the prompt of a request, from a usage object; 0 when it tells nothing."""
+    if not isinstance(usage, dict):
+        return 0
+    return sum(_count(usage.get(name)) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"))
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
+
+
+def usage_of(entry: object) -> Usage | None:
+    """The usage of an entry, when it is an answer of the main chain (or of a subagent's own file)."""
+    if not isinstance(entry, dict) or entry.get("type") != "assistant" or entry.get("isSidechain"):
+        return None
+    message = entry.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    tokens = prompt_tokens(usage)
+    if not (tokens and isinstance(message, dict) and isinstance(usage, dict)) or message.get("model") == "<synthetic>":
+        return None
+    created = usage.get("cache_creation")
+    hour = created.get("ephemeral_1h_input_tokens") if isinstance(created, dict) else 0
+    model = message.get("model")
+    found = Usage(
+        tokens, seconds_of(entry.get("timestamp")), intern(model) if isinstance(model, str) else "", 3_600 if hour else 300,
+        _count(usage.get("cache_read_input_tokens")), _count(usage.get("cache_creation_input_tokens")),
+    )  # fmt: skip
+    if "context_window" in usage:
+        found.window = _count(usage["context_window"])
+    if message.get("context_management"):
+        found.left_out = _left_out(message["context_management"])
+    return found
+
+
+def _left_out(managed: object) -> tuple[int, int]:
+    """(tool uses, tokens) that an answer says its prompt lacked: cut by the client before it was sent, or cleared by the provider."""
+    if not isinstance(managed, dict):
+        return 0, 0
+    cut = _count(managed.get("client_cut_tool_uses"))
+    if cut:
+        return cut, _count(managed.get("client_estimated_cleared_input_tokens"))
+    edits = managed.get("applied_edits")
+    cleared = [edit for edit in edits if isinstance(edit, dict) and edit.get("type") == CLEAR] if isinstance(edits, list) else []
+    uses, tokens = (sum(_count(edit.get(name)) for edit in cleared) for name in ("cleared_tool_uses", "cleared_input_tokens"))
+    return uses, tokens
+
+
+def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
+    """The usage of the newest main-chain answer, read from the file's end; None where there is none."""
+    try:
+        file = files.open_regular(path)
+    except (OSError, ValueError):
+        return None
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - tail_bytes))
+        lines = file.read(tail_bytes).split(b"\n")
+    if size > tail_bytes:
+        lines = lines[1:]
+    found = None
+    hour = False
+    for line in reversed(lines):
+        if b'"usage"' not in line or b'"assistant"' not in line:
+            continue
+        try:
+            usage = usage_of(loads(line.decode("utf-8", "replace")))
+        except ValueError:
+            continue
+        if usage is None:
+            continue
+        found = found or usage
+        hour = hour or usage.cache_ttl_s == 3_600
+        if hour:
+            break
+    if found is not None and hour:
+        found.cache_ttl_s = 3_600
+    return found
+
+
+def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
+    """(tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word; `client`, what
+    the host has told the `session` (its facts), or written beside its `newest` request; `transcript`, the size at which it compacted the
+    session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing tells or a request shows that it
+    was larger. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
+    largest = max(newest.tokens, largest, session.get("largest_tokens") or 0)
+    told = session.get("window_tokens")
+    least = max(newest.tokens, 1)
+    if isinstance(rules.window_tokens, int) and rules.window_tokens >= least:
+        return rules.window_tokens, "configuration"
+    for said in (told, newest.window):
+        if type(said) is int and said >= least:
+            return said, "client"
+    shown = compacted or session.get("compacted_tokens") or 0
+    if shown and largest <= shown * _STILL_THE_SAME:
+        return max(shown, largest), "transcript"
+    model = rules.models.model(session.get("model") or newest.model)
+    window = _window_then(model, newest.at)
+    if largest <= window:
+        return window, "model" if model.known or LONG_MARK in model.id else "assumed"
+    return max(WINDOW_TOKENS, largest), "assumed"
+
+
+def _window_then(model: Model, at: float) -> int:
+    """Tokens of the window that a model had at a time (seconds, 0 for now)."""
+    return model.window_before if model.window_before and 0 < at < seconds_of(model.window_since + "T00:00:00Z") else model.window
+
+
+def compacted_at(boundary: Mapping[str, Any]) -> int:
+    """Tokens at which Claude Code compacted a session by itself, from the entry of the boundary; 0 where a person asked for it."""
+    metadata = boundary.get("compactMetadata")
+    if not isinstance(metadata, dict) or metadata.get("trigger") != "auto":
+        return 0
+    return _count(metadata.get("preTokens"))

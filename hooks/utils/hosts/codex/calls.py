@@ -1,0 +1,183 @@
+"""Calls and results as Codex records them, in all forms that it has had: what was called with which input, and what came back. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+from . import patches, scripts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Item = dict[str, Any]
+
+CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"))
+RESULTS = frozenset(("function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output"))
+# Calls whose result the provider keeps to itself.
+UNANSWERED = frozenset(("web_search_call",))
+
+_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "fish", "ksh"))
+_POWERSHELLS = frozenset(("powershell", "powershell.exe", "pwsh", "pwsh.exe", "cmd", "cmd.exe"))
+_SHELL_TOOLS = {"shell": "command", "shell_command": "command", "exec_command": "cmd", "container.exec": "command"}
+_SCRIPT, _PATCH = "exec", "apply_patch"
+# What Codex says of a command before its output.
+_SAID = re.compile(
+    r"(?:(?:Chunk ID: [^\n]*|Wall time:? [^\n]*|Original token count: [^\n]*|Process running with session ID [^\n]*"
+    r"|Script (?:completed|running|failed|terminated)[^\n]*|(?:Process exited with code|Exit code:) (?P<code>-?\d{1,5}))\n)+Output:\n?"
+)
+
+
+class Call:
+    """A call: `id`, the `tool` and its `input`, and the folder (`cwd`) that it was made in, "" where it names none."""
+
+    __slots__ = ("cwd", "id", "input", "tool")
+
+    def __init__(self, id: str, tool: str, input: dict[str, Any]) -> None:
+        self.id = id
+        self.tool = tool
+        self.input = input
+        folder = input.get("workdir")
+        self.cwd = folder if isinstance(folder, str) else ""
+
+
+def call_of(item: Item) -> Call | None:
+    """Return the call of an item; None for one that names none."""
+    kind, id = item.get("type"), item.get("call_id")
+    id = id if isinstance(id, str) and id else item.get("id")
+    if not isinstance(id, str) or not id:
+        return None
+    if kind == "local_shell_call":
+        return Call(id, *_shell("shell", _object(item.get("action"))))
+    if kind == "web_search_call":
+        return Call(id, "web_search", _object(item.get("action")))
+    name = "tool_search" if kind == "tool_search_call" else item.get("name")
+    name = name if isinstance(name, str) else ""
+    if kind == "custom_tool_call":
+        text = item.get("input")
+        return Call(id, *_custom(name, text if isinstance(text, str) else ""))
+    space = item.get("namespace")
+    if isinstance(space, str) and space.startswith("mcp__"):
+        name = f"{space.rstrip('_')}__{name}"
+    return Call(id, *_function(name, _arguments(item.get("arguments"))))
+
+
+def _function(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    name = name.removeprefix("functions.")
+    if name in _SHELL_TOOLS:
+        return _shell(name, given)
+    if name == _PATCH and isinstance(given.get("input"), str):
+        return name, patches.input_of(given["input"])
+    return name, given
+
+
+def _custom(name: str, text: str) -> tuple[str, dict[str, Any]]:
+    name = name.removeprefix("functions.")
+    if name == _PATCH:
+        return name, patches.input_of(text)
+    return (name, {"input": text}) if name != _SCRIPT else _scripted(scripts.calls_of(text)) or (name, {"input": text})
+
+
+def _scripted(called: list[tuple[str, Any]]) -> tuple[str, dict[str, Any]] | None:
+    """Return the one call that a script stands for: its only one, or all its commands, line by line; None for a script that is none."""
+    given = [(name, value if isinstance(value, dict) else {"input": value}) for name, value in called]
+    if len(given) == 1:
+        return _function(*given[0])
+    lines = [value.get("cmd") for name, value in given if name == "exec_command"]
+    folders = {str(value.get("workdir", "")) for _, value in given}
+    if not given or len(lines) < len(given) or len(folders) > 1 or not all(isinstance(line, str) for line in lines):
+        return None
+    return "exec_command", {"cmd": "\n".join(map(str, lines)), **({"workdir": folder} if (folder := folders.pop()) else {})}
+
+
+def _shell(name: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    field = _SHELL_TOOLS[name]
+    line = line_of(given.get(field))
+    folder = given.get("workdir") or given.get("working_directory")
+    patch = _patched(given.get(field), line)
+    if patch is not None:
+        within = patch[1] or (folder if isinstance(folder, str) else "")
+        return _PATCH, {**patches.input_of(patch[0]), **({"workdir": within} if within else {})}
+    rest = {key: value for key, value in given.items() if key not in (field, "working_directory", "type", "env", "user")}
+    return name.replace("container.exec", "shell"), {field: line, **rest, **({"workdir": folder} if isinstance(folder, str) else {})}
+
+
+def _patched(command: object, line: str) -> tuple[str, str] | None:
+    if isinstance(command, list) and len(command) == 2 and command[0] == _PATCH and isinstance(command[1], str):
+        return command[1], ""
+    return patches.in_line(line)
+
+
+def line_of(command: object) -> str:
+    """Return the command line of a command, a line or a list of words; of a list that only starts a shell the line that it gets."""
+    if isinstance(command, str):
+        return command
+    words = [word for word in command if isinstance(word, str)] if isinstance(command, list) else []
+    program = words[0].replace("\\", "/").rpartition("/")[2].lower() if words else ""
+    if len(words) == 3 and words[1][:1] in ("-", "/") and (program in _POWERSHELLS or (program in _SHELLS and words[1].endswith("c"))):
+        return words[2]
+    return shlex.join(words)
+
+
+def result_of(item: Item) -> tuple[list[dict[str, Any]] | str, bool]:
+    """Return (content, whether it is an error) of an item that brings a result. What Codex says before a command's output (its time, its
+    exit code) is left out; an exit code other than 0 stands before it in the words of Claude Code."""
+    output = item.get("output", item.get("tools"))
+    failed = False
+    if isinstance(output, dict):  # the oldest form, and that of some tools
+        failed = output.get("success") is False
+        output = output.get("content", output)
+    if isinstance(output, list):
+        return _blocks(output), failed
+    text = output if isinstance(output, str) else "" if output is None else json.dumps(output)
+    text, code = _unwrapped(text)
+    if code:
+        return f"Exit code {code}\n{text}", True
+    return text, failed
+
+
+def _unwrapped(text: str) -> tuple[str, int]:
+    """Return (output, exit code) of what Codex says of a command."""
+    said = _SAID.match(text)
+    if said is not None:
+        return text[said.end() :], int(said["code"] or 0)
+    if text.startswith('{"output":'):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return text, 0
+        about = value.get("metadata") if isinstance(value, dict) else None
+        if isinstance(about, dict) and isinstance(value["output"], str):
+            code = about.get("exit_code")
+            return value["output"], code if type(code) is int and abs(code) < 100_000 else 0
+    return text, 0
+
+
+def _blocks(output: list[Any]) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    for one in output:
+        if not isinstance(one, dict):
+            continue
+        if isinstance(one.get("text"), str):
+            said = _SAID.match(one["text"])
+            blocks.append({"type": "text", "text": one["text"][said.end() :] if said else one["text"]})
+        elif one.get("type") in ("input_image", "image"):
+            blocks.append({"type": "image"})
+        else:
+            blocks.append({"type": "text", "text": json.dumps(one)})
+    return [block for block in blocks if block.get("text") != ""]
+
+
+def _arguments(value: object) -> dict[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {"arguments": value}
+    return _object(value)
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {} if value is None else {"arguments": value}

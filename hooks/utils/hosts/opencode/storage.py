@@ -1,0 +1,163 @@
+"""OpenCode's own storage: where it is, which sessions are in it, and the messages of one. Reads only.
+
+A session has an address, which stands where the path of a transcript would: `…/opencode.db/ses_…` in a database, and the file that
+describes it, `…/storage/session/PROJECT/ses_….json`, where each message is a file.
+"""
+
+from __future__ import annotations
+
+import os
+import re  # noqa: TID253  no hook on a tool call reads other hosts' records
+from typing import NamedTuple  # noqa: TID253
+
+from ...io import files, home
+from ..claude_code import usage
+from . import database, session_files
+from .translation import SESSION, stamp_of, usage_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from ...policy.conversation import Usage
+
+_ADDRESS = re.compile(rf"(.+\.db)/({SESSION}[^/]+)", re.DOTALL)
+_FILE = re.compile(rf".+/storage/session/[^/]+/({SESSION}[^/]+)\.json", re.DOTALL)
+_DATABASE = re.compile(r"opencode(?:-[\w.-]+)?\.db")
+FOLDER, DATABASE = "storage", ".db"
+
+
+class Stored(NamedTuple):
+    """A session in OpenCode's storage: its address, its id, the folder in which it began ("" where that takes a look into its file),
+    the id of the session that it is a subagent's of ("" for none), and when it last changed (seconds)."""
+
+    address: str
+    id: str
+    project: str
+    parent: str
+    changed_at: float
+
+
+def folder_of(environ: Mapping[str, str]) -> str:
+    """Return OpenCode's data folder. NoHome where nobody knows the user's own."""
+    data = environ.get("XDG_DATA_HOME") or os.path.join(home.user_folder(environ), ".local", "share")
+    return os.path.join(data, "opencode")
+
+
+def places(environ: Mapping[str, str]) -> list[str]:
+    """Return the databases and folders that hold the user's sessions."""
+    folder, named = folder_of(environ), environ.get("OPENCODE_DB") or ""
+    found = places_in(folder)
+    if named and named != ":memory:":
+        return [os.path.join(folder, named), *(place for place in found if os.path.isdir(place))]
+    return found
+
+
+def every(environ: Mapping[str, str]) -> list[Stored]:
+    """Return the sessions of the user, the one that changed last first. OSError where there is a database that cannot be read."""
+    return sessions_in([place for place in places(environ) if os.path.exists(place)])
+
+
+def places_in(folder: str) -> list[str]:
+    """Return the databases in a folder, and its `storage`, the older form, where that is there."""
+    places = [os.path.join(folder, name) for name in files.names(folder) if _DATABASE.fullmatch(name)]
+    return [*places, os.path.join(folder, FOLDER)] if os.path.isdir(os.path.join(folder, FOLDER, "session")) else places
+
+
+def holds_sessions(path: str) -> bool:
+    """Return whether a path is that of a database, or of the folder of the older form."""
+    if os.path.isdir(path):
+        return os.path.basename(os.path.abspath(path)) == FOLDER and os.path.isdir(os.path.join(path, "session"))
+    return path.endswith(DATABASE) and database.is_database(path)
+
+
+def newest_usage(address: str) -> Usage | None:
+    """Return the usage of the newest request of a session in a database; None where there is none, it was a compaction's, or the session
+    is in files."""
+    found = _ADDRESS.fullmatch(address)
+    try:
+        answers = database.newest_answers(found[1], found[2]) if found else []
+    except OSError:
+        return None
+    info = next((info for info in answers if usage_of(info.get("tokens")) is not None), None)  # else it has just begun
+    if info is None or info.get("summary") is True:
+        return None
+    times = info.get("time")
+    at = stamp_of(times.get("completed") if isinstance(times, dict) else None)
+    message = {"model": info.get("modelID"), "usage": usage_of(info["tokens"])}
+    return usage.usage_of({"type": "assistant", "timestamp": at, "message": message})
+
+
+def size(address: str) -> int:
+    """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        session_files.session(address)
+        return max(1, session_files.size(address))
+    database.session(found[1], found[2])
+    return max(1, database.sizes(found[1], found[2]).get(found[2], 0))
+
+
+def sessions_in(places: list[str]) -> list[Stored]:
+    """Return the sessions of these databases and folders, each id once, the one that changed last first: OpenCode leaves the files whose
+    sessions it has taken into its database. OSError where one cannot be read."""
+    found: dict[str, Stored] = {}
+    for place in places:
+        if os.path.isdir(place):
+            made = [Stored(path, id, "", "", at) for path, id, at in session_files.sessions(place) if id.startswith(SESSION)]
+        else:
+            made = [Stored(f"{place}/{row[0]}", *row) for row in database.sessions(place) if _ADDRESS.fullmatch(f"{place}/{row[0]}")]
+        for each in made:
+            found.setdefault(each.id, each)
+    return sorted(found.values(), key=lambda each: (each.changed_at, each.id), reverse=True)
+
+
+def described(stored: Stored) -> Stored:
+    """Return a session with its folder and its parent, which of the older form stand in its file; as it is where that cannot be read."""
+    if stored.project or _ADDRESS.fullmatch(stored.address):
+        return stored
+    try:
+        info = session_files.session(stored.address)
+    except OSError:
+        return stored
+    folder, parent = (info.get(name) for name in ("directory", "parentID"))
+    return stored._replace(project=folder if isinstance(folder, str) else "", parent=parent if isinstance(parent, str) else "")
+
+
+def id_of(address: str) -> str:
+    """Return the id of the session at an address; "" for the path of anything else."""
+    found = _ADDRESS.fullmatch(address)
+    if found:
+        return found[2]
+    found = _FILE.fullmatch(address)
+    return found[1] if found else ""
+
+
+def read(address: str) -> tuple[dict[str, Any], Iterator[dict[str, Any] | None]]:
+    """Return what is known of the session at an address, and its messages, {info, parts}, None for each that is not understood. OSError
+    where it is not there or cannot be read, also while they are gone through."""
+    found = _ADDRESS.fullmatch(address)
+    if found:
+        return database.session(found[1], found[2]), database.messages(found[1], found[2])
+    return session_files.session(address), session_files.messages(address)
+
+
+def changed(address: str) -> float:
+    """Return when the session at an address last changed (seconds); 0 where that cannot be told."""
+    try:
+        at = read(address)[0].get("time")
+    except OSError:
+        return 0.0
+    return database.seconds_of(at.get("updated")) if isinstance(at, dict) else 0.0
+
+
+def sizes(places: list[str]) -> dict[str, int]:
+    """Return how much each session of these databases and folders holds, about in bytes: address -> at least 1. OSError where one cannot be
+    read."""
+    of_database = {place: database.sizes(place) for place in places if not os.path.isdir(place)}
+    made = {}
+    for each in sessions_in(places):
+        found = _ADDRESS.fullmatch(each.address)
+        made[each.address] = max(1, of_database[found[1]].get(each.id, 0) if found else session_files.size(each.address))
+    return made

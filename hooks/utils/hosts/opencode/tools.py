@@ -1,0 +1,53 @@
+"""The tools of OpenCode: how long the results of each live, and what it does. Command lines live by the patterns of Claude Code's Bash."""
+
+from __future__ import annotations
+
+from ...policy import tools
+
+TOOL_TIERS = {
+    "read": "medium",
+    "grep": "short",
+    "glob": "short",
+    "list": "short",
+    "websearch": "short",
+    "codesearch": "short",
+    "edit": "ephemeral",
+    "multiedit": "ephemeral",
+    "write": "ephemeral",
+    "patch": "ephemeral",
+    "apply_patch": "ephemeral",
+    "bash": "session",
+    "webfetch": "session",
+    "task": "session",
+    "skill": "session",
+    "lsp": "short",
+    "todowrite": "preserved",  # of lists the newest is kept
+    "todoread": "preserved",
+    "question": "preserved",
+    "plan_exit": "preserved",
+}
+
+_FILE, _ROOT = ("filePath", "file_path", "path"), ("path",)
+TOOLS = tools.Tools(
+    {
+        "read": (tools.READ, _FILE),
+        "grep": (tools.SEARCH, _ROOT, "pattern"),
+        "glob": (tools.FIND, _ROOT, "pattern"),
+        "list": (tools.LIST, _ROOT, "pattern"),
+        "edit": (tools.EDIT, _FILE, "", ("newString",), ("oldString", "newString")),
+        "multiedit": (tools.EDIT, _FILE, "", ("newString",)),
+        "write": (tools.WRITE, _FILE, "", ("content",), ("content",)),
+        "patch": (tools.EDIT, _FILE, "", (), (), "others"),
+        "bash": (tools.SHELL, (), "command"),
+        "webfetch": (tools.FETCH,),
+        "websearch": (tools.FETCH,),
+        "codesearch": (tools.FETCH,),
+        "task": (tools.DELEGATE,),
+        "skill": (tools.SKILL,),
+        "todowrite": (tools.TASKS,),
+        "todoread": (tools.TASKS,),
+        "question": (tools.ASK,),
+        "plan_exit": (tools.PLAN,),
+    },
+    TOOL_TIERS,
+)

@@ -1,0 +1,114 @@
+"""Whose recording a file is, and its lines in the one form that all readers take: that of Claude Code's transcripts.
+
+A translation is a module `hosts/NAME/translation.py` with `is_own(head)`, whether a file that begins with these bytes is one of its, and
+`entries(file, size)`, the entries of the first `size` bytes of that file, in order, as docs/hosts.md says. What the recording lacks is left
+out of them. `host` is added here: the tools of such an entry are looked up among those of all hosts.
+
+Nothing is written: a recording is translated while it is read, each time that it is.
+"""
+
+from __future__ import annotations
+
+from ..io import files
+from ..io.codec import dumps
+from ..policy.tools import Tools
+from . import entire
+from .claude_code import host as claude_code
+from .claude_code import projects
+from .codex import rollouts
+from .codex import tools as codex_tools
+from .codex import translation as codex
+from .opencode import storage
+from .opencode import tools as opencode_tools
+from .opencode import translation as opencode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, BinaryIO, Protocol
+
+    class Translation(Protocol):
+        """How the recordings of a host are read."""
+
+        NAME: str  # of the host, as people call it
+
+        def is_own(self, head: bytes) -> bool:
+            """Return whether a file that begins so is a recording of the host's; the last line of the head may be cut off."""
+
+        def entries(self, file: BinaryIO, size: int) -> Iterator[dict[str, Any] | None]:
+            """Yield the entries of the first bytes of a file, which stands at its beginning; None for a line that is not understood."""
+
+
+# The translations, in the order in which they are asked, and the tools of each.
+TRANSLATIONS: tuple[Translation, ...] = (codex, opencode)
+TOOLS = (codex_tools.TOOLS, opencode_tools.TOOLS)
+CLAUDE_CODE = claude_code.NAME
+_UNREADABLE = b"?\n"
+
+
+def translation_of(head: bytes) -> Translation | None:
+    """Return what reads a file that begins with these bytes; None where that is Claude Code's, or nobody's."""
+    return next((translation for translation in TRANSLATIONS if translation.is_own(head)), None)
+
+
+def host_of(path: str) -> str:
+    """Return the name of the host whose recording a file is, or whose storage has the session at this address; Claude Code for what nobody
+    else knows. OSError when it cannot be read."""
+    if storage.id_of(path):
+        return opencode.NAME
+    with files.open_regular(path) as file:
+        translation = translation_of(file.peek(1))  # type: ignore[attr-defined]  # it is buffered
+    return translation.NAME if translation is not None else CLAUDE_CODE
+
+
+def session_id_of(path: str) -> str:
+    """Return the session of a recording: as its address, the metadata of its checkpoint, or the export itself says, else the name of the
+    file."""
+    checkpoint = entire.checkpoint_of(path)
+    if checkpoint is not None:
+        return checkpoint.session
+    return storage.id_of(path) or rollouts.session_id_of(path) or _exported(path) or projects.session_id_of(path)
+
+
+def _exported(path: str) -> str:
+    """Return the session that a file exports; "" for any other file."""
+    if path.endswith(projects.SUFFIX):
+        return ""
+    try:
+        with files.open_regular(path) as file:
+            head = file.peek(1)  # type: ignore[attr-defined]  # it is buffered
+    except (OSError, ValueError):
+        return ""
+    return opencode.session_of(head) if opencode.is_own(head) else ""
+
+
+def stored(address: str) -> Iterator[bytes] | None:
+    """Return the translated lines of a session in a host's own storage, by its address; None for the path of a file. OSError where it
+    cannot be read, also while the lines are gone through."""
+    if not storage.id_of(address):
+        return None
+    return _lines(opencode.NAME, opencode.of_session(*storage.read(address)))
+
+
+def lines(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes]:
+    """Return the translated lines of the first `size` bytes of a file, each with its newline. What was not understood is a line that is no
+    entry, so that it is counted."""
+    return _lines(translation.NAME, translation.entries(file, size))
+
+
+def _lines(host: str, found: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:
+    for entry in found:
+        if entry is None:
+            yield _UNREADABLE
+            continue
+        entry["host"] = host
+        try:
+            yield dumps(entry).encode("utf-8", "surrogatepass") + b"\n"
+        except ValueError:  # nested a thousand deep, say
+            yield _UNREADABLE
+
+
+def tools() -> Tools:
+    """Return the tools of all hosts whose recordings are read, in one table: Claude Code's come first, so that what does the same as one of
+    its tools lives as long."""
+    return Tools.joined([claude_code.TOOLS, *TOOLS])

@@ -1,0 +1,1 @@
+"""The I/O seam: private files, our folder, git, the hook runner. Knows nothing of retention."""

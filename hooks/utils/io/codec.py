@@ -1,0 +1,101 @@
+"""JSON through the C scanner and encoder alone.
+
+`import json` costs a hook more than everything else it does, because it pulls in `re` and `enum`; the C parts behind it cost
+nothing. They are private to CPython, so they are used here only, with `json` itself as the fallback.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_SPACE = " \t\n\r"
+_TOO_DEEP, _TOO_LONG = "nested too deeply", "a number has too many digits"
+
+try:
+    from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner, scanstring
+except ImportError:  # another Python than CPython
+    import json
+
+    def loads(text: str) -> object:
+        """The value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
+        try:
+            return json.loads(text, parse_constant=_no_number)
+        except RecursionError:
+            raise ValueError(_TOO_DEEP) from None
+        except ValueError as error:
+            raise _in_our_words(error) from None
+
+    def _text_of(value: object, ascii_only: bool) -> str:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=ascii_only)
+
+else:
+
+    class _Context:
+        """What the C scanner asks of a decoder."""
+
+        strict = False
+        object_hook = None
+        object_pairs_hook = None
+        parse_float = float
+        parse_int = int
+        memo: dict[str, str] = {}
+
+        @staticmethod
+        def parse_string(text: str, end: int, strict: bool = False) -> tuple[str, int]:
+            return scanstring(text, end, strict)
+
+        @staticmethod
+        def parse_constant(name: str) -> None:
+            return _no_number(name)
+
+    _scan = make_scanner(_Context())  # type: ignore[arg-type]  # it asks for nothing that a _Context lacks
+
+    def _refuse(value: object) -> NoReturn:
+        raise ValueError("no JSON form for " + type(value).__name__)
+
+    _encoders = [
+        make_encoder(None, _refuse, encode, None, ":", ",", False, False, False) for encode in (encode_basestring, encode_basestring_ascii)
+    ]
+
+    def _text_of(value: object, ascii_only: bool) -> str:
+        return "".join(_encoders[ascii_only](value, 0))
+
+    def loads(text: str) -> object:
+        """The value of a JSON document; ValueError when it is none (NaN and Infinity are read as null)."""
+        start = len(text) - len(text.lstrip(_SPACE))
+        try:
+            value, end = _scan(text, start)
+        except (StopIteration, SystemError):
+            # 3.10 and 3.11 look for json's own exception among the loaded modules, and fail so where `json` is not.
+            raise ValueError("not a JSON document") from None
+        except RecursionError:
+            raise ValueError(_TOO_DEEP) from None
+        except ValueError as error:
+            raise _in_our_words(error) from None
+        if text[end:].strip(_SPACE):
+            raise ValueError("text after the JSON document")
+        return value
+
+
+def dumps(value: object) -> str:
+    """Compact JSON that `loads` reads as the same value; ASCII, unless two halves of a surrogate pair stand side by side in a text:
+    escaped they would be read as one character. ValueError for NaN, Infinity or what JSON has no form for."""
+    try:
+        text = _text_of(value, True)
+        if "\\ud" in text and loads(text) != value:
+            text = _text_of(value, False)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _in_our_words(error: ValueError) -> ValueError:
+    """JSON's own errors are of a class of their own; what else fails is Python's limit on the digits of a whole number."""
+    return ValueError(_TOO_LONG) if type(error) is ValueError else error
+
+
+def _no_number(_name: str) -> None:
+    """JSON has no NaN or Infinity; a host that writes one means "no number"."""
+    return

@@ -1,0 +1,278 @@
+"""Private files: 0600 in 0700 folders, replaced whole or appended in one write, behind a lock that never waits for ever."""
+
+from __future__ import annotations
+
+import time
+from _thread import RLock
+
+from .system import os, parent_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+# How long a command waits for a lock, and a hook for all that others hold.
+LOCK_WAIT_S = 5.0
+HOOK_WAIT_S = 0.3
+_POLL_S = 0.002
+_SPILLED = ".missed-"
+_BUFFER = 1 << 16  # transcripts are read through line by line
+# In the mode of a file.
+_KIND, _LINK, _REGULAR = 0o170000, 0o120000, 0o100000
+
+
+def make_private_folder(path: str, may_be_link: bool = True) -> None:
+    """Makes a folder and its missing parents, 0700 whatever the umask says. OSError for a link where none may be: what is below it
+    could be anywhere."""
+    try:
+        if not may_be_link and os.lstat(path).st_mode & _KIND == _LINK:
+            raise OSError("a symbolic link is no folder of ours: " + path)
+        os.stat(path)
+        return
+    except FileNotFoundError:
+        pass
+    parent = parent_of(path)
+    if parent and parent != path:
+        make_private_folder(parent)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+
+
+def make_private_file(path: str, create: bool = True) -> None:
+    """Sees to it that a regular file stands there that is ours alone; FileNotFoundError where there is none and none is to be made,
+    OSError for anything else than a file.
+
+    A file that is there is not opened: closing it would give up the locks that this process holds on it.
+    """
+    if create:
+        make_private_folder(parent_of(path))
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        except FileExistsError:
+            pass
+    mode = os.lstat(path).st_mode
+    if mode & _KIND != _REGULAR:
+        raise OSError(22, "must be a regular file, not a link or anything else", path)
+    if mode & 0o077:
+        os.chmod(path, 0o600)
+
+
+def read_text(path: str, limit: int = 0) -> str | None:
+    """The text of a file (its first `limit` bytes), None when there is none; OSError for anything else."""
+    data = read_bytes(path, limit)
+    return None if data is None else text_of(data)
+
+
+def text_of(data: bytes) -> str:
+    """Text as we write it: lone surrogates are read as they were written, other bytes that are no UTF-8 are replaced."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a text, lone surrogates as they are."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def read_bytes(path: str, limit: int = 0) -> bytes | None:
+    """A file (its first `limit` bytes), None when there is none; OSError for anything else."""
+    try:
+        fd = _open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    with open(fd, "rb", buffering=0) as file:
+        # A read of a known size reserves that much memory, which a limited process may not have.
+        return file.read(limit) if limit else file.readall()
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Opens a file for reading bytes; OSError for what is no regular file."""
+    return open(_open(path, os.O_RDONLY), "rb", buffering=_BUFFER)
+
+
+def _open(path: str, flags: int) -> int:
+    """A descriptor of a regular file; OSError for anything else: a pipe would keep us waiting for whoever is at its other end."""
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    if os.fstat(fd).st_mode & _KIND != _REGULAR:
+        os.close(fd)
+        raise OSError(22, "not a regular file: move it away", path)
+    return fd
+
+
+def replace_text(path: str, text: str, mode: int = 0o600) -> None:
+    """Replace a file's text atomically (see replace)."""
+    data = encoded(text)
+    replace(path, lambda fd: write_all(fd, data), mode)
+
+
+def replace_bytes(path: str, data: bytes) -> None:
+    """Replace a file's bytes atomically (see replace)."""
+    replace(path, lambda fd: write_all(fd, data))
+
+
+def replace(path: str, write: Callable[[int], object], mode: int = 0o600, temporary: str = "", sync: bool = False) -> None:
+    """Replace a file atomically by what `write` writes to the descriptor that it is given: a reader sees the old one or the new one, also
+    after a kill. `temporary`: the path that it is written under first. `sync` puts its bytes on disk before it gets its name, which
+    takes 8 ms."""
+    temporary = temporary or path + "." + str(os.getpid()) + ".tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            write(fd)
+            if mode != 0o600:
+                os.chmod(fd, mode)
+            if sync:
+                os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass  # it was never made, or has its name already; the error that matters is on its way
+        raise
+
+
+def append_text(path: str, text: str) -> None:
+    """Appends whole lines. A line that a kill cut short before is closed first, so that it spoils no other."""
+    fd = _open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
+    try:
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            text = "\n" + text
+        write_all(fd, encoded(text))
+    finally:
+        os.close(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+class Patience:
+    """How long this process still waits for others, all in all (seconds). A command has no end of it; a hook gives up early, and what it
+    could not do is done at the next chance."""
+
+    __slots__ = ("left_s",)
+
+    def __init__(self) -> None:
+        self.left_s = float("inf")
+
+    def next_s(self, most_s: float = LOCK_WAIT_S) -> float:
+        """For how long the next lock may keep us."""
+        return min(most_s, self.left_s)
+
+    def spend_since(self, began: float) -> None:
+        """Takes the time since then (time.monotonic) off."""
+        self.left_s = max(0.0, self.left_s - (time.monotonic() - began))
+
+
+patience = Patience()
+
+
+class LockTimeout(OSError):
+    """Somebody held a lock for longer than this process waits."""
+
+
+# The system's locks keep processes apart, not threads: (process, path) -> what keeps its threads apart.
+_threads: dict = {}
+
+
+class Lock:
+    """An exclusive lock on a file beside the state, between processes and between the threads of each; where the system has no such locks,
+    between threads alone. It waits `wait_s` seconds for others."""
+
+    __slots__ = ("fd", "path", "thread", "wait_s")
+
+    def __init__(self, path: str, wait_s: float = LOCK_WAIT_S):
+        self.path = path
+        self.fd = -1
+        self.thread = _threads.setdefault((os.getpid(), path), RLock())
+        self.wait_s = wait_s
+
+    def __enter__(self) -> Lock:
+        if not self.thread.acquire(False):
+            self._wait(lambda left_s: self.thread.acquire(True, left_s))
+        try:
+            self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            if not self._is_ours():
+                self._wait(self._ask_until)
+        except BaseException:
+            self._let_go()
+            raise
+        return self
+
+    def _is_ours(self) -> bool:
+        """Whether no other process holds it; now we do."""
+        if hasattr(os, "lockf"):  # `fcntl.flock` would do as well, but is a module more to load
+            try:
+                os.lockf(self.fd, os.F_TLOCK, 0)
+            except (BlockingIOError, PermissionError):
+                return False
+            except OSError:
+                pass  # a file system without locks: better none than no record
+        return True
+
+    def _ask_until(self, left_s: float) -> bool:
+        """Asks again and again; whether it is ours at last."""
+        until = time.monotonic() + left_s
+        while True:
+            time.sleep(_POLL_S)
+            if self._is_ours():
+                return True
+            if time.monotonic() > until:
+                return False
+
+    def _wait(self, comes_within: Callable[[float], bool]) -> None:
+        """LockTimeout where it does not come in the time that this process may wait."""
+        began, wait_s = time.monotonic(), patience.next_s(self.wait_s)
+        try:
+            if not comes_within(wait_s):
+                raise LockTimeout(f"held for more than {wait_s:g} s: {self.path}")
+        finally:
+            patience.spend_since(began)
+
+    def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+        self.thread.release()
+
+
+def spill(path: str, text: str) -> None:
+    """Keeps a text for whoever gets the lock of a file next, in a file of its own beside it."""
+    replace_text(f"{path}{_SPILLED}{time.time_ns():020}-{os.getpid()}", text)
+
+
+def spilled(path: str) -> list[str]:
+    """The files that `spill` has left beside a file, oldest first."""
+    folder, _, name = path.rpartition("/")
+    return [folder + "/" + found for found in names(folder) if found.startswith(name + _SPILLED) and not found.endswith(".tmp")]
+
+
+def names(folder: str) -> list[str]:
+    """Return what lies in a folder, in order; nothing where it cannot be read."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def is_there(path: str) -> bool:
+    """Return whether anything has this name, a link that leads nowhere too."""
+    try:
+        os.lstat(path)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,84 @@
+"""Where our files are, and safe names for ids that come from outside."""
+
+from __future__ import annotations
+
+from .system import absolute, join, parent_of, sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+NAME_CHARS = 80
+ORIGINAL = "original.jsonl"  # in the folder of a session: its transcript as it was before the last change of ours
+TRANSCRIPTS = "transcripts"  # those that the helper keeps of other hosts' sessions, a folder for each project
+
+
+class NoHome(Exception):
+    """No folder of ours can be named: neither POPKIT_HOME nor CLAUDE_CONFIG_DIR nor a home folder is known, or POPKIT_HOME is a relative
+    path."""
+
+    def __init__(self, why: str = "no folder for PopKit's state: set POPKIT_HOME (or HOME)"):
+        super().__init__(why)
+
+
+def claude_folder(environ: Mapping[str, str]) -> str:
+    """The host's configuration folder."""
+    folder = environ.get("CLAUDE_CONFIG_DIR") or ""
+    return absolute(folder) if folder else join(user_folder(environ), ".claude")
+
+
+def user_folder(environ: Mapping[str, str]) -> str:
+    """The user's own folder; NoHome where nobody knows it."""
+    user = environ.get("HOME") or environ.get("USERPROFILE") or _home_of_user()
+    if user.startswith("~"):  # nobody has resolved it
+        raise NoHome
+    return absolute(user)
+
+
+def _home_of_user() -> str:
+    """The home folder that the system knows. Not `expanduser`, for which an empty HOME is the root folder."""
+    try:
+        from posix import getuid
+        from pwd import getpwuid
+
+        known = getpwuid(getuid()).pw_dir
+    except (ImportError, KeyError):
+        known = ""
+    if not known:
+        raise NoHome
+    return known
+
+
+def popkit_home(environ: Mapping[str, str]) -> str:
+    """The folder of state, archive and logs: $POPKIT_HOME, else popkit in the host's configuration folder. A shell expands no quoted `~`,
+    so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's."""
+    folder = environ.get("POPKIT_HOME") or ""
+    if not folder:
+        return join(claude_folder(environ), "popkit")
+    if folder == "~" or folder.startswith("~/"):
+        folder = user_folder(environ) + folder[1:]
+    if not folder.startswith("/"):
+        shown = "".join(char if char.isprintable() else "?" for char in folder[:60])
+        raise NoHome(f'POPKIT_HOME is "{shown}", a relative path. Set it to an absolute one, or to one that begins with ~/')
+    return absolute(folder)
+
+
+def plugin_root() -> str:
+    """The folder that holds hooks/, commands/ and the shipped configuration."""
+    return parent_of(parent_of(parent_of(parent_of(absolute(__file__)))))
+
+
+def safe_name(name: str) -> str:
+    """A file name for an id from outside: itself where it is harmless, else a digest of it. Never empty, never a path."""
+    if name and len(name) <= NAME_CHARS and _SAFE.issuperset(name):
+        return name
+    return "x" + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def archive_path(popkit_home: str) -> str:
+    return join(popkit_home, "archive.sqlite")
+
+
+def session_folder(home: str, session_id: str) -> str:
+    return join(home, "sessions", safe_name(session_id))

@@ -1,0 +1,298 @@
+"""Which repository a folder belongs to: worktrees and clones of one are one project. Files are read, no git is asked, nothing is written.
+
+git's own layout (gitrepository-layout(5), git-worktree(1)): `.git` is a folder, or a file that leads to one; a worktree's has a `commondir`
+that leads to the repository, where the configuration names its `origin`. A folder that is gone, or was another machine's, is told by its
+path alone, and by how Claude Code and others lay out the worktrees that they make.
+
+What a folder says of itself (its origin, where its `.git` leads) is a claim: anybody can write that into a folder. `are_one` asks for
+proof, which only the repository gives: it lists its linked worktrees (worktrees/<id>/gitdir). Submodules and clones cannot be proved.
+"""
+
+from __future__ import annotations
+
+from . import files
+from .system import absolute, os, parent_of, sha256
+
+# A path has no more folders, a `.git` file and what it leads to are a line, and a configuration ends somewhere.
+_DEEPEST = 64
+_LINE_BYTES = 4_096
+_CONFIG_BYTES = 262_144
+# A clone of a clone of a clone.
+_ORIGINS = 4
+_LONGEST_PATH = 4_096
+_NAME_CHARS = 40
+_HASH_CHARS = 12
+_LEAST_HASH = 40  # characters of a commit's
+_KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
+# Where worktrees are kept: below the folder that they are of, and apart, by its name.
+_BELOW = ("/.claude/worktrees/", "/.worktrees/")
+_APART = ("/.claude-worktrees/", "/.cursor/worktrees/", "/conductor/workspaces/")
+
+
+class Repository:
+    """`key`: the same for all checkouts, safe as a file name; a folder only claims it · `root`: the top of this checkout, or the folder
+    itself, with `/` everywhere · `name`: what a person calls it · `claimed_by`: the folder whose git files say so, which is above `root`
+    for a worktree that is gone."""
+
+    __slots__ = ("claimed_by", "key", "name", "root")
+
+    def __init__(self, key: str, root: str, name: str, claimed_by: str = "") -> None:
+        self.key = key
+        self.root = root
+        self.name = name
+        self.claimed_by = claimed_by or root
+
+    def __repr__(self) -> str:
+        return f"Repository({self.key!r}, {self.root!r}, {self.name!r})"
+
+
+def of(folder: str) -> Repository:
+    """The repository of a folder; where there is none, the folder itself is the project. It never fails, whatever stands there."""
+    folder = _tidy(folder)
+    root, identity, claimed_by = _place(folder, _ORIGINS)
+    return _named(identity, root, claimed_by)
+
+
+def alone(repository: Repository) -> Repository:
+    """The same checkout, told by where it lies, whatever repository it says that it is of."""
+    return _named(_real(repository.claimed_by), repository.root, repository.claimed_by)
+
+
+def _named(identity: str, root: str, claimed_by: str) -> Repository:
+    name = identity.rstrip("/").rpartition("/")[2] or "root"
+    slug = "".join([char if char.isascii() and char.isalnum() else "-" for char in name]).strip("-")[:_NAME_CHARS] or "project"
+    mark = sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+    shown = "".join([char if char.isprintable() else "?" for char in name])[:_NAME_CHARS]
+    return Repository(f"{slug}-{mark}".lower(), root, shown, claimed_by)
+
+
+def within(path: str, root: str) -> str | None:
+    """A path as the repository with a checkout at `root` names it, "" for the top; None for one outside. Other checkouts of it count, as
+    far as their paths tell."""
+    path, root = _slashed(path), root.rstrip("/")
+    homes = [root + "/"]
+    for mark in _BELOW:
+        before, found, _ = root.partition(mark)
+        if found:
+            homes.append(before + "/")
+    inside = next((path[len(home) :] for home in homes if path.startswith(home)), "" if path == root else None)
+    if inside is not None:
+        for mark in _BELOW:
+            before, found, after = ("/" + inside).partition(mark)
+            if found and not before:
+                return after.partition("/")[2]
+        return inside
+    for mark in _APART:
+        before, found, after = root.partition(mark)
+        there = before + mark + after.partition("/")[0] + "/"
+        if found and path.startswith(there):
+            return path[len(there) :].partition("/")[2]
+    return None
+
+
+def _slashed(path: str) -> str:
+    """A path with `/` everywhere, also where it is one of Windows, whichever system reads its transcript."""
+    if path[1:3] in (":\\", ":/") or path.startswith("\\\\"):
+        return path[:1].upper() + path[1:].replace("\\", "/")
+    return path
+
+
+def _tidy(folder: str) -> str:
+    """An absolute path with `/` everywhere, without detours, of a length that a path may have."""
+    folder = folder.replace("\0", "")[:_LONGEST_PATH]
+    if folder[1:3] in (":\\", ":/") or folder.startswith("\\\\"):
+        return _slashed(folder).rstrip("/")
+    return absolute(folder or ".").rstrip("/") or "/"
+
+
+def _place(folder: str, origins: int) -> tuple[str, str, str]:
+    """(the top of the checkout that a folder lies in, what tells its repository from others, the folder whose files say so)."""
+    at = folder
+    for _ in range(_DEEPEST):
+        common = _common_folder(at)
+        if common:
+            made = _made_by_tools(folder) if len(at) < len(folder) else None
+            # A worktree that is gone leaves a path within the repository that it was of.
+            return (made[0] if made and made[1] == at else at), _identity(common, at, origins), at
+        if not at or at == "/" or at.endswith(":"):
+            break
+        at = parent_of(at) or "/"
+    root, identity = _made_by_tools(folder) or (folder, _real(folder))
+    return root, identity, identity  # nothing is claimed: it is told by its path
+
+
+def _made_by_tools(folder: str) -> tuple[str, str] | None:
+    """(the top of a worktree, the folder that stands for its repository), where a path tells of one."""
+    for mark in _BELOW:
+        before, found, after = folder.partition(mark)
+        if found and before and after:
+            return before + mark + after.partition("/")[0], before
+    for mark in _APART:
+        before, found, after = folder.partition(mark)
+        project, _, rest = after.partition("/")
+        if found and rest:
+            return f"{before}{mark}{project}/{rest.partition('/')[0]}", f"{before}{mark}{project}"
+    return None
+
+
+def _common_folder(top: str) -> str:
+    """The folder of the repository that a checkout is of; "" where none begins here."""
+    dot_git = top.rstrip("/") + "/.git"
+    try:
+        kind = os.stat(dot_git).st_mode & _KIND
+        if kind == _FOLDER:
+            return dot_git
+        line = files.read_text(dot_git, _LINE_BYTES) or ""
+        if not line.startswith("gitdir:"):
+            return ""
+        git_folder = _led_to(top, line[len("gitdir:") :])
+        if os.stat(git_folder).st_mode & _KIND != _FOLDER:
+            return ""
+        common = files.read_text(git_folder + "/commondir", _LINE_BYTES)
+        return _led_to(git_folder, common) if common else git_folder
+    except (OSError, ValueError):
+        return ""
+
+
+def head(top: str) -> str:
+    """Return the commit that a checkout is at; "" where its files do not tell."""
+    common = _common_folder(top)
+    try:
+        git_folder = common
+        if os.stat(top + "/.git").st_mode & _KIND != _FOLDER:
+            git_folder = _led_to(top, (files.read_text(top + "/.git", _LINE_BYTES) or "")[len("gitdir:") :])
+        said = (files.read_text(git_folder + "/HEAD", _LINE_BYTES) or "").strip()
+        if said.startswith("ref: "):
+            name = said[len("ref: ") :]
+            packed = files.read_text(common + "/packed-refs") or "" if not files.is_there(f"{common}/{name}") else ""
+            loose = files.read_text(f"{common}/{name}", _LINE_BYTES) or ""
+            said = loose.strip() or next((line.split()[0] for line in packed.splitlines() if line.endswith(" " + name)), "")
+    except (OSError, ValueError):
+        return ""
+    return said if len(said) >= _LEAST_HASH and not said.strip("0123456789abcdef") else ""
+
+
+def _led_to(folder: str, line: str) -> str:
+    path = line.strip("\r\n ")
+    return absolute(path if path.startswith("/") else folder + "/" + path)
+
+
+def _identity(common: str, top: str, origins: int) -> str:
+    """What tells a repository from others: its origin, or where it lies."""
+    try:
+        url = _origin(files.read_text(common + "/config", _CONFIG_BYTES) or "")
+    except OSError:
+        url = ""
+    if not url:
+        return _real(common.removesuffix("/.git"))
+    local = _local_path(url, top)
+    if not local:
+        return _without_extras(url)
+    # A clone of a folder is one project with it.
+    known = _common_folder(local)
+    return _identity(known, local, origins - 1) if known and origins else _real(local)
+
+
+def _origin(config: str) -> str:
+    """The first address of the remote "origin" in a git configuration (git-config(1)); "" for none."""
+    inside = False
+    for line in config.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            section = line[1:].partition("]")[0].split(None, 1)
+            inside = [section[0].lower(), *section[1:]] == ["remote", '"origin"'] if section else False
+            line = line.partition("]")[2].strip()
+        name, equals, value = line.partition("=")
+        if inside and equals and name.strip().lower() == "url":
+            return value.strip().strip('"')
+    return ""
+
+
+def _local_path(url: str, top: str) -> str:
+    """The folder that an address means; "" for one on another machine."""
+    if url.startswith("file://"):
+        return absolute("/" + url[len("file://") :].partition("/")[2]).rstrip("/")
+    head = url.partition("/")[0]
+    if "://" in url or ":" in head:
+        return ""
+    return absolute(url if url.startswith("/") else top + "/" + url).rstrip("/")
+
+
+def _without_extras(url: str) -> str:
+    """An address without scheme, user, port and `.git`, in small letters: `git@github.com:A/B.git` is `https://github.com/a/b`."""
+    _scheme, found, rest = url.partition("://")
+    if found:
+        host, _, path = rest.partition("/")
+        host = host.rpartition("@")[2].partition(":")[0]
+    else:
+        host, _, path = url.partition(":")
+        host = host.rpartition("@")[2]
+    path = path.strip("/").removesuffix(".git").rstrip("/")
+    return f"{host}/{path}".lower()
+
+
+def _real(path: str) -> str:
+    """A path without links; one of another system is left as it is."""
+    from os.path import isabs, realpath
+
+    try:
+        return realpath(path) if isabs(path) else path
+    except (OSError, ValueError):
+        return path
+
+
+# --- proof ----------------------------------------------------------------------------------------------------------------------
+
+
+def are_one(one: str, other: str) -> bool:
+    """Whether the tops of two checkouts are the same folder, or both provably belong to one repository."""
+    if one == other or _is_same_folder(one, other):
+        return True
+    mine, theirs = _proved_repository(one), _proved_repository(other)
+    return bool(mine and theirs) and _is_same_folder(mine, theirs)
+
+
+def _proved_repository(top: str) -> str:
+    """The folder of the repository that a checkout provably belongs to; "" for none."""
+    from os.path import realpath
+
+    try:
+        top = realpath(top)
+        dot_git = top + "/.git"
+        kind = os.lstat(dot_git).st_mode & _KIND  # a link is no proof
+        if kind == _FOLDER:
+            return dot_git
+        return _listed_in(top, realpath(_target_of(top, _git_line(dot_git, "gitdir:")))) if kind == _REGULAR else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _listed_in(top: str, git_folder: str) -> str:
+    """The repository that lists `top` as a worktree in `git_folder`; "" where none does."""
+    from os.path import realpath
+
+    common = realpath(_target_of(git_folder, _git_line(git_folder + "/commondir")))
+    back = _target_of(git_folder, _git_line(git_folder + "/gitdir"))
+    listed = parent_of(git_folder) == common + "/worktrees" and back.endswith("/.git") and _is_same_folder(parent_of(back), top)
+    return common if listed else ""
+
+
+def _git_line(path: str, begins: str = "") -> str:
+    """What stands in a file of git's behind its beginning; ValueError for another file."""
+    line = (files.read_text(path, _LINE_BYTES) or "").strip("\r\n ")
+    if not line.startswith(begins) or len(line) == len(begins) or "\0" in line:
+        raise ValueError("no file of git's: " + path)
+    return line[len(begins) :].strip(" ")
+
+
+def _target_of(folder: str, path: str) -> str:
+    return path if path.startswith("/") or path[1:3] in (":\\", ":/") else folder + "/" + path
+
+
+def _is_same_folder(one: str, other: str) -> bool:
+    """Whether two paths are one folder, whatever they are called: a link, another case where the disk knows none."""
+    try:
+        mine, theirs = os.stat(one), os.stat(other)
+    except (OSError, ValueError):
+        return False
+    return (mine.st_dev, mine.st_ino) == (theirs.st_dev, theirs.st_ino) and mine.st_mode & _KIND == _FOLDER

@@ -1,0 +1,282 @@
+"""The words after /popkit:context, answered. A mistake of the user's is an answer too."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from .. import flag_parser, text
+from ..context_table import CONTEXT
+from ..hosts import KEEPS, is_kept, protocol
+from ..policy import figures
+from ..reclaim import access, restoring, rewrite
+from ..state import journal, limits, settling
+from ..views import memory as memory_views
+from ..views import panel as views
+from ..views import receipt, results, timeline
+from ..views.help import lines_of
+from . import arguments, memory, receipts, reclaiming
+from .request import COMMAND, Answer, Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ..efficiency_tracker import EfficiencyMetrics
+    from ..policy.limit_weights import Weights
+    from ..policy.shapes import Period, Share
+    from ..state.site import Site
+    from ..views.receipt import Receipt
+    from ..views.report_shapes import Report
+    from .request import InPlace
+
+
+def answer(
+    words: str, site: Site, transcript_path: str, now: float, in_place: InPlace | None = None, width: int = text.WIDTH,
+    command: str = COMMAND,
+) -> str:  # fmt: skip
+    """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the running conversation;
+    without it the transcript is changed. `width`: columns of a line; `command`: how the reader calls us."""
+    try:
+        parsed = flag_parser.parse(split(words), CONTEXT, shell=False)
+    except flag_parser.UsageError as error:
+        return "\n".join(text.laid_out(_mistake(str(error), command).lines, width))
+    given = respond(parsed, site, transcript_path, now, command, in_place)
+    if "json" in parsed.flags and not given.error:
+        return "\n" + text.as_json(given.data)
+    return "\n".join(text.laid_out(given.lines, width))
+
+
+def split(words: str) -> list[str]:
+    """The words of a line as a shell would see them; split at blanks where the quotes do not match."""
+    import shlex
+
+    try:
+        return shlex.split(words)
+    except ValueError:
+        return words.split()
+
+
+def respond(
+    parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace | None = None
+) -> Answer:
+    """The answer to parsed words; `command` is how the reader calls us; `in_place`: see `answer`."""
+    try:
+        return _ANSWERS[parsed.word](Request(parsed, site, transcript_path, now, command, in_place))
+    except (
+        flag_parser.UsageError,
+        arguments.NotFound,
+        arguments.Unknown,
+        access.Refused,
+        restoring.NotFound,
+        rewrite.RewriteFailed,
+    ) as error:
+        return _mistake(str(error), command)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _mistake(where + (error.strerror or str(error)), command)
+
+
+def _mistake(message: str, command: str) -> Answer:
+    message = text.clean(message)
+    return Answer(["", *text.wrap("PopKit: " + message), "", f"{command} help lists all words and flags."], {"error": message}, message)
+
+
+# --- one function a word -------------------------------------------------------------------------------------------------------
+
+
+def _retention(request: Request) -> Answer:
+    chosen = _profile_of(request.flags)
+    told: list[text.Line] = []
+    if chosen:
+        target = arguments.profile_target(chosen)
+        request.look()
+        request.site.remember(profile=target)
+        found = request.change([journal.profile_chosen(target, request.now)])
+        told = ["", *text.wrap(views.profile_chosen(target, found["profile"]))]
+    found = request.report()
+    if "json" not in request.flags:
+        told += memory.mark_lines(request.site, request.command, request.now) + memory.alert_lines(request.site, request.command)
+    return Answer([*told, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
+
+
+def _profile_of(flags: dict[str, str]) -> str:
+    names: list[str] = [name for name in ("aggressive", "conservative") if name in flags]
+    names += [flags["profile"]] if "profile" in flags else []
+    if len(names) > 1:
+        raise flag_parser.UsageError("choose one profile, not " + " and ".join(names))
+    return names[0] if names else ""
+
+
+def _timeline(request: Request) -> Answer:
+    last: int | None = None if "all" in request.flags else request.flags["last"]
+    found = request.report()
+    rows = found["results"]
+    data = {"session": found["session"], "calls": found["calls"], "results": rows if last is None else rows[-last:]}
+    return Answer(timeline.timeline(found, last), data)
+
+
+def _why(request: Request) -> Answer:
+    report = request.report()
+    left = receipts.look(request.site, report)
+    if not request.arguments:
+        return Answer(receipt.lines(left, request.now, "all" in request.flags, request.command), {"receipts": left})
+    gone = receipts.find(left, request.arguments[0])
+    try:
+        row = arguments.find(report, request.arguments[0])
+    except arguments.NotFound:
+        if gone is None:
+            raise
+        return Answer(receipt.why_lines(*gone, request.now, request.command), {**gone[1], "receipt": _brief(gone[0])})
+    if gone is None or row["state"] != "cleared":
+        return Answer(results.why(report, row, request.command), row)
+    when = receipt.when(gone[0], request.now)
+    return Answer(results.why(report, row, request.command, when), {**row, "receipt": _brief(gone[0])})
+
+
+def _brief(found: Receipt) -> Receipt:
+    """Return a receipt without the calls that stand on it."""
+    return {name: value for name, value in found.items() if name != "calls"}
+
+
+def _pin(request: Request) -> Answer:
+    before = request.report()
+    targets = [arguments.pin_target(before, word) for word in request.arguments]
+    after = request.change([journal.pinned(target, request.now) for target in targets if target not in before["pins"]])
+    return Answer(results.pinned_lines(before, after, targets, request.command), _pins_data(after, targets))
+
+
+def _unpin(request: Request) -> Answer:
+    before = request.report()
+    targets = [arguments.unpin_target(before, word) for word in request.arguments]
+    after = request.change([journal.unpinned(target, request.now) for target in targets])
+    return Answer(results.unpinned_lines(after, targets), _pins_data(after, targets))
+
+
+def _pins_data(after: Report, targets: list[str]) -> dict[str, Any]:
+    return {"targets": targets, "pins": after["pins"], "held": [row["id"] for row in after["results"] if row["pinned_by"]]}
+
+
+def _stats(request: Request) -> Answer:
+    from .. import efficiency_tracker as tracker
+    from ..views.stats import stats_lines
+
+    site = request.site
+    request.look()
+    behind = settling.catch_up(site, request.transcript_path)
+    contexts = tracker.context_metrics(site.home, site.session_id)
+    session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
+    everywhere = tracker.all_metrics(site.home)
+    worth, dated = tracker.worth(everywhere, request.now), site.rules().models.dated
+    shares = _shares(limits.weights(site.home, request.now), (session, project, everywhere))
+    data = {
+        "session": session.to_json(),
+        "project": project.to_json(),
+        "all": everywhere.to_json(),
+        "worth": worth,
+        "prices_dated": dated,
+        "behind": behind,
+        "shares": shares,
+        "contexts": {agent: metrics.to_json() for agent, metrics in contexts.items()},
+    }
+    if "card" in request.flags:
+        return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
+    shown = contexts if "details" in request.flags else None
+    return Answer(stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
+
+
+def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list[Share | None]:
+    """Return what the net of each scope is of a window, the same for all: the first of which that can be claimed of any; [] for none."""
+    for weights in several:
+        found = [weights.claimed(figures.moved(scope.ledger)) for scope in scopes]
+        if any(found):
+            return found
+    return []
+
+
+def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:
+    """Write the card of all sessions. UsageError where the file is of another kind, or there and no card."""
+    from ..io import files
+    from ..views import card
+
+    kind = os.path.splitext(path)[1].lower()
+    if kind not in (card.SVG, card.MARKDOWN):
+        raise flag_parser.UsageError(f"--card writes {card.SVG} or {card.MARKDOWN}, not {text.clean(path)}")
+    path = os.path.abspath(path)
+    if not os.path.isdir(os.path.dirname(path)):
+        raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
+    if os.path.lexists(path) and card.MARK not in (files.read_text(path, 1 << 16) or ""):
+        raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
+    day = time.strftime("%Y-%m-%d", time.localtime(now))
+    files.replace_text(path, card.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
+    return Answer(card.written(path), {**data, "card": path})
+
+
+def _warm(request: Request) -> Answer:
+    from ..views import cache as views
+    from . import cache
+
+    act = request.arguments[0] if request.arguments else "show"
+    if act != "off":
+        cache.learn(request.site, request.now)
+    found = cache.kept_warm(request.site, request.transcript_path, request.now)
+    if act == "show":
+        return Answer(views.show_lines(found, request.command), found)
+    refused = views.refused(found, "yes" in request.flags) if act == "on" else ""
+    if refused:
+        anyway = "" if found["refused"] else f" {request.command} warm on --yes keeps it warm all the same."
+        return Answer(["", *text.wrap(refused + anyway)], found, refused + anyway)
+    request.site.remember(warm=act)
+    found = cache.kept_warm(request.site, request.transcript_path, request.now)
+    return Answer(views.on_lines(found, request.command) if act == "on" else views.off_lines(found), found)
+
+
+def _cold(request: Request) -> Answer:
+    from ..reclaim import cold_compaction
+    from ..views import cache as views
+    from . import cache
+
+    act = request.arguments[0] if request.arguments else "show"
+    if act == "on" and is_kept(request.site.session_id):
+        raise access.Refused(f"{protocol.of(request.site.session_id).NAME} {KEEPS}")
+    if act != "show":
+        cold_compaction.choose(request.site, act == "on")
+    found = cache.compacts_cold(request.site, request.look())
+    told = views.cold_lines(found, request.command)
+    if act != "show" and found["setting"] != act:
+        told += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
+    return Answer(told, found)
+
+
+def _memory(request: Request) -> Answer:
+    words = [word for word in request.arguments if word != "--json"]
+    if words in (["on"], ["off"]):
+        found = memory.turn(words == ["on"], request.site, request.now)
+        as_json = len(words) < len(request.arguments)
+        return Answer(["", text.as_json(found)] if as_json else memory_views.turned_lines(found, request.command), found)
+    code, output, errors = memory.ask(request.arguments, request.site, request.command)
+    lines = memory_views.shown("\n".join(filter(None, (output, errors))))
+    return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
+
+
+def _help(request: Request) -> Answer:
+    name = request.arguments[0] if request.arguments else ""
+    return Answer(lines_of(name, request.command, CONTEXT, not request.command.startswith("/")))
+
+
+_ANSWERS = {
+    "retention": _retention,
+    "timeline": _timeline,
+    "why": _why,
+    "pin": _pin,
+    "unpin": _unpin,
+    "stats": _stats,
+    "clear": reclaiming.clear,
+    "undo": reclaiming.undo,
+    "restore": reclaiming.restore,
+    "warm": _warm,
+    "cold": _cold,
+    "memory": _memory,
+    "help": _help,
+}

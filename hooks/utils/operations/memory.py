@@ -1,0 +1,78 @@
+"""`memory`: `on` and `off` are done here, every other word by `popkit memory` in a process of its own. Marks and alerts, shown unasked."""
+
+from __future__ import annotations
+
+import os
+
+from .. import text
+from ..io import children
+from ..state import marked, memory
+from ..views import memory as views
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..state.site import Site
+    from ..views.shapes import Switched
+
+# The host ends a hook on a prompt after 30 s.
+LIMIT_S = 25.0
+CALLED_AS = "POPKIT_CALLED_AS"  # what an answer tells to type begins with
+
+
+def turn(on: bool, site: Site, now: float) -> Switched:
+    """Switches memory on or off for the project of a site; what came of it. OSError where it cannot be written."""
+    project = memory.project_of(site.home, _folder_of(site))
+    changed = project.turn_on(now) if on else project.turn_off(now)
+    configured = site.config.get("memory") or {}
+    return {
+        "on": on, "changed": changed, "project": project.repository.name, "folder": project.folder, "tokens": memory.tokens_of(site.config),
+        "store": configured.get("store") or f"{site.home}/{memory.STORE}", "summariser": configured.get("summariser") or "",
+    }  # fmt: skip
+
+
+def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
+    """Return what tools and the hourly job have marked for deletion in the project of a site. `command`: how the reader calls us."""
+    if not marked.is_there(site.home):
+        return []
+    rows = marked.of_project(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
+    lines = [line for part, row in rows for line in views.marks(part, row, now, views.called(command))]
+    return ["", *lines] if lines else []
+
+
+def alert_lines(site: Site, command: str) -> list[text.Line]:
+    """What of value is about to be forgotten, told once. `command`: how the reader calls us."""
+    if not memory.is_used(site.home):
+        return []
+    try:
+        project = memory.project_of(site.home, _folder_of(site))
+        due = project.untold_alerts()
+        if due:
+            project.told_alerts(list(due))
+    except OSError:
+        return []  # it is told when it can be noted that it was
+    return views.alerts(due, command) if due else []
+
+
+def ask(words: Sequence[str], site: Site, command: str) -> tuple[int, str, str]:
+    """(exit code, output, errors) of `popkit memory WORDS` in the project of a site. `command`: how the reader calls us."""
+    import subprocess  # only here, and seldom
+
+    folder = _folder_of(site)
+    environ = {**site.environ, "CLAUDE_CODE_SESSION_ID": site.session_id, CALLED_AS: views.called(command)}
+    try:
+        done = subprocess.run(  # noqa: S603
+            children.command_line(["memory", *words]), env=environ, cwd=folder if os.path.isdir(folder) else None,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return 1, "", f"this takes longer than {LIMIT_S:.0f} s. Run it in a shell: popkit memory {' '.join(map(text.clean, words))}"
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return 1, "", f"popkit memory could not be started: {error}"
+    output, errors = (each.decode("utf-8", "replace").strip("\n") for each in (done.stdout, done.stderr))
+    return done.returncode, output, errors
+
+
+def _folder_of(site: Site) -> str:
+    return site.session_project or os.getcwd()

@@ -1,0 +1,1 @@
+"""Pure decisions: no clock, no disk, no randomness, no environment."""

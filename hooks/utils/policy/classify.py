@@ -1,0 +1,282 @@
+"""What a tool call's result is: its kind, its lifetime class, what it shows, what it does to others.
+
+Pure. The tier comes from the first that speaks: a preserved pattern, the result's error state, an override of the configuration,
+the built-in reading of the tool's operation (`bash.py` for command lines).
+"""
+
+from __future__ import annotations
+
+from . import kinds, parts, tools
+from .calls import text_in
+from .estimate import content_of_path
+from .masking import mask, without_numbers
+from .tiers import DEFAULT_TIER, tier_of_operation, tier_of_tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import ModuleType
+
+    from .calls import Call, Outcome
+    from .parts import Action, Changes, Part
+    from .ruleset import Ruleset
+
+LABEL_CHARS = 100
+# The module `bash`, once a command line needed it: it is a third of all that a hook imports.
+_BASH: list[ModuleType] = []
+# A command line of more than this is classified by its beginning: nobody types that, and a hook must not spend its time on it.
+COMMAND_CHARS = 20_000
+_MOST_FILES = 64  # of one edit
+
+_DECISIONS = (tools.ASK, tools.PLAN)
+# What these return is prose; of other tools it is taken for data.
+_DIALOGUE = (tools.DELEGATE, tools.REPORT, tools.FETCH, tools.SKILL, *_DECISIONS)
+
+
+class Classification:
+    """What a result is. `action` names the deed, so that a later success can answer an earlier error."""
+
+    __slots__ = (
+        "action",
+        "basis",
+        "changes",
+        "commits",
+        "content",
+        "edits",
+        "error",
+        "family",
+        "kind",
+        "label",
+        "parts",
+        "subjects",
+        "tier",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        tier: str,
+        label: str,
+        shown: Iterable[Part] = (),
+        subjects: Iterable[str] = (),
+        content: str = "dialogue",
+        edits: Sequence[str] = (),
+        commits: bool = False,
+        family: str = "",
+        action: str = "",
+    ) -> None:
+        self.kind = kind
+        self.tier = tier
+        self.basis = ""
+        self.label = label
+        self.parts = list(shown)
+        self.subjects = list(subjects)
+        self.content = content
+        self.edits = edits  # the paths that a success has changed
+        self.commits = commits
+        self.changes: list[Changes] = []  # what a success has changed in working trees, as commandline/worktree.py tells it
+        self.family = family
+        self.action = action
+        self.error = False
+
+
+def _number(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default
+
+
+def shown_path(path: str, cwd: str) -> str:
+    """A path as a person would name it: relative to the working folder where it lies in it."""
+    if cwd and path.startswith(cwd.rstrip("/") + "/"):
+        return path[len(cwd.rstrip("/")) + 1 :]
+    return path
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LABEL_CHARS else text[: LABEL_CHARS - 1] + "…"
+
+
+def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    path = mask(parts.normal_path(call.path, cwd), tell_apart=True)
+    if call.outcome.unchanged:
+        label = call.tool + " " + shown_path(path, cwd) + " (unchanged)"
+        return Classification(
+            kinds.ACK, tier_of_operation(tools.EDIT, rules), label, [("do:unchanged " + path, [])], [path], action="Read:" + path
+        )
+    lines = call.outcome.interval
+    if lines is None:
+        first = max(1, _number(call.tool_input.get("offset"), 1))
+        limit = _number(call.tool_input.get("limit"), 0)
+        lines = [first, first + limit - 1] if limit else [first, 0]
+    label = call.tool + " " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
+    content = content_of_path(path)
+    return Classification(
+        kinds.READ, tier_of_tool(call.tool, rules), label, [("read:" + path, lines)], [path], content, action="Read:" + path
+    )
+
+
+def _edit(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    others = call.tool_input.get(call.traits.others) if call.traits.others else None
+    named = [call.path, *(path for path in others[:_MOST_FILES] if isinstance(path, str))] if isinstance(others, list) else [call.path]
+    paths = [mask(parts.normal_path(path, cwd), tell_apart=True) for path in named]
+    label = call.tool + " " + shown_path(paths[0], cwd) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    shown: list[Part] = [("edit:" + path, []) for path in paths]
+    return Classification(
+        kinds.ACK, tier_of_tool(call.tool, rules), label, shown, paths, edits=paths, action="|".join([part[0] for part in shown])
+    )
+
+
+def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    pattern = mask(text_in(call.tool_input, call.traits.line), tell_apart=True)
+    root = mask(call.path, tell_apart=True)
+    roots = [parts.normal_path(root, cwd)] if root else [cwd]
+    narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := text_in(call.tool_input, name)))
+    key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
+    label = call.tool + ' "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
+    return Classification(kinds.SEARCH, tier_of_tool(call.tool, rules), label, [(key, scope)], roots, "matches", action=key)
+
+
+def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    pattern = mask(text_in(call.tool_input, call.traits.line, *call.traits.paths), tell_apart=True)
+    root = mask(call.path, tell_apart=True)
+    roots = [parts.normal_path(root, cwd)] if root else [cwd]
+    key, scope = parts.file_search(pattern, roots)
+    return Classification(kinds.SEARCH, tier_of_tool(call.tool, rules), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
+
+
+def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    if not _BASH:
+        from .commandline import bash
+
+        _BASH.append(bash)
+    bash = _BASH[0]
+    command = mask(call.command[:COMMAND_CHARS], tell_apart=True)
+    found = bash.actions(command, cwd)
+    leading, tier = bash.longest_lived(found, rules)
+    shown, keys, commits = [], [], False
+    for action in found:
+        keys.append(parts.deed(action.part))
+        commits = commits or action.commits
+        if action.kind != kinds.ACK:
+            shown.append(action.part)
+    # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
+    shown = shown or [action.part for action in found]
+    made = Classification(
+        leading.kind, tier, call.tool + " " + _telling_line(command[:1_000]), shown, _subjects(command, found),
+        _content_of(leading, command), commits=commits, family=leading.family, action="|".join(keys),
+    )  # fmt: skip
+    made.changes = [action.changes for action in found if action.changes]
+    return made
+
+
+def _telling_line(command: str) -> str:
+    """The first line of a command that does something: no comment, no mere `cd` or assignment, if another follows."""
+    if "\n" not in command:
+        return command.strip()
+    lines = [line for line in map(str.strip, command.replace("\\\n", " ").split("\n")) if line and line[0] != "#"]
+    for line in lines:
+        head = line.partition(" ")[0]
+        if not (head in ("cd", "set", "export") and "&&" not in line and ";" not in line) and not ("=" in head and head == line):
+            return line
+    return lines[0] if lines else command.strip().partition("\n")[0]
+
+
+def _subjects(command: str, found: list[Action]) -> list[str]:
+    """What patterns match of a command line: the line, its commands, the files that it reads."""
+    subjects = [without_numbers(" ".join(command[:400].split()))]
+    for action in found[:8]:
+        path = action.part[0].partition(":")[2] if action.kind == kinds.READ else ""
+        subjects.extend(name for name in (path, without_numbers(action.name)) if name and name not in subjects)
+    return subjects
+
+
+def _content_of(leading: Action, command: str) -> str:
+    """The kind of content that a command prints."""
+    key = leading.part[0]
+    if leading.kind == kinds.READ:
+        return content_of_path(key)
+    if key.startswith("search:content:"):
+        return "matches"
+    return "diff" if "git diff" in command or "git show" in command else "log"
+
+
+def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    tool = call.tool
+    tier = tier_of_tool(tool, rules)
+    content = "dialogue" if call.operation in _DIALOGUE else "markup"
+    kind = kinds.OTHER
+    if call.operation == tools.TASKS:
+        kind, key = kinds.TASKS, "call:tasks"
+    else:
+        key = "call:" + tool + ":" + _identity(call.tool_input)
+        if call.operation in _DECISIONS:
+            kind = kinds.DECISION
+        elif tier == "ephemeral":
+            kind = kinds.ACK
+    said = text_in(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
+    label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(said) if said else "")
+    return Classification(kind, tier, label, [(key, [])], [mask(said)] if said else [], content, action=key)
+
+
+def _identity(value: object) -> str:
+    """A short name for an input: equal inputs have equal names, and no text of it is kept."""
+    try:
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(_canonical(value, 0).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _canonical(value: object, depth: int) -> str:
+    if depth > 20:
+        return "…"
+    if isinstance(value, dict):
+        return "{" + ",".join(repr(str(key)) + ":" + _canonical(value[key], depth + 1) for key in sorted(value, key=str)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_canonical(item, depth + 1) for item in value) + "]"
+    return repr(value)
+
+
+_READERS = {tools.READ: _read, tools.READ_NOTEBOOK: _read, tools.SEARCH: _grep, tools.FIND: _glob, tools.LIST: _glob}
+_READERS.update((*((operation, _edit) for operation in tools.EDITS), *((operation, _bash) for operation in tools.SHELLS)))
+
+
+def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
+    """The classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
+    found = _READERS.get(call.operation, _other)(call, cwd, rules)
+    found.label = _shorten(without_numbers(found.label))
+    found.basis = found.family or found.kind if call.operation in tools.SHELLS else "tool " + call.tool
+    outcome = call.outcome
+    found.error = outcome.error and not _found_nothing(found, outcome)
+    override = rules.override(call.tool, found.subjects)
+    if override is not None and not outcome.unchanged:
+        found.tier, found.basis = override
+    if found.error:
+        _keep_error(found, call.operation, rules)
+    elif found.kind == kinds.DECISION:
+        if rules.preserve_decisions:
+            found.tier, found.basis = "preserved", "a decision of the user"
+        elif override is None and found.tier == "preserved":
+            found.tier = DEFAULT_TIER
+    pattern = rules.preserving_glob(found.subjects) if found.kind != kinds.ACK else None
+    if pattern is not None:
+        found.tier, found.basis = "preserved", "preserved pattern " + pattern
+    return found
+
+
+def _found_nothing(found: Classification, outcome: Outcome) -> bool:
+    """A search that exits 1 with no output found nothing; that is an answer, no error."""
+    return found.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
+
+
+def _keep_error(found: Classification, operation: str, rules: Ruleset) -> None:
+    """An error is preserved until its action succeeds; a failing command that its next run supersedes waits for that."""
+    found.edits = ()
+    found.commits = False
+    found.changes = []
+    if operation in tools.SHELLS and "supersede" in rules.tier_rule(found.tier).events:
+        return
+    found.kind = kinds.ERROR
+    found.parts = [("error:" + found.action, [])]
+    if rules.preserve_errors:
+        found.tier, found.basis = "preserved", "an error"

@@ -1,0 +1,294 @@
+"""What makes two test, build, lint or type-check runs the same run. Pure.
+
+A run is named by its tool or script and its folder (the key) and by what it is limited to (the scope): paths, `k=` for tests selected by
+name, `p=` for packages. How it reports does not matter: verbosity, colour, coverage, reporters, stopping at the first failure.
+"""
+
+from __future__ import annotations
+
+from ..parts import PACKAGE, SELECTION, UNKNOWN, has_variable, normal_path
+from . import programs
+from .run_options import letters_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# A run limited to more than this is known by none of it: it covers nothing and nothing but a full run covers it.
+MOST_TARGETS = 64
+_ASKS = frozenset(("--version", "--help", "-V", "-h"))
+# The whole folder, and the value of a switch: `--pretty false`.
+_NO_TARGETS = frozenset((".", "true", "false"))
+_TASK_VERBS = frozenset(("nx", "turbo", "lerna", "moon"))
+_VERBS = frozenset(("run", "run-many", "affected", "run-script", "foreach", "exec"))
+
+
+class Run:
+    """`family` is test, build, lint or types, or empty where the name does not say."""
+
+    __slots__ = ("family", "name", "part")
+
+    def __init__(self, family: str, name: str, identity: str, scope: list, cwd: str):
+        self.family = family
+        self.name = name
+        where = UNKNOWN if cwd.startswith(UNKNOWN) else cwd
+        self.part = (f"run:{identity}@{where}", scope)
+
+
+def family_of(name: str) -> str:
+    """Return the family that the name of a script, task or target tells; empty for none, `no` for those that never end or change the
+    world."""
+    family = programs.WORD_FAMILIES.get(name)
+    if family:
+        return family
+    words = name.lower().replace("-", ":").replace("_", ":").replace("/", ":").replace(".", ":").split(":")
+    if words[0] in programs.NO_RUN:
+        return "no"
+    for at, word in enumerate(words):
+        if word in programs.WORD_FAMILIES and (word != "type" or words[at + 1 : at + 2] == ["check"]):
+            return programs.WORD_FAMILIES[word]
+    return ""
+
+
+def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) -> Run | None:
+    """Return the run that the words start (`words[0]` stands for `program`), None when they start none.
+
+    `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, assignments in front of it."""
+    if outer:
+        outer = tuple([item for item in outer if item.startswith((PACKAGE, *programs.VARIANT_VARIABLES))])
+    if program in programs.SCRIPT_RUNNERS:
+        return _script(program, words, cwd, outer)
+    if program in programs.TOOLS:
+        if not _ASKS.isdisjoint(words[1:]) or (words[1:2] and words[1] in programs.ADMINISTRATION):
+            return None
+        if program in programs.ONLY_WITH and not any(word in words for word in programs.ONLY_WITH[program]):
+            return None
+        first = 2 if program in ("vitest", "eslint", "golangci-lint", "unittest") and words[1:2] in (["run"], ["discover"]) else 1
+        return _tool(programs.TOOLS[program], program, program, words, first, cwd, outer)
+    if program in programs.TASKS:
+        return _tasks(program, words, cwd, outer)
+    if program in programs.SUBCOMMANDS:
+        return _subcommand(program, words, cwd, outer)
+    return None
+
+
+def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd: str, outer: Sequence[str]) -> Run | None:
+    limits = Limits(tool, cwd, outer)
+    limits.read(words, at)
+    return limits.run(family, identity.replace(":", " "), identity)
+
+
+class Limits:
+    """What the words behind a run limit it to."""
+
+    __slots__ = ("cwd", "items", "letters", "tool", "variants")
+
+    def __init__(self, tool: str, cwd: str, outer: Sequence[str] = ()):
+        self.tool = tool
+        self.cwd = cwd
+        self.letters: dict[str, str] | None = None
+        self.items = [item for item in outer if item.startswith(PACKAGE)]
+        self.variants = [item for item in outer if not item.startswith(PACKAGE)]
+
+    def read(self, words: list[str], at: int) -> None:
+        count = len(words)
+        while at < count:
+            word = words[at]
+            at += 1
+            if word[:1] == "-":
+                at += self.option(word, words[at] if at < count else "")
+            elif self.tool == "make" and "=" in word:
+                self.items.append(SELECTION + word)
+            else:
+                self.target(word)
+
+    def option(self, word: str, following: str) -> int:
+        """Read an option and say how many words its value took."""
+        if self.letters is None:
+            self.letters = letters_of(self.tool)
+        name, equals, value = word.partition("=")
+        letter = self.letters.get(name)
+        taken = 0
+        if letter is None:
+            letter = self.letters.get(word[:2])
+            if letter not in ("k", "p", "d", "K", "V") or word[1:2] == "-" or len(word) == 2 or self.tool in ("go", "xcodebuild", "script"):
+                return 0
+            name, value = word[:2], word[2:].lstrip("=")
+        elif letter not in ("b", "B") and not equals and (name != "-j" or following.isdigit()):
+            value = following
+            taken = 1
+        if letter == "k":
+            self.items.append(SELECTION + value)
+        elif letter == "K":
+            self.items.append(f"{SELECTION}{name.lstrip('-')}:{value}")
+        elif letter == "b":
+            self.items.append(SELECTION + name.lstrip("-"))
+        elif letter == "V" or letter == "B":
+            self.variants.append(f"{name}={value}" if value else name)
+        elif letter == "p":
+            if value != "*":
+                self.items.append(PACKAGE + value)
+        elif letter == "d":
+            self.cwd = normal_path(value, self.cwd)
+        return taken
+
+    def target(self, word: str) -> None:
+        if self.tool in programs.GO_PATTERNS:
+            word = _go_target(word)
+        elif self.tool in programs.NAMED_TARGETS:
+            word = SELECTION + word
+        elif self.tool == "unittest" and "/" not in word:
+            word = word[:-3] if word.endswith(".py") else word.replace(".", "/")
+        else:
+            word = self.path(word)
+        if word not in _NO_TARGETS:
+            self.items.append(word)
+
+    def path(self, word: str) -> str:
+        word = word.replace("\\", "/")
+        if word[:2] == "./":
+            word = word[2:]
+        if word[:1] == "/" and word.startswith(self.cwd + "/"):
+            word = word[len(self.cwd) + 1 :]
+        return word.rstrip("/")
+
+    def run(self, family: str, label: str, identity: str) -> Run:
+        """Return the run that has been read."""
+        if "" in self.items:  # `./...`
+            self.items = [item for item in self.items if item[1:2] == "="]
+        elif self.tool == "go" and all(item[1:2] == "=" for item in self.items):
+            self.items.append("./.")
+        scope = [UNKNOWN + item if has_variable(item) else item for item in {*self.items}]
+        for variant in sorted(self.variants):
+            identity += " " + variant
+            label += " " + variant
+            if has_variable(variant):
+                scope.append(UNKNOWN + variant)
+        for item in self.items[:3]:
+            label += " " + (item[2:] if item[1:2] == "=" else item.removesuffix("/."))
+        return Run(family, label, identity, [UNKNOWN + "many"] if len(scope) > MOST_TARGETS else sorted(scope), self.cwd)
+
+
+def _go_target(word: str) -> str:
+    """`./...` is everything, `./a/...` all below `a`, `./a` only `a` itself."""
+    if word[:2] == "./":
+        word = word[2:]
+    if word == "...":
+        return ""
+    if word.endswith("/..."):
+        return word[:-4]
+    return "./." if word in (".", "") else word.rstrip("/") + "/."
+
+
+def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
+    """Return a script of package.json; npm, yarn, pnpm and bun run the same script the same way."""
+    limits = Limits("script", cwd, outer)
+    at = next_name(words, 1, limits)
+    name = words[at] if at < len(words) else ""
+    if not _ASKS.isdisjoint(words[1 : at + 2]):
+        return None
+    if name == "workspace" and program == "yarn":
+        limits.items.append(PACKAGE + "".join(words[at + 1 : at + 2]))
+        at = next_name(words, at + 2, limits)
+        name = words[at] if at < len(words) else ""
+    spoken = name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi")
+    while name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi"):
+        at = next_name(words, at + 1, limits)
+        name = words[at] if at < len(words) else ""
+    if program == "bun" and not spoken and name in ("test", "build"):
+        return _tool(name, "bun", "bun:" + name, words, at + 1, limits.cwd, limits.items + limits.variants)
+    if name in ("t", "tst") and not spoken:
+        name = "test"
+    if not spoken and name != "test":
+        if program == "npm" or name in programs.MANAGER_COMMANDS:
+            return None
+        if (name in programs.TOOLS and name != "build") or (name in programs.SUBCOMMANDS and name != program):
+            return run_of(name, words[at:], limits.cwd, (*limits.items, *limits.variants))
+    family = family_of(name)
+    if not family or family == "no" or (program == "bun" and "." in name):
+        return None
+    limits.read(words, at + 1)
+    label = f"{program} {name}" if not spoken or name == "test" else f"{program} run {name}"
+    return limits.run(family, label, "npm:" + name)
+
+
+def next_name(words: list[str], at: int, limits: Limits) -> int:
+    """Return the place of the next word that is no option, which are read on the way."""
+    while at < len(words) and words[at][:1] == "-":
+        word = words[at]
+        at += 1 + limits.option(word, words[at + 1] if at + 1 < len(words) else "")
+    return at
+
+
+def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
+    """Tasks are what is run, so they are in the key; their order does not matter."""
+    if not _ASKS.isdisjoint(words[1:]):
+        return None
+    limits = Limits(program, cwd, outer)
+    tasks: list[str] = []
+    many = program == "nx" and words[1:2] in (["run-many"], ["affected"])
+    family = ""
+    at = 1
+    while at < len(words):
+        word = words[at]
+        if program == "nx" and word.partition("=")[0] in ("-t", "--target", "--targets"):
+            word = word.partition("=")[2] or "".join(words[at + 1 : at + 2])
+            at += "=" not in words[at]
+        elif word[:1] == "-":
+            at = next_name(words, at, limits)
+            continue
+        at += 1
+        if "=" in word:
+            limits.items.append(SELECTION + word)
+        elif program == "nx" and tasks and not many:
+            limits.items.append(PACKAGE + word)
+        elif not (word in _VERBS and program in _TASK_VERBS) and not (word == "clean" and program in ("gradle", "mvn", "sbt")):
+            package, _, task = _split_task(program, word)
+            if package:
+                limits.items.append(PACKAGE + package)
+            if len(tasks) < MOST_TARGETS and task not in tasks:
+                tasks.append(task)
+            family = family or family_of(task)
+    if program in programs.TASKS_ANY:
+        family = "build" if not tasks and program in ("make", "ninja") else "" if family == "no" else family
+    elif not family or family == "no":
+        return None
+    identity = program + "".join([":" + task for task in sorted(tasks)])
+    return limits.run(family, " ".join([program, *tasks[:3]]), identity)
+
+
+def _split_task(program: str, task: str) -> tuple[str, str, str]:
+    if program == "gradle" and ":" in task:
+        return task.rpartition(":")
+    if program == "nx" and ":" in task:
+        return task.partition(":")
+    return "", "", task
+
+
+def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
+    limits = Limits(program, cwd, outer)
+    at = next_name(words, 1, limits)
+    known = programs.SUBCOMMANDS[program]
+    if program == "cargo" and words[at : at + 1] and words[at][:1] == "+":
+        at = next_name(words, at + 1, limits)
+    if program == "node" or program == "xcodebuild":
+        at = next((place for place, word in enumerate(words) if word in known), len(words))
+        limits = Limits(program, cwd, outer)
+        words = words[at : at + 1] + words[1:at] + words[at + 1 :]
+        at = 0
+    name = words[at] if at < len(words) else ""
+    family = known.get(name)
+    if program == "docker" and name in ("buildx", "compose"):
+        at = next((place for place, word in enumerate(words) if word == "build"), 0)
+        family = family if at else None
+    if family is None or not _ASKS.isdisjoint(words[at:]):
+        return None
+    if program == "cargo":
+        name = {"t": "test", "b": "build", "c": "check"}.get(name, name)
+        if name == "nextest":
+            at += 1
+        elif "--" in words and family != "test":
+            words = words[: words.index("--")]  # what follows goes to the compiler
+    limits.read(words, at + 1)
+    identity = f"{program}:{name.lstrip('-')}"
+    return limits.run(family, identity.replace(":", " "), identity)

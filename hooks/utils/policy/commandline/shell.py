@@ -1,0 +1,307 @@
+"""A shell command line, split into simple commands. Pure, linear in the length of the line, never raises.
+
+Follows the quoting and grouping rules of the POSIX shell language with bash's additions (`$'..'`, `<<<`, `&>`, `|&`, `<(..)`, `[[`), as far
+as they matter for telling which programs run. Nothing is expanded: `$x`, `$(..)` and globs stay as they are written.
+"""
+
+from __future__ import annotations
+
+# One NUL alone ends a pipeline (`&&`, `||`, newline); a pair of NULs encloses the number of a held text.
+_END = "\x00"
+_CONTROL = frozenset(("\x00", "|", ";", "&", "(", ")"))
+_PASSED_OVER = frozenset(("if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "coproc"))
+_SKIP_TO = {"for": "do", "select": "do", "case": "in", "function": "name"}
+_KEYWORDS = frozenset((*_PASSED_OVER, *_SKIP_TO, "esac", "[["))
+# Deeper subshells count as part of this one, which keeps hostile lines linear.
+_DEEPEST = 50
+
+
+class Command:
+    """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first."""
+
+    __slots__ = ("assignments", "group", "redirects", "stage", "words")
+
+    def __init__(self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...]):
+        self.words = words
+        self.assignments = assignments
+        self.redirects = redirects
+        self.stage = stage
+        self.group = group
+
+
+def parse(line: str) -> list[Command]:
+    """Return the simple commands of a line, in order; empty when there are none or the quoting is broken.
+
+    The target of a `<<` redirect is the text of the here-document."""
+    if "\x00" in line:
+        line = line.replace("\x00", "")
+    held: list[str] = []
+    text = without_quoting(line, held)
+    if text is None:
+        return []
+    if "(" in text or ")" in text or ">|" in text:
+        return _Reader(held).read(_spaced(text))
+    commands = _listed(text, held)
+    return _Reader(held).read(_spaced(text)) if commands is None else commands
+
+
+def without_quoting(line: str, held: list[str]) -> str | None:
+    """Return the line with quoted and substituted texts moved to `held`; None when a quote or bracket is never closed."""
+    if "\\" in line or "`" in line or "#" in line or "$(" in line or "${" in line or "$'" in line:
+        return _scanned(line, held)
+    if "<<" in line or "((" in line or "<(" in line or ">(" in line:
+        return _scanned(line, held)
+    double = '"' in line
+    if "'" in line:
+        if double:
+            return _scanned(line, held)
+        pieces = line.split("'")
+    elif double:
+        pieces = line.split('"')
+    else:
+        return line
+    if not len(pieces) & 1:
+        return None
+    for at in range(1, len(pieces), 2):
+        held.append(pieces[at])
+        pieces[at] = f"\x00{at >> 1}\x00"
+    return "".join(pieces)
+
+
+def _scanned(line: str, held: list[str]) -> str | None:
+    from .quoting import Scanner  # a fifth of this package, for lines that mix kinds of quoting
+
+    return Scanner(line, held).scan()
+
+
+def _listed(text: str, held: list[str]) -> list[Command] | None:
+    """Return the commands of a line that has no more structure than lists and pipelines, which most lines have; else None."""
+    commands = []
+    if ";" in text:
+        text = text.replace(";", "\n")
+    if "&" in text:
+        text = text.replace("&&", "\n")
+    if "|" in text:
+        text = text.replace("||", "\n")
+    for pipeline in text.split("\n"):
+        stage = 0
+        for part in pipeline.split("|") if "|" in pipeline else (pipeline,):
+            words = part.split()
+            if not words:
+                stage += 1
+                continue
+            assignments = []
+            redirects: list[tuple[str, str]] = []
+            if ">" in part or "<" in part or "&" in part:
+                kept = _without_redirects(words, redirects, held)
+                if kept is None:
+                    return None
+                words = kept
+            while words and "=" in words[0] and _is_assignment(words[0]):
+                assignments.append(_value(words.pop(0), held))
+            if words and words[0] in _KEYWORDS:
+                return None
+            if "\x00" in part:
+                words = [_value(word, held) if "\x00" in word else word for word in words]
+            if words or assignments or redirects:
+                commands.append(Command(words, assignments, redirects, stage, ()))
+            stage += 1
+    return commands
+
+
+def _without_redirects(words: list[str], redirects: list[tuple[str, str]], held: list[str]) -> list[str] | None:
+    """Return the words that are no redirections, which go to `redirects`; None for a `&` that is not part of one."""
+    kept = []
+    operator = ""
+    for word in words:
+        if operator:
+            if "&" in word:
+                return None
+            redirects.append((operator, _value(word, held)))
+            operator = ""
+        elif word == "2>&1":
+            redirects.append(("2>&", "1"))
+        elif ">" in word or "<" in word:
+            before, operator = _redirect(word, redirects, held)
+            if before:
+                if "&" in before:
+                    return None
+                kept.append(before)
+        elif "&" in word:
+            return None
+        else:
+            kept.append(word)
+    return kept
+
+
+def _redirect(token: str, redirects: list[tuple[str, str]], held: list[str]) -> tuple[str, str]:
+    """Read a token with `<` or `>` in it: the word before them, and an operator whose target is the next token."""
+    word = operator = ""
+    for piece in token.replace(">", " >").replace("<", " <").split():
+        if piece[0] not in "<>":
+            word = "" if piece.isdigit() else piece.rstrip("&")
+            operator = piece[len(word) :]
+            continue
+        target = piece.lstrip("<>&")
+        operator += piece[: len(piece) - len(target)]
+        if target:
+            redirects.append((operator, _value(target, held)))
+            operator = ""
+    return word, operator
+
+
+def _is_assignment(token: str) -> bool:
+    name, equals, _ = token.partition("=")
+    return equals == "=" and name.partition("[")[0].rstrip("+").isidentifier()
+
+
+def _value(token: str, held: list[str]) -> str:
+    """Return the token with what its numbers hold."""
+    if "\x00" not in token:
+        return token
+    pieces = token.split("\x00")
+    for at in range(1, len(pieces), 2):
+        pieces[at] = held[int(pieces[at])]
+    return "".join(pieces)
+
+
+def _spaced(text: str) -> str:
+    """Return the text with every operator a token of its own, redirections and a lone `&` excepted."""
+    if "&" in text:
+        text = text.replace("&&", " \x00 ")
+    if "|" in text:
+        if ">|" in text:
+            text = text.replace(">|", ">")
+        text = text.replace("||", " \x00 ").replace("|", " | ")
+    if ";" in text:
+        text = text.replace(";", " ; ")
+    if "\n" in text:
+        text = text.replace("\n", " \x00 ")
+    if "(" in text or ")" in text:
+        text = text.replace("(", " ( ").replace(")", " ) ")
+    return text
+
+
+class _Reader:
+    """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
+
+    __slots__ = (
+        "assignments", "cases", "commands", "group", "groups", "held", "last", "operator", "redirects", "skip", "stage",
+        "words",
+    )  # fmt: skip
+
+    def __init__(self, held: list[str]):
+        self.held = held
+        self.commands: list[Command] = []
+        self.words: list[str] = []
+        self.assignments: list[str] = []
+        self.redirects: list[tuple[str, str]] = []
+        self.stage = 0
+        self.group: tuple[int, ...] = ()
+        self.groups = 0
+        self.cases = 0
+        self.operator = ""
+        self.skip = ""
+        self.last = ""
+
+    def read(self, text: str) -> list[Command]:
+        words = None  # the list to which a plain token goes at once
+        for token in text.split():
+            if token in _CONTROL:
+                self.control(token)
+                self.last = token
+                words = None
+            elif words and not ("\x00" in token or ">" in token or "<" in token or "&" in token):
+                words.append(token)
+            else:
+                self.token(token)
+                self.last = ""
+                words = None if self.operator or self.skip else self.words
+        self.end()
+        return self.commands
+
+    def end(self) -> None:
+        """The command read so far is complete."""
+        if self.words or self.assignments or self.redirects:
+            self.commands.append(Command(self.words, self.assignments, self.redirects, self.stage, self.group))
+            self.words = []
+            self.assignments = []
+            self.redirects = []
+        self.operator = ""
+
+    def control(self, token: str) -> None:
+        if self.skip:
+            # `for x in ..;` and `case x in a)` end here; any other operator inside belongs to the list or the pattern.
+            if (self.skip == "do" and (token == ";" or token == _END)) or self.skip == ")" == token:
+                self.skip = ""
+        elif token == "&" and self.last == "|":
+            pass  # `|&`
+        elif self.words and self.words[0] == "[[" and self.words[-1] != "]]":
+            pass
+        elif token == "(":
+            self.open()
+        elif token == ")":
+            self.end()
+            self.group = self.group[:-1]
+        elif token == "|":
+            self.end()
+            self.stage += 1
+        else:
+            self.end()
+            if token == ";" == self.last and self.cases:
+                self.skip = ")"
+            self.stage = 0
+
+    def open(self) -> None:
+        """A subshell, the parentheses of a function definition, or an array."""
+        if self.assignments and not self.words and self.assignments[-1].endswith("="):
+            self.skip = ")"
+            return
+        self.words = []
+        self.end()
+        if len(self.group) < _DEEPEST:
+            self.groups += 1
+            self.group += (self.groups,)
+
+    def token(self, token: str) -> None:
+        """Any token but an operator: keyword, assignment, redirection or word."""
+        if self.skip:
+            self.skipped(token)
+        elif self.operator:
+            self.redirects.append((self.operator, _value(token, self.held)))
+            self.operator = ""
+        elif ">" in token or "<" in token:
+            word, operator = _redirect(token, self.redirects, self.held)
+            if word:
+                self.token(word)
+            self.operator = operator
+        elif "&" in token:
+            for at, piece in enumerate(token.split("&")):
+                if at:
+                    self.control("&")
+                    self.last = "&"
+                if piece:
+                    self.token(piece)
+        elif self.words or not (token in _PASSED_OVER or token in _SKIP_TO or self.assigned(token)):
+            self.words.append(_value(token, self.held))
+        elif token in _SKIP_TO:
+            self.skip = _SKIP_TO[token]
+            self.cases += token == "case"
+
+    def assigned(self, token: str) -> bool:
+        if token == "esac":
+            self.cases -= 1
+        elif _is_assignment(token):
+            self.assignments.append(_value(token, self.held))
+        else:
+            return False
+        return True
+
+    def skipped(self, token: str) -> None:
+        if token == "esac" and self.cases:
+            self.cases -= 1
+            self.skip = ""
+        elif token == "in" == self.skip:
+            self.skip = ")"
+        elif token == self.skip or self.skip == "name":
+            self.skip = ""

@@ -1,0 +1,79 @@
+"""What git shows of a working tree, as a part, and which of its commands change that. Pure.
+
+What is shown depends on the files on disk, on what is staged, or only on the commit that is checked out. What names its commits by their
+hashes depends on none of these. A word that may be a branch or a path is taken to be a path: then less ends it.
+"""
+
+from __future__ import annotations
+
+from ..parts import TREE, normal_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..parts import Changes, Part
+
+FILES, INDEX, HEAD = "files", "index", "head"
+_CHANGES = {
+    **dict.fromkeys("add stage rm mv restore apply clean stash".split(), (FILES, INDEX)),
+    **dict.fromkeys("commit checkout switch reset merge rebase pull cherry-pick revert am".split(), (FILES, INDEX, HEAD)),
+}
+_LOOKING = (["stash", "list"], ["stash", "show"])
+_OF_HEAD = frozenset(("log", "shortlog", "describe", "rev-parse"))
+_REVISIONS = frozenset(("HEAD", "@", "FETCH_HEAD", "ORIG_HEAD", "main", "master", "develop", "trunk"))
+_MOST_PATHS = 64
+_HEX = frozenset("0123456789abcdef")
+
+
+def changes(words: list[str], cwd: str) -> Changes | None:
+    """Return (folder, what changes, the words) of a git command, given by its words without the options of git itself; None for one that
+    changes nothing."""
+    changed = _CHANGES.get(words[0]) if words and words[:2] not in _LOOKING else None
+    return (cwd, changed, words) if changed else None
+
+
+def part_of(part: Part, words: list[str], cwd: str) -> Part:
+    """Return the part of a git command that shows something, its plain part where what it shows does not change or is unknown."""
+    on = None if part[0].endswith("@?") else _shown(words, cwd)
+    return (TREE, [part[0], *on]) if on else part
+
+
+def _shown(words: list[str], cwd: str) -> list[str] | None:
+    """[what it depends on, the paths that it is about]; None for nothing that changes."""
+    command = words[0] if words else ""
+    at = words.index("--") if "--" in words else len(words)
+    named, paths = [word for word in words[1:at] if word[:1] != "-"], words[at + 1 :]
+    if command == "status":
+        return [FILES, *_roots(named + paths, cwd)]
+    if command == "diff" and "--no-index" not in words:
+        revisions = [word for word in named if at < len(words) or _is_revision(word)]
+        if len(revisions) > 1 or any(map(_is_range, revisions)):
+            return None if all(map(_is_certain, revisions)) else [HEAD, cwd]
+        on = INDEX if "--cached" in words or "--staged" in words else FILES
+        return [on, *_roots([word for word in named if word not in revisions] + paths, cwd)]
+    if command == "show":
+        return [HEAD, cwd] if not named or any(word.startswith(("HEAD", "@")) for word in named) else None
+    if command in _OF_HEAD:
+        return None if named and all(map(_is_certain, named)) else [HEAD, cwd]
+    return None
+
+
+def _roots(paths: list[str], cwd: str) -> list[str]:
+    return [normal_path(path, cwd) for path in paths] if 0 < len(paths) <= _MOST_PATHS else [cwd]
+
+
+def _is_range(word: str) -> bool:
+    return ".." in word and "../" not in word and word != ".."
+
+
+def _is_revision(word: str) -> bool:
+    base = word.partition("~")[0].partition("^")[0].partition("@{")[0]
+    return _is_range(word) or base in _REVISIONS or base.startswith(("origin/", "upstream/")) or _is_hash(base)
+
+
+def _is_hash(word: str) -> bool:
+    return 7 <= len(word) <= 64 and _HEX.issuperset(word)
+
+
+def _is_certain(word: str) -> bool:
+    """Return whether a word names commits by their hashes alone."""
+    return all(_is_hash(side.partition(":")[0].partition("~")[0].partition("^")[0]) for side in word.replace("...", "..").split(".."))

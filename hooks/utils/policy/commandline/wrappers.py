@@ -1,0 +1,155 @@
+"""Which program a command really runs, behind `sudo`, `timeout 30`, `npx`, `uv run`, `bash -c` and their like. Pure."""
+
+from __future__ import annotations
+
+from .programs import (  # fmt: skip
+    ALIASES,
+    INTERPRETERS,
+    PREFIX_SUBCOMMANDS,
+    PREFIXES,
+    PYTHON_VALUES,
+    SCRIPT_RUNNERS,
+    SHELLS,
+    SUBCOMMANDS,
+    TASKS,
+    TOOLS,
+)
+from .runs import Limits, next_name
+
+# Nobody wraps deeper; what does is something else.
+_DEEPEST = 10
+_EXTENSIONS = (".exe", ".cmd", ".bat", ".js", ".mjs", ".cjs")
+
+
+class Inner:
+    """What runs in the end: a program with its words, or the text of a `script` for a shell."""
+
+    __slots__ = ("cwd", "outer", "program", "script", "words")
+
+    def __init__(self, program: str, words: list[str], cwd: str, outer: tuple[str, ...] = (), script: str = ""):
+        self.program = program
+        self.words = words
+        self.cwd = cwd
+        self.outer = outer
+        self.script = script
+
+
+def program_of(word: str) -> str:
+    """Return the name of a program without its folder, extension and version: `.venv/bin/pytest`, `eslint@8`, `python3.11`."""
+    if word.isalpha():
+        return ALIASES.get(word, word)
+    if word in ALIASES:
+        return ALIASES[word]
+    name = word.replace("\\", "/").rpartition("/")[2] or word
+    # The name of a scoped package keeps its scope: `@biomejs/biome@2`.
+    name = "@" + word[1:].partition("@")[0] if word[:1] == "@" else name.partition("@")[0]
+    if name.endswith(_EXTENSIONS):
+        name = name[: name.rindex(".")]
+    if name.startswith(("python", "pypy")):
+        name = name.rstrip("0123456789.")
+        return "python" if name in ("python", "pypy") else name
+    return ALIASES.get(name, name)
+
+
+def unwrap(words: list[str], cwd: str) -> Inner:
+    """Return the innermost program; the words of an unknown one are left alone."""
+    outer: tuple = ()
+    program = program_of(words[0])
+    for _ in range(_DEEPEST):
+        if program in SHELLS:
+            return Inner(program, words, cwd, outer, _script_of(program, words))
+        if program in INTERPRETERS:
+            at, inner_program = _tool_behind(program, words)
+        elif program in PREFIXES:
+            values, own = PREFIXES[program]
+            at, inner_program = _behind(words, 1, values.split(), own), ""
+            if program == "command" and words[1:2] and words[1][:1] == "-":
+                break
+        elif program in PREFIX_SUBCOMMANDS:
+            at, cwd, outer = _behind_subcommand(program, words, cwd, outer)
+            inner_program = ""
+        else:
+            break
+        if not 0 < at < len(words):
+            break
+        words = words[at:]
+        program = inner_program or program_of(words[0])
+    return Inner(program, words, cwd, outer)
+
+
+def _behind(words: list[str], at: int, values: list[str], own: int) -> int:
+    """Return the place of the other program's name."""
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            at += 1
+            break
+        if word[:1] == "-" and word != "-":
+            at += 2 if word in values else 1
+        elif "=" in word and word.partition("=")[0].isidentifier():
+            at += 1
+        elif own:
+            own -= 1
+            at += 1
+        else:
+            break
+    return at
+
+
+def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -> tuple[int, str, tuple]:
+    subcommands, options, own = PREFIX_SUBCOMMANDS[program]
+    names, values = subcommands.split(), options.split()
+    if program in SCRIPT_RUNNERS:
+        limits = Limits("script", cwd)
+        at = next_name(words, 1, limits)
+        if at >= len(words) or words[at] not in names:
+            return 0, cwd, outer
+        return _behind(words, at + 1, values, 0), limits.cwd, tuple(limits.items)
+    at = _behind(words, 1, values, 0)
+    if program == "docker" and words[at : at + 1] == ["compose"]:
+        at = _behind(words, at + 1, values, 0)
+    if at >= len(words) or words[at] not in names:
+        return 0, cwd, outer
+    inner = _behind(words, at + 1, values, own)
+    if program == "docker":
+        container = words[inner - 1] if words[inner - 1] != "--" else words[inner - 2]
+        folder = next((words[place + 1] for place in range(1, inner - 1) if words[place] in ("-w", "--workdir")), "")
+        cwd = f"docker:{container}:{folder}"
+    elif program == "uv" and "-m" in words[at:inner]:
+        inner = at + words[at:inner].index("-m") + 1
+    return inner, cwd, outer
+
+
+def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:
+    """Return the tool that an interpreter runs: `python -m pytest`, `php artisan`, `node node_modules/.bin/jest`."""
+    at = 1
+    while at < len(words) and words[at][:1] == "-":
+        if words[at] == "-m" and program == "python":
+            module = "".join(words[at + 1 : at + 2])
+            known = module in TOOLS or module in SUBCOMMANDS or module in PREFIX_SUBCOMMANDS
+            return (at + 1, module) if known else (0, "")
+        if words[at] in ("-c", "-e", "-p", "-", "--test", "-r", "--eval", "--print"):
+            return 0, ""
+        at += 2 if words[at] in PYTHON_VALUES else 1
+    if at < len(words):
+        tool = program_of(words[at])
+        if tool != "build" and tool != "node" and (tool in TOOLS or tool in SUBCOMMANDS or tool in TASKS):
+            return at, tool
+    return 0, ""
+
+
+def _script_of(program: str, words: list[str]) -> str:
+    """Return the text that a shell is told to run."""
+    if program == "eval":
+        return " ".join(words[1:])
+    at = 1
+    while at < len(words):
+        word = words[at]
+        if word in ("-o", "+o", "-O", "+O"):
+            at += 1
+        elif word[:1] not in "-+":
+            break
+        elif word[:1] == "-" and word[1:2] != "-" and "c" in word:
+            return "".join(words[at + 1 : at + 2])
+        at += 1
+    return ""

@@ -1,0 +1,209 @@
+"""A compaction without a model: which messages stand, and what left, with a reason for each. Pure.
+
+What the user and the assistant said stands word for word, always. So do pinned results, open errors, decisions, the last word on a run,
+and the newest calls. What is dead leaves first. Where that is not enough for the target, what is worth least for the tokens that it takes
+goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names of what left stand beside it
+(names.py). What left is archived: `stubs.put_back` gives the conversation as it was.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from . import names
+from .estimate import estimate_tokens
+from .messages import Message, result_tokens
+from .outline import findings
+from .placeholder import handle_in
+from .planning import last_words
+from .room import give_back, make_room
+from .standing import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
+from .ways import STUBBED, WHOLE, Pair, file_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from .conversation import Conversation
+    from .outline import Findings
+    from .planning import Plan
+    from .standing import Built, Content
+
+__all__ = ("CALLS", "INPUT", "NEEDED_ROOM", "NEWEST", "RESULT", "Compacted", "Left", "always_whole", "compact", "pairs_of", "tokens_of")
+
+# Calls at the end that stand whole: the work is about them.
+NEWEST = 4
+# Why a result stands whatever the target is (planning.REASONS).
+_STANDS = ("pinned", "preserved", "last_word", "unseen")
+
+
+class Compacted:
+    """`messages` that stand, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
+    the results that were `made_whole`: what the door had put a reference in the place of left, so all of it stands in them again."""
+
+    __slots__ = ("after", "before", "left", "made_whole", "messages", "met")
+
+    def __init__(self, messages: list[Message], left: list[Left], before: int, after: int, met: bool, made_whole: list[str]) -> None:
+        self.messages = messages
+        self.left = left
+        self.before = before
+        self.after = after
+        self.met = met
+        self.made_whole = made_whole
+
+
+def _unknown(_id: str) -> str:
+    return ""
+
+
+def compact(
+    messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
+    only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
+    whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM,
+) -> Compacted:  # fmt: skip
+    """Return what stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
+    `plan`: made as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave,
+    and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case. `find`: as `outline.findings` does
+    it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known. `least`: tokens that may stand whatever
+    their share is. `why`: the reason for which a live result leaves."""
+    calibration = conversation.state.calibration
+    pairs = pairs_of(messages, plan, conversation)
+    before = _tokens(messages, pairs)
+    for pair in pairs.values():
+        if _leaves(pair, only, lost):
+            pair.leave(pair.use.id in lost)
+    target = max(share * before, least / calibration)
+    fitting = _Fitting(pairs, Builder(messages, pairs, conversation, handle_of, find, why), conversation, whole_of)
+    if only is not None:
+        fitting.build(inf, inf)
+    else:
+        fitting.fit(target, names.SHARE * before, sum([estimate_tokens(message.text) for message in messages]))
+    after, built = fitting.tokens, fitting.built
+    return Compacted(
+        built.messages, built.left, round(before * calibration), round(after * calibration), after <= target, fitting.made_whole
+    )
+
+
+class _Fitting:
+    """Takes calls and their results from way to way until what stands has the room that there is: the messages as they are `built` now,
+    their `tokens`, and the ids of results that were `made_whole`."""
+
+    __slots__ = ("builder", "built", "conversation", "made_whole", "pairs", "tokens", "whole_of")
+
+    def __init__(self, pairs: dict[str, Pair], builder: Builder, conversation: Conversation, whole_of: Callable[[str], str]) -> None:
+        self.pairs = pairs
+        self.builder = builder
+        self.conversation = conversation
+        self.whole_of = whole_of
+        self.made_whole: list[str] = []
+        self.built: Built
+        self.tokens = 0
+
+    def fit(self, target: float, for_names: float, said: int) -> None:
+        """Make room until at most `target` tokens stand; `for_names` of them are names wherever room has to be made. `said`: tokens of all
+        words."""
+        aim = target - for_names
+        # So much has to leave however short the outlines are: what goes by that needs none.
+        shortest = said + sum([pair.tokens_at(pair.at) for pair in self.pairs.values()])
+        if shortest > target:
+            make_room(shortest - aim, self.pairs.values())
+        self.build(target, aim)
+        if any(pair.at for pair in self.pairs.values()):
+            if give_back(aim - self.tokens, self.pairs.values()) or self.tokens > aim:
+                self.build(aim, aim)
+        else:
+            for_names = min(for_names, target - self.tokens)
+        self.build(inf, inf, names.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
+
+    def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
+        """Build what stands; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
+        here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time."""
+        while True:
+            self.made_whole += _make_whole(self.pairs, self.conversation, self.whole_of)
+            self.built = self.builder.build(named or {})
+            self.tokens = _tokens(self.built.messages, self.pairs)
+            if self.tokens <= most or not make_room(self.tokens - aim, self.pairs.values()):
+                return
+            most = aim
+
+
+def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
+    """Return the tokens of a conversation, system and tools apart: estimated by its texts."""
+    estimated = 0
+    for message in messages:
+        estimated += estimate_tokens(message.text) + sum(use.tokens for use in message.uses)
+        estimated += sum(result_tokens(shown.text) for shown in message.results)
+    return round(estimated * conversation.state.calibration)
+
+
+def pairs_of(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> dict[str, Pair]:
+    """Return {id of a call: its Pair}, in order."""
+    decisions = {decision.result.id: decision for decision in plan.decisions}
+    whole = always_whole(messages, plan, conversation)
+    calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
+    newest = {file_of(use): use.id for use, _ in calls if file_of(use)}
+    last = len(calls) - 1
+    return {
+        use.id: Pair(use, shown, decisions.get(use.id), last - at, newest.get(file_of(use)) == use.id, use.id in whole)
+        for at, (use, shown) in enumerate(calls)
+    }
+
+
+def always_whole(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> set[str]:
+    """Return the ids of the calls that stand whole with their results, whatever the target is."""
+    newest = [use.id for message in messages for use in message.uses][-NEWEST:]
+    ruled = {decision.result.id for decision in plan.decisions if decision.reason in _STANDS}
+    return {*newest, *ruled} | conversation.unseen | last_words(conversation)
+
+
+def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
+    """Return the estimated tokens of messages; of a result that stands whole what the engine has estimated."""
+    total = 0
+    for message in messages:
+        total += estimate_tokens(message.text) if message.text else 0
+        for use in message.uses:
+            total += use.tokens
+        for shown in message.results:
+            pair = pairs[shown.id]
+            total += result_tokens(shown.text, pair.estimated if shown.text is pair.shown.text else None)
+    return total
+
+
+# --- what leaves ---------------------------------------------------------------------------------------------------------------
+
+
+def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
+    """Return whether a result leaves before the target is looked at: it is dead, or was asked for."""
+    decision = pair.decision
+    if decision is None:
+        return False
+    if pair.use.id in lost:
+        return True
+    if only is not None:
+        return pair.use.id in only and not decision.result.pinned
+    return decision.result.ended is not None and decision.reason not in ("small", "leaned_on") and not pair.stands
+
+
+# --- references ------------------------------------------------------------------------------------------------------------------
+
+
+def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:
+    """Return the ids of the results that stand, whose references named what has left, and which are whole now."""
+    made = []
+    for id, event in conversation.entered.items():
+        pair = pairs.get(id)
+        if pair is None or pair.now.result != WHOLE or pair.estimated is None or not any(_has_left(each, pairs) for each in event.leans_on):
+            continue
+        text = whole_of(id)
+        if text:
+            pair.make_whole(text)
+            made.append(id)
+    return made
+
+
+def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
+    """Return whether what a reference names stands no more: a result, or what a call was made with ("call ID")."""
+    pair = pairs.get(id.removeprefix("call "))
+    if pair is None or pair.now.listed:
+        return True
+    return pair.now.input == STUBBED if id.startswith("call ") else pair.now.result != WHOLE or bool(handle_in(pair.shown.text))

@@ -1,0 +1,254 @@
+"""One fold of what was said and sent: the state of a context, and where everything stands in its prompt. Pure.
+
+A driver (a transcript, the lab, code inside the host) tells it in order what happened: events of the engine, what the user and the
+assistant wrote, the requests with their usage. What comes out is the same for all: the engine's state, the requests, where each result
+stands, what the model has not seen yet, and how much was thought behind a place. Tokens are estimates but for the usage of requests.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from . import engine
+from .context import ContextState
+from .placeholder import gain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import Any
+
+    from .context import Result
+    from .events import Entered
+    from .lifecycle import Decision
+    from .ruleset import Ruleset
+
+# A calibration needs so many pairs of requests and so many estimated tokens; its bounds.
+_CALIBRATION_PAIRS = 5
+_CALIBRATION_TOKENS = 3_000
+_CALIBRATION_RANGE = (0.6, 1.7)
+# Growth of fewer estimated tokens tells too little; growth of so many times the estimate is no growth by results.
+_LEAST_ADDED, _MOST_GROWTH = 300, 6
+
+
+class Usage:
+    """A request as its usage tells: `tokens` of its prompt, of which `read` from the prompt cache and `created` in it; when its answer
+    began (`at`), when the cache was last known to be in use (`until`), and when a request of ours kept it warm (`kept`, 0 for never), in
+    seconds; the lifetime of what it wrote to the cache; the model's id; `left_out`, where the answer says so: (how many of its tool uses
+    the prompt lacked, their tokens); `window`: tokens of the context window, where the recording says so, 0 where not. No tokens: a
+    compaction stands between the requests."""
+
+    __slots__ = ("at", "cache_ttl_s", "created", "kept", "left_out", "model", "read", "tokens", "until", "window")
+
+    def __init__(self, tokens: int = 0, at: float = 0.0, model: str = "", cache_ttl_s: int = 300, read: int = 0, created: int = 0) -> None:
+        self.tokens = tokens
+        self.at = self.until = at
+        self.kept = 0.0
+        self.model = model
+        self.cache_ttl_s = cache_ttl_s
+        self.read = read
+        self.created = created
+        self.left_out: tuple[int, int] = (0, 0)
+        self.window = 0
+
+    def is_warm(self, now: float) -> bool:
+        return bool(self.tokens) and now - self.until < self.cache_ttl_s
+
+    def keep(self, at: float) -> None:
+        """A request of ours has used the cache then."""
+        if at > self.at:
+            self.kept = max(self.kept, at)
+            self.until = max(self.until, at)
+
+    def seconds_left(self, now: float) -> int:
+        """How long the cache stays warm yet."""
+        left = self.cache_ttl_s - (now - max(self.at, self.kept))
+        return min(self.cache_ttl_s, max(0, round(left))) if self.is_warm(now) else 0
+
+
+class Place:
+    """Where a result stands: behind `prefix` tokens of the prompt, which the `request`-th request ended with (0 for none)."""
+
+    __slots__ = ("prefix", "request")
+
+    def __init__(self, prefix: int, request: int) -> None:
+        self.prefix = prefix
+        self.request = request
+
+
+class Conversation:
+    """`state` and the `rules` that hold (those of the profile that was chosen last) · `requests`: [(Usage, estimated tokens that the
+    conversation grew by since the one before)] · `places`: id of a result -> Place · `unsent`: estimated tokens since the last request,
+    `unseen`: ids of the results among them · `base`: tokens of system and tools · `entered`: id -> Entered, of the results that
+    entered shorter than they were · `compacted_tokens`: at which the host last compacted the session by itself, 0 for never."""
+
+    __slots__ = (
+        "_growth",
+        "_thought",
+        "base",
+        "compacted_tokens",
+        "count",
+        "entered",
+        "places",
+        "requests",
+        "rules",
+        "rules_for",
+        "state",
+        "unseen",
+        "unsent",
+    )
+
+    def __init__(self, state: ContextState, rules_for: Callable[[str | None], Ruleset]) -> None:
+        """`rules_for(profile)` compiles the rules of a profile, None for the configured one."""
+        self.state = state
+        self.rules_for = rules_for
+        self.rules = rules_for(None)
+        self.requests: list[tuple[Usage, int]] = []
+        self.count = 0  # requests, without the compactions between them
+        self.places: dict[str, Place] = {}
+        self.entered: dict[str, Entered] = {}
+        self.base = 0
+        self.compacted_tokens = 0
+        self.unsent = 0
+        self.unseen: set[str] = set()
+        self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
+        self._growth = [0, 0, 0]  # pairs of requests, tokens measured, tokens estimated
+        engine.reindex(state, self.rules)
+
+    # --- what happens ---------------------------------------------------------------------------------------------------------------
+
+    def observe(self, event: Any) -> list[Decision]:
+        """The engine's decisions about an event; a call's result takes its place in the prompt."""
+        if event.name == "profile_chosen":
+            self.rules = self.rules_for(event.profile)
+        if event.name == "entered":
+            self._enter(event)
+        decisions = engine.observe(self.state, event, self.rules)
+        if event.name == "call":
+            self._add(event.id)
+        elif event.name == "compacted":
+            self._compact(event.at)
+            self.compacted_tokens = event.tokens or self.compacted_tokens
+        return decisions
+
+    def _add(self, id: str) -> None:
+        result = self.state.live.get(id)
+        if result is not None:
+            self.unsent += result.tokens
+            self.unseen.add(id)
+            self.places.setdefault(id, Place(self.last.tokens, self.count))
+
+    def _enter(self, event: Entered) -> None:
+        result = self.state.live.get(event.id)
+        if result is not None and event.id in self.unseen:
+            self.unsent += event.tokens - result.tokens
+        self.entered[event.id] = event
+
+    def _compact(self, at: float) -> None:
+        self.requests.append((Usage(at=at), 0))
+        self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
+        self.unsent, self.unseen, self._thought = 0, set(), []
+
+    def said(self, tokens: int, thinking: int = 0) -> None:
+        """The user or the assistant wrote so many tokens, or thought them."""
+        self.unsent += tokens
+        if thinking:
+            self._thought.append((self.count, thinking + (self._thought[-1][1] if self._thought else 0)))
+
+    def sent(self, usage: Usage) -> None:
+        """A request went out. Its answer, and what that calls for, come behind it."""
+        if not self.count:
+            self.base = max(0, usage.tokens - self.unsent)
+        # A request that has written nothing does not tell the lifetime.
+        usage.cache_ttl_s = max(usage.cache_ttl_s, self.newest.cache_ttl_s, self.rules.models.model(usage.model).kept_s)
+        self._calibrate(usage)
+        self.requests.append((usage, self.unsent))
+        self.count += 1
+        self.unsent, self.unseen = 0, set()
+
+    def went_on(self, at: float) -> None:
+        """The answer to the newest request was still being written then, or something else read the cache that it left."""
+        self.last.until = max(self.last.until, at)
+
+    def _calibrate(self, usage: Usage) -> None:
+        grown, added, growth = usage.tokens - self.last.tokens, self.unsent, self._growth
+        if not self.last.tokens or added < _LEAST_ADDED or grown <= 0 or grown > _MOST_GROWTH * added:
+            return  # too little to tell, a compaction, or an attachment that is no result
+        for at, amount in enumerate((1, grown, added)):
+            growth[at] += amount
+        if growth[0] >= _CALIBRATION_PAIRS and growth[2] >= _CALIBRATION_TOKENS:
+            low, high = _CALIBRATION_RANGE
+            self.state.calibration = round(min(high, max(low, growth[1] / growth[2])), 3)
+
+    def left(self, ids: Collection[str], before: float | None = None) -> None:
+        """These results have left the prompt: what stands behind them moves up, but for what came at `before` (seconds) or later."""
+        left = 0
+        for result in self.results():
+            place = self.places.get(result.id)
+            if place is not None and left and (before is None or result.at < before):
+                self.places[result.id] = Place(max(0, place.prefix - left), place.request)
+            if result.id in ids:
+                left += gain(result, self.state.calibration, self.rules)
+
+    def unthought(self, id: str = "") -> None:
+        """What was thought behind a result has left the prompt; all that was thought where none is named."""
+        if not id:
+            self._thought = []
+        if id in self.places:
+            del self._thought[bisect_right(self._thought, (self.places[id].request, float("inf"))) :]
+
+    def returned(self, ids: Collection[str]) -> None:
+        """These results stand in their places again: what stands behind them moves back."""
+        back = 0
+        for result in self.results():
+            place = self.places.get(result.id)
+            if place is not None and back:
+                self.places[result.id] = Place(place.prefix + back, place.request)
+            if result.id in ids:
+                back += gain(result, self.state.calibration, self.rules)
+
+    # --- how it stands ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def last(self) -> Usage:
+        """The newest request; one without tokens where there was none, or a compaction came after it."""
+        return self.requests[-1][0] if self.requests else Usage()
+
+    @property
+    def newest(self) -> Usage:
+        """The newest request, also of before a compaction: it tells the model and the lifetime of the cache."""
+        return next((usage for usage, _ in reversed(self.requests) if usage.tokens), Usage())
+
+    @property
+    def largest(self) -> int:
+        """Tokens of the largest request of the model that answered last."""
+        return max((usage.tokens for usage, _ in self.requests if usage.model == self.newest.model), default=0)
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the prompt as it would go out now."""
+        return (self.last.tokens or self.base) + round(self.unsent * self.state.calibration)
+
+    def results(self) -> list[Result]:
+        """Every result that is known, in the order of completion; a placeholder may stand in its place."""
+        return sorted([*self.state.expired.values(), *self.state.live.values()], key=lambda result: result.index)
+
+    def is_seen(self, id: str) -> bool:
+        """Whether a request has shown a result to the model."""
+        return id in self.places and id not in self.unseen
+
+    def requests_behind(self, id: str) -> int:
+        """How many requests have ended since the one behind which a result stands."""
+        return self.count - self.places[id].request
+
+    @property
+    def thinking(self) -> int:
+        """Tokens of all thinking that stands."""
+        return self._thought[-1][1] if self._thought else 0
+
+    def thinking_behind(self, id: str) -> int:
+        """Tokens of thinking that stand behind a result."""
+        if not self._thought:
+            return 0
+        at = bisect_right(self._thought, (self.places[id].request, float("inf")))
+        return self._thought[-1][1] - (self._thought[at - 1][1] if at else 0)

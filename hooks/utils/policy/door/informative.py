@@ -1,0 +1,209 @@
+"""What of an output over its kind's budget says something: its failures, its verdict, the best of each file, its ends. Pure.
+
+Whole lines stay, in their order, of all but a search with a mark for each gap; the last line says how much is left out, where it is, and
+what it names. No line that tells of a failure ever goes, whatever the kind and however many there are. Diffs, tables, configuration and
+structured data are never touched, nor an error's message.
+"""
+
+from __future__ import annotations
+
+from .. import kinds, outline
+from . import failures
+from .noise import is_data
+from .once import REMINDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from typing import NamedTuple
+
+    class Told(NamedTuple):
+        """`text` as it enters · `lines`: how many are left out, which only the archive has."""
+
+        text: str
+        lines: int
+
+else:
+    from collections import namedtuple
+
+    Told = namedtuple("Told", "text lines")
+
+# What stands around lines that tell of failures may take so many characters with them; those lines themselves as many as they have.
+AROUND = 4_000
+# A result of a failed command of fewer characters enters whole.
+LEAST_FAILED = 4_000
+# An output that hardly gets shorter enters whole.
+LEAST_SAVED = 500
+# Lines of a run's beginning (the exit code, the command) and of its end (the summary).
+_HEAD, _TAIL = 3, 12
+# Lines before and behind one that tells of a failure, where its name, its values and its place stand.
+_BEFORE, _BEHIND = 2, 8
+# Lines of an output's beginning for one of its end.
+_HEAD_FOR_TAIL = 2
+# A gap of fewer characters is hardly longer than its mark.
+_LEAST_GAP = 40
+_NOTICE = "[PopKit left out "
+# Characters of what is left out that names are looked for in.
+_NAMES_IN = 100_000
+# A line of a search: the file, if it is named, and whether the line matches or only stands beside a match.
+_MATCH = r"((?:[A-Za-z]:)?[^:\n]{1,300}?[:-])?\d+([:-])"
+
+_DEFINITION = (
+    r"\s*(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|pub(?:\([a-z]+\))?|unsafe|virtual|override|inline)\s+)*"
+    r"(?:def|class|function|func|fn|interface|struct|enum|type|trait|impl|module|namespace|protocol|record|const|let|var|val|macro_rules!|#define"
+    r"|create (?:table|function|view)|CREATE (?:TABLE|FUNCTION|VIEW))\b"
+)
+# The rule under a table's head; and rows of one, of which a few say that it is one.
+_RULE, _BARS, _LEAST_ROWS = r"\s*[|+]?[-=:─━]{3,}(?: ?[|+│┼] ?[-=:─━]{2,})+[|+]?\s*$", 2, 3
+# A line of a configuration: a section, a key with its value, an item, what opens and closes, a comment.
+_SETTING = r"\s*(?:\[[^\]]+\]\s*$|[\"']?[A-Za-z_$][\w.$/-]*[\"']?(?::\s| ?=|:$).*$|- \S|[}\])]+[,;]?\s*$|[#;]\s)"
+_SETTINGS = 0.8
+
+
+def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told:
+    """Return the informative part of an output of a kind; the whole where that is within its budget or of a kind that has none."""
+    kind = kinds.ERROR if error and not kinds.is_run(kind) else kinds.name_of(kind)
+    budget = kinds.of(kind).budget
+    if budget is None or len(text) <= max(budget, LEAST_FAILED if error else 0):
+        return Told(text, 0)
+    own, added, rest = text.partition(REMINDER)
+    lines = own.split("\n")
+    end = len(lines) - 1 if not lines[-1] else len(lines)
+    if not end or lines[end - 1].startswith(_NOTICE):
+        return Told(text, 0)
+    if kind == kinds.SEARCH:
+        files = _files(lines[:end])
+        if _defines(lines[:end], files):
+            return Told(text, 0)
+    elif is_data(own, lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
+        return Told(text, 0)
+    telling = failures.told_in(lines[:end], kind)
+    if kind == kinds.SEARCH:
+        kept = _within(lines, _round(files.values()), budget) | set(telling)
+        about = _counts(files, kept)
+    else:
+        kept, about = _told(lines, end, kind, telling, budget), ""
+    written = _written(lines[:end], kept, kind != kinds.SEARCH, about, handle)
+    shorter = written.text + "\n" * (end < len(lines)) + added + rest
+    return Told(shorter, written.lines) if len(text) - len(shorter) >= LEAST_SAVED else Told(text, 0)
+
+
+def is_listed(lines: Sequence[str]) -> bool:
+    """Return whether an output is a table or a configuration, of which every row says something of its own."""
+    import re
+
+    filled = [line for line in lines if line.strip()]
+    if (
+        any(re.match(_RULE, line) for line in filled if len(line) < 1_000)
+        or sum(line.count("|") >= _BARS for line in filled) >= _LEAST_ROWS
+    ):
+        return True
+    return bool(filled) and sum(re.match(_SETTING, line) is not None for line in filled) >= _SETTINGS * len(filled)
+
+
+def _defines(lines: Sequence[str], files: dict[str, list[int]]) -> bool:
+    """Return whether a search shows what stands around a definition: the rest of that is what was looked for."""
+    import re
+
+    matches = [(line, match) for line in lines if (match := re.match(_MATCH, line))]
+    beside = sum(match[2] == "-" for _, match in matches)
+    return beside > 0 and any(match[2] == ":" and re.match(_DEFINITION, line[match.end() :]) for line, match in matches)
+
+
+def _told(lines: Sequence[str], end: int, kind: str, telling: Sequence[int], budget: int) -> set[int]:
+    """Return the places of what stays of a run, an error or another output: its ends, what tells of failures, what stands around that."""
+    ends = _ends(end) if kind == kinds.OTHER else [*range(min(_HEAD, end)), *range(end - 1, max(-1, end - 1 - _TAIL), -1)]
+    kept = _within(lines, ends, budget) | set(telling)
+    kept = _within(lines, _around(telling, end), AROUND, kept)
+    return _within(lines, _ends(end), budget, kept) if kind == kinds.ERROR else kept
+
+
+def _within(lines: Sequence[str], places: Iterable[int], room: int, kept: Collection[int] = ()) -> set[int]:
+    """`kept` and of these places, in order of their worth, those whose lines fit into so many characters with them."""
+    chosen = set(kept)
+    room -= sum(len(lines[at]) + 1 for at in chosen)
+    for at in places:
+        if room <= 0:
+            break
+        if at not in chosen and len(lines[at]) < room and lines[at].strip():
+            chosen.add(at)
+            room -= len(lines[at]) + 1
+    return chosen
+
+
+def _around(places: Sequence[int], end: int) -> Iterator[int]:
+    """Yield the places around others, the nearest of each first."""
+    for distance in range(1, _BEHIND + 1):
+        for at in places:
+            if at + distance < end:
+                yield at + distance
+            if distance <= _BEFORE and at >= distance:
+                yield at - distance
+
+
+def _ends(end: int) -> Iterator[int]:
+    """Yield all places, from both ends."""
+    head, tail = 0, end - 1
+    while head <= tail:
+        yield from range(head, min(head + _HEAD_FOR_TAIL, tail + 1))
+        head += _HEAD_FOR_TAIL
+        if head <= tail:
+            yield tail
+        tail -= 1
+
+
+def _files(lines: Sequence[str]) -> dict[str, list[int]]:
+    """File -> places of its matches, then of what stands beside those; of a list of files their folder."""
+    import re
+
+    match = re.compile(_MATCH).match
+    files: dict[str, tuple[list[int], list[int]]] = {}
+    for at, line in enumerate(lines):
+        parts = match(line)
+        file = (parts[1] or "")[:-1] if parts else line.rpartition("/")[0][:300]
+        files.setdefault(file, ([], []))[parts is not None and parts[2] == "-"].append(at)
+    return {file: matches + beside for file, (matches, beside) in files.items()}
+
+
+def _round(files: Iterable[Sequence[int]]) -> Iterator[int]:
+    """Yield the first of each, then the second of each, and so on."""
+    left, turn = list(files), 0
+    while left:
+        for places in left:
+            yield places[turn]
+        turn += 1
+        left = [places for places in left if turn < len(places)]
+
+
+def _counts(files: dict[str, list[int]], kept: Collection[int]) -> str:
+    """In which files most of what is left out of a search stands, in a tenth of its size."""
+    counted = [(sum(at not in kept for at in places), file) for file, places in files.items() if file]
+    told, room = [], max(200, int(outline.SHARE * sum(count * len(file) for count, file in counted)))
+    for count, file in sorted(counted, key=lambda pair: -pair[0]):
+        room -= len(file) + 10
+        if room < 0 or not count:
+            break
+        told.append(f"{file} {count:,}")
+    return "most of them in " + ", ".join(told) if told else ""
+
+
+def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: str, handle: str) -> Told:
+    """Return the kept lines, a mark for each gap where that is wanted, and the notice."""
+    out: list[str] = []
+    hidden: list[str] = []
+    at = 0
+    while at < len(lines):
+        gap = at
+        while gap < len(lines) and gap not in kept:
+            gap += 1
+        if marked and sum(map(len, lines[at:gap])) + gap - at < _LEAST_GAP:
+            out += lines[at:gap]
+        elif gap > at:
+            hidden += lines[at:gap]
+            out += [f"[… {gap - at:,} line{'s' * (gap - at > 1)}]"] if marked else []
+        out += lines[gap : gap + 1]
+        at = gap + 1
+    names = outline.outline("\n".join(hidden)[:_NAMES_IN])
+    notes = [f"{_NOTICE}{len(hidden):,} of {len(lines):,} lines"]
+    notes += [about] * bool(about) + [f"to see all: popkit restore {handle}"] * bool(handle) + [f"they name: {names}"] * bool(names)
+    return Told("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))

@@ -1,0 +1,206 @@
+"""A result's text with what the context already shows said as a reference to it. Pure.
+
+Of a run of lines the first and the last stay, with their numbers; between them one line tells which call above shows the others, which
+lines of its result they are, and words with which they begin and end. Whoever sees the context alone finds them by that, and nothing else
+by the same words: where another result would fit too, the lines enter. What the host adds to a result for the model (a reminder) is never
+part of a run, and a line that must be read where it stands is never left out.
+"""
+
+from __future__ import annotations
+
+from .naming import plain
+from .shown import Shown, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import NamedTuple
+
+    from .shown import Run
+
+    class Said(NamedTuple):
+        """`text` as it enters · `leans_on`: ids of what references name, in order · `lines`: how many are left out."""
+
+        text: str
+        leans_on: tuple[str, ...]
+        lines: int
+
+else:
+    from collections import namedtuple
+
+    Said = namedtuple("Said", "text leans_on lines")
+
+# A reference that is hardly shorter than what it stands for is one more thing to follow.
+_LEAST_SAVED_CHARS = 40
+# Words are of so many characters at the least, if one of the lines nearest to that end has them, and at the most.
+_LEAST_WORDS, _MOST_WORDS, _NEAREST = 12, 32, 3
+# With this the host begins what it adds to a result for the model.
+REMINDER = "<system-reminder>"
+# Digits and spaces before the sign; a number of more is no line's.
+_WIDEST = 12
+OPENS, _COLON = "<content>", (": ",)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines that a text shows, without the numbers of a listing, up to what the host adds for the model."""
+    return listed(_own(text))[0]
+
+
+def source(id: str, name: str, text: str, path: str = "") -> Source:
+    """Return a Source of the lines of a text."""
+    lines, stretches = listed(_own(text))
+    numbered = [(begin, end, first) for begin, end, first in stretches if first is not None]
+    return Source(id, name, lines, path, numbered)
+
+
+def _own(text: str) -> list[str]:
+    """Return the lines of a text up to what the host adds for the model, and the empty lines before that."""
+    own, added, _ = text.partition(REMINDER)
+    return (own.rstrip("\r\n") if added else own).split("\n")
+
+
+def say_once(text: str, shown: Shown, path: str = "", handle: str = "", stay: Callable[[list[str]], Sequence[int]] | None = None) -> Said:
+    """Return the text with runs that `shown` has as references. `path`: only what was read of that file counts. `handle`: of the archived
+    whole, named once. `stay`: of some lines the places, in order, of those that are never left out; asked only where some would be."""
+    lines, stretches = listed(_own(text))
+    whole = text.split("\n")
+    pieces: list[str] = []
+    leans_on: dict[str, None] = {}
+    at = left_out = 0
+    runs = shown.runs(lines, path, stretches)
+    staying = stay(lines) if runs and stay else ()
+    for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
+        first, last = run.begin + 1, run.end - 1
+        number = next((first - begin + told for begin, end, told in stretches if told is not None and begin <= first < end), None)
+        reference = _reference(lines[first:last], number, run.at + 1, run.source, shown)
+        if not reference or sum(map(len, whole[first:last])) + last - first < len(reference) + _LEAST_SAVED_CHARS:
+            continue
+        pieces += [*whole[at:first], f"[{reference}]"]
+        leans_on[run.source.id] = None
+        left_out += last - first
+        at = last
+    if pieces and handle:
+        pieces[-1] = f"{pieces[-1][:-1]}; to see all: popkit restore {handle}]"
+    return Said("\n".join([*pieces, *whole[at:]]), tuple(leans_on), left_out)
+
+
+def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
+    """Yield a run, parted at the lines that stay: each is the last of one part and the first of the next."""
+    begin = run.begin
+    for place in staying:
+        if begin < place < run.end - 1:
+            yield run._replace(begin=begin, end=place + 1, at=run.at + begin - run.begin)
+            begin = place
+    yield run._replace(begin=begin, at=run.at + begin - run.begin)
+
+
+def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown) -> str:
+    """Return the line in place of those that a source shows from `at` on; `number` that a listing gives the first of them here. "" where
+    other lines would fit it as well."""
+    count = len(hidden)
+    words = (_words(hidden), _words(hidden[::-1]))
+    there = source.number(at, at + count)
+    is_last = shown.is_last(source)
+    others = [] if is_last else shown.namesakes(source)
+    if others is None:
+        return ""
+    for other in [source, *others]:
+        for place in [at] if there is None else other.at(there, count):
+            lines = list(other.lines[place : place + count])
+            if lines != hidden and _fits(lines, words):
+                return ""
+    here = f"{count} lines" if number is None else f"lines {_range(number, count)}"
+    call = f"your {'last ' if is_last and not shown.is_only(source) else ''}{source.name} above"
+    if source.is_input:
+        call = f"the input of {call}"
+    where = f", there {_range(there, count)}" if there is not None else f", there lines {_range(at + 1, count)} of it"
+    return f"{here} as in {call}{'' if there == number is not None else where}: from «{words[0]}» to «{words[1]}»"
+
+
+def _range(first: int, count: int) -> str:
+    return f"{first}–{first + count - 1}"
+
+
+def _fits(lines: list[str], words: tuple[str, str]) -> bool:
+    """Return whether a reader may take these lines for those that begin and end with the words."""
+    return _has(lines, words[0]) and _has(lines[::-1], words[1])
+
+
+def _has(lines: list[str], words: str) -> bool:
+    return any(line.startswith(words) for line in _spoken(lines))
+
+
+def _spoken(lines: list[str]) -> list[str]:
+    """Return the first lines that say anything."""
+    spoken: list[str] = []
+    for line in lines:
+        if line.strip():
+            spoken.append(plain(line))
+            if len(spoken) == _NEAREST:
+                break
+    return spoken
+
+
+def _words(lines: list[str]) -> str:
+    """Return the beginning of the first of some lines that says enough, else of the longest of those nearest."""
+    spoken = _spoken(lines) or [""]
+    line = next((line for line in spoken if len(line) >= _LEAST_WORDS), max(spoken, key=len))
+    if len(line) <= _MOST_WORDS:
+        return line
+    words = line[:_MOST_WORDS].rpartition(" ")[0]
+    return words if len(words) >= _LEAST_WORDS else line[:_MOST_WORDS]
+
+
+# --- the numbers of a listing ----------------------------------------------------------------------------------------------------------
+# A Read shows `     1→text` or `1<tab>text`, so do `cat -n`, `nl` and what the host shows of a file that was written. Only numbers that
+# count on from line to line are a listing's: of those between a line and another nothing is lost when the two keep theirs. OpenCode shows
+# `1: text`, behind a line that tells a file's text from any other that has colons.
+
+
+def listed(whole: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int | None]]]:
+    """Return (lines without a listing's numbers, [(begin, end, number of the first)] of the stretches that they make up: each either all
+    numbered, one by one, or not at all, and then None)."""
+    prefixes = list(map(_prefix, whole))
+    if OPENS in whole:
+        begin = whole.index(OPENS) + 1
+        prefixes[begin:] = [prefix or _prefix(line, _COLON) for prefix, line in zip(prefixes[begin:], whole[begin:])]
+    lines = list(whole)
+    stretches: list[tuple[int, int, int | None]] = []
+    begin = at = 0
+    while at < len(whole):
+        end = at + 1
+        while end < len(whole) and _counts_on(prefixes[end - 1], prefixes[end]):
+            end += 1
+        if end - at > 1:
+            if begin < at:
+                stretches.append((begin, at, None))
+            stretches.append((at, end, _number(prefixes[at])))
+            lines[at:end] = [line[len(prefix) :] for line, prefix in zip(whole[at:end], prefixes[at:end])]
+            begin = end
+        at = end
+    if begin < len(whole):
+        stretches.append((begin, len(whole), None))
+    return lines, stretches
+
+
+def _prefix(line: str, signs: tuple[str, ...] = ("→", "\t")) -> str:
+    """Return what a listing puts before a line: spaces, a number, a sign; "" where there is none."""
+    head = line[: _WIDEST + 1]
+    for sign in signs:
+        number, sep, _ = head.partition(sign)
+        digits = number.lstrip(" ")
+        if sep and digits.isdecimal() and digits.isascii() and (digits[0] != "0" or digits == "0"):
+            return number + sign
+    return ""
+
+
+def _counts_on(before: str, after: str) -> bool:
+    """Return whether the number before a line follows that of the line before, written in the same way."""
+    if not before or not after or before[-1] != after[-1]:
+        return False
+    padded = len(before) == len(after) or (before[0] != " " != after[0])
+    return padded and _number(after) == _number(before) + 1
+
+
+def _number(prefix: str) -> int:
+    return int(prefix.rstrip("→\t: "))

@@ -1,0 +1,167 @@
+"""The lines that a context shows as they were sent, and where runs of other lines stand among them. Pure.
+
+Every fourth place of a source is indexed by a hash over the four lines from there, so a run of eight or more holds an indexed place
+wherever it begins; what is found there is compared line by line, and grows both ways as far as the lines are the same.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import NamedTuple
+
+    class Run(NamedTuple):
+        """`lines[begin:end]` of what was looked up are the lines of `source` from `at` on."""
+
+        begin: int
+        end: int
+        source: Source
+        at: int
+
+else:
+    from collections import namedtuple
+
+    Run = namedtuple("Run", "begin end source at")
+
+# Lines over which a place is hashed, and the distance of the places.
+_GRAM = 4
+# A run of fewer lines need not hold an indexed place.
+LEAST_LINES = 2 * _GRAM
+# Of places with the same four lines (the head of every file, say) the newest are looked at.
+_MOST_PLACES = 4
+
+
+class Source:
+    """What shows lines: `id` (of the tool use), `name` (what it is called in a reference), `lines` as they were sent, without the numbers
+    of a listing, and where these stood: `numbered`, [(begin, end, number of the first)]. `path`: the file that a Read has read, "" for
+    others. `is_input`: the call itself shows them, not its result."""
+
+    __slots__ = ("id", "is_input", "lines", "name", "numbered", "path", "place")
+
+    def __init__(
+        self,
+        id: str,
+        name: str,
+        lines: Sequence[str],
+        path: str = "",
+        numbered: Sequence[tuple[int, int, int]] = (),
+        is_input: bool = False,
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.lines = lines
+        self.path = path
+        self.numbered = numbered
+        self.is_input = is_input
+        self.place = 0  # among all that has ever been shown
+
+    def number(self, begin: int, end: int) -> int | None:
+        """Return the number that a listing gives the first of these lines, None where it does not count them all in one go."""
+        return next((first + begin - at for at, stop, first in self.numbered if at <= begin and end <= stop), None)
+
+    def at(self, number: int, count: int) -> list[int]:
+        """Return where so many lines begin that a listing counts from this number on."""
+        return [at + number - first for at, stop, first in self.numbered if first <= number and at + number - first + count <= stop]
+
+
+class Shown:
+    """What a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
+
+    __slots__ = ("_count", "_forgotten", "_left", "_named", "_places", "sources")
+
+    def __init__(self) -> None:
+        self.sources: dict[str, Source] = {}
+        self._count = 0
+        # Of those that the context may show, though they are not known here any more; and of those whose calls alone are left there, with
+        # the place of the newest. Hashes of names, for nothing bounds how many there are: where two are alike, less is leant on.
+        self._forgotten: set[int] = set()
+        self._left: dict[int, int] = {}
+        self._named: dict[tuple[str, bool], list[Source]] = {}  # (name, is_input) -> in the order in which they came
+        self._places: dict[int, list[tuple[Source, int]]] = {}  # hash of four lines -> [(Source, where they begin)], the newest last
+
+    def add(self, source: Source) -> None:
+        """Add lines that have entered the context; those that the same id showed before are gone."""
+        if not source.place:
+            self._count += 1
+            source.place = self._count
+        before = self.sources.pop(source.id, None)
+        if before is not None:
+            self._named[before.name, before.is_input].remove(before)
+        self.sources[source.id] = source
+        self._named.setdefault((source.name, source.is_input), []).append(source)
+        lines = source.lines
+        for at in range(0, len(lines) - _GRAM + 1, _GRAM):
+            places = self._places.setdefault(hash(tuple(lines[at : at + _GRAM])), [])
+            places.append((source, at))
+            if len(places) > _MOST_PLACES:
+                # The first of a source leads the longest way through lines that repeat.
+                del places[next((later for later in range(1, _MOST_PLACES) if places[later][0] is places[later - 1][0]), 0)]
+
+    def keep(self, ids: Collection[str]) -> None:
+        """Keep these alone: nothing else is in the context any more."""
+        kept = [source for id, source in self.sources.items() if id in ids]
+        if len(kept) < len(self.sources):
+            self.sources, self._places, self._named = {}, {}, {}
+            for source in kept:
+                self.add(source)
+
+    def drop(self, ids: Collection[str]) -> None:
+        """Drop the lines of these, which have left the context; their calls stand in it."""
+        if not self.sources.keys().isdisjoint(ids):
+            for source in map(self.sources.__getitem__, self.sources.keys() & set(ids)):
+                name = hash((source.name, source.is_input))
+                self._left[name] = max(source.place, self._left.get(name, 0))
+            self.keep(self.sources.keys() - set(ids))
+
+    def forget(self, ids: Collection[str]) -> None:
+        """Forget these: nothing is to lean on them any more, though they may still be in the context."""
+        self._forgotten |= {hash((source.name, source.is_input)) for id, source in self.sources.items() if id in ids}
+        self.drop(ids)
+
+    def is_last(self, source: Source) -> bool:
+        """Return whether no later call in the context has its name."""
+        name = (source.name, source.is_input)
+        return self._named[name][-1] is source and source.place > self._left.get(hash(name), 0)
+
+    def namesakes(self, source: Source) -> list[Source] | None:
+        """Return what else in the context has the same name and shows lines; None where that is not known."""
+        name = (source.name, source.is_input)
+        return None if hash(name) in self._forgotten else [other for other in self._named[name] if other is not source]
+
+    def is_only(self, source: Source) -> bool:
+        """Return whether no other call in the context has its name."""
+        name = (source.name, source.is_input)
+        return len(self._named[name]) == 1 and hash(name) not in self._left
+
+    def runs(self, lines: Sequence[str], path: str = "", stretches: Sequence[tuple[int, int, int | None]] = ()) -> list[Run]:
+        """Return the runs of at least eight lines that a source shows too, in order, none over another; of several the longest, then the
+        newest. With a path, only what was read of that file; with stretches of the lines, none over the end of one."""
+        runs: list[Run] = []
+        for floor, end, _ in stretches or ((0, len(lines), None),):
+            begin = floor
+            while begin <= end - _GRAM:
+                best: Run | None = None
+                for source, at in self._places.get(hash(tuple(lines[begin : begin + _GRAM])), ()):
+                    if self.sources.get(source.id) is source and (not path or source.path == path):
+                        run = _grown(lines, begin, (floor, end), source, at)
+                        if best is None or run.end - run.begin >= best.end - best.begin:
+                            best = run
+                if best is not None and best.end - best.begin >= LEAST_LINES:
+                    runs.append(best)
+                    begin = floor = best.end
+                else:
+                    begin += 1
+        return runs
+
+
+def _grown(lines: Sequence[str], begin: int, bounds: tuple[int, int], source: Source, at: int) -> Run:
+    """Return the lines around a place, within bounds, that are the same on both sides; empty where the four lines only hash alike."""
+    there, end = source.lines, begin
+    floor, stop = bounds
+    while begin > floor and at > 0 and lines[begin - 1] == there[at - 1]:
+        begin, at = begin - 1, at - 1
+    stop = min(stop, begin + len(there) - at)
+    while end < stop and lines[end] == there[at + end - begin]:
+        end += 1
+    return Run(begin, end, source, at)

@@ -1,0 +1,150 @@
+"""What clearing costs and when it pays, counted with the prompt cache. Pure.
+
+A request reads from the cache the longest beginning that an earlier request *ended* at, looked for a bounded number of positions back, and
+writes the rest. So dropping tokens from a warm cache costs a rewrite of what stays behind the first of them; of all messages where it
+stands further back than the look-back. Each request from then on reads that much less. With a cold cache the prompt is written anyway,
+and the smaller one is cheaper at once. Where a model binds its thinking to an unedited past, what it thought behind the first change
+leaves too, and is reckoned as if it had to be thought again. Prices are in units: one unit is one plain input token.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from . import shapes
+    from .models import Model
+
+
+PRICE_PLAIN = 1.0
+# The provider looks 20 positions back from a breakpoint, and a request adds about 2.5 of them (a run of calls or of results is one).
+LOOK_BACK_REQUESTS = 8
+# Requests that still follow a user's prompt before the cache goes cold, by its lifetime: medians over 117 recorded sessions of
+# development (quartiles 5 and 39 for five minutes, 14 and 75 for an hour), as counted by
+# `python benchmarks/remaining_requests.py --transcripts FOLDER`.
+LIKELY_REQUESTS = {300: 14, 3_600: 39}
+HOUR_S = 3_600
+
+
+def lifetime_of(cache_ttl_s: float) -> int:
+    """The lifetime that has a price: an hour, or five minutes for anything shorter."""
+    return HOUR_S if cache_ttl_s >= HOUR_S else 300
+
+
+def write_kind(cache_ttl_s: float) -> str:
+    """Return how a token is used that is written to a cache of this lifetime, as limit_weights.KINDS names it."""
+    return "write_1h" if cache_ttl_s >= HOUR_S else "write_5m"
+
+
+class Prices:
+    """Units a token with one model and one lifetime of the cache: `read`, `write`, `output`; `ttl_s` is that lifetime. `bound`: whether a
+    change of the past loses the thinking behind it. `model`: its id as it was asked for, `known`: whether the table of models names it."""
+
+    __slots__ = ("bound", "known", "model", "output", "read", "ttl_s", "write")
+
+    def __init__(self, read: float, write: float, output: float, ttl_s: float, bound: bool, model: str = "", known: bool = True) -> None:
+        self.read = read
+        self.write = write
+        self.output = output
+        self.ttl_s = lifetime_of(ttl_s)
+        self.bound = bound
+        self.model = model
+        self.known = known
+
+    def of(self, kind: str) -> float:
+        """Return the price of a token that is used so: `plain`, `read`, `write`, `output`."""
+        return PRICE_PLAIN if kind == "plain" else getattr(self, kind)
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def prices_of(model: Model, cache_ttl_s: float) -> Prices:
+    """The prices of a Model with a lifetime of the cache."""
+    write = model.write_price(cache_ttl_s)
+    return Prices(model.read, write, model.output_units, cache_ttl_s, model.thinking_bound, model.id, model.known)
+
+
+class Change:
+    """What a clear changes in the prompt of the newest request: `prompt`, its tokens · `base`, those of system and tools, which every
+    change leaves in the cache · `prefix`, those up to the last request that ended before the first change · `requests_back`: how many
+    requests have ended since then · `leaving`, `staying`: tokens of the results that leave, and of what takes their place · `thinking`:
+    tokens of thinking behind the first change, where the model binds it, else 0 · `warm`: whether the cache is."""
+
+    __slots__ = ("base", "leaving", "prefix", "prompt", "requests_back", "staying", "thinking", "warm")
+
+    def __init__(
+        self, prompt: int, leaving: int, staying: int, prefix: int, warm: bool, base: int = 0, requests_back: int = 0, thinking: int = 0
+    ) -> None:
+        self.prompt = prompt
+        self.leaving = leaving
+        self.staying = staying
+        self.prefix = prefix
+        self.warm = warm
+        self.base = base
+        self.requests_back = requests_back
+        self.thinking = thinking
+
+    @property
+    def rewritten(self) -> int:
+        """Tokens that the next request writes again, what takes the place of results included."""
+        return max(0, self.prompt - kept_prefix(self.prefix, self.base, self.requests_back) - self.leaving - self.thinking) + self.staying
+
+
+def kept_prefix(prefix: int, base: int, requests_back: int) -> int:
+    """Tokens that are still read from a warm cache after a change behind `prefix`; that one ended `requests_back` requests ago."""
+    return prefix if requests_back <= LOOK_BACK_REQUESTS else min(prefix, base)
+
+
+class Sum:
+    """What a clear does to the requests from now on.
+
+    `leaves`: tokens that the prompt loses, placeholders subtracted, thinking apart (negative where these are larger) · `share`: of the
+    context, 0 to 1 · `rewritten`: tokens that are written again, placeholders included, where the cache is warm; `all_messages`: whether
+    that is everything behind system and tools · `cost_now`: units that the rewrite costs beyond a read, 0 when the cache is cold ·
+    `saved_now`: units that the next request costs less, 0 when the cache is warm · `saved_per_request`: units, each request that finds
+    the cache warm · `thinking`: tokens of thinking that leave too, `thinking_cost`: units if all of it is thought again · `pays_after`:
+    requests until the costs are earned, the rewriting one counted; 0 at once, None never · `warm` · `cache_ttl_s` · `read`, `write`:
+    the prices it is reckoned with, `model` whose these are.
+    """
+
+    __slots__ = (
+        "all_messages", "cache_ttl_s", "cost_now", "leaves", "model", "pays_after", "read", "rewritten", "saved_now",
+        "saved_per_request", "share", "thinking", "thinking_cost", "warm", "write",
+    )  # fmt: skip
+
+    def __init__(self, change: Change, prices: Prices) -> None:
+        self.warm = change.warm
+        self.cache_ttl_s = prices.ttl_s
+        self.read, self.write, self.model = prices.read, prices.write, prices.model
+        self.leaves = change.leaving - change.staying
+        self.thinking = change.thinking if prices.bound else 0
+        self.rewritten = change.rewritten
+        self.all_messages = change.warm and kept_prefix(change.prefix, change.base, change.requests_back) < change.prefix
+        gone = max(0, self.leaves)
+        self.share = round(min(1.0, gone / change.prompt), 4) if change.prompt > 0 else 0.0
+        gone += self.thinking if gone else 0
+        self.cost_now = round(self.rewritten * (prices.write - prices.read), 2) if change.warm else 0.0
+        self.thinking_cost = round(self.thinking * prices.output, 2)
+        self.saved_now = 0.0 if change.warm else round(gone * prices.write, 2)
+        self.saved_per_request = round(gone * prices.read, 2)
+        self.pays_after = self._pays_after() if gone else None
+
+    def _pays_after(self) -> int | None:
+        # In hundredths, which are whole: a quotient of fractions may lie a hair above the number that it is.
+        owed = round((self.cost_now + self.thinking_cost - self.saved_now) * 100)
+        each = round(self.saved_per_request * 100)
+        if owed <= 0:
+            return 0
+        return -(-owed // each) if each else None
+
+    def to_json(self) -> shapes.Sum:
+        return {name: getattr(self, name) for name in self.__slots__}  # type: ignore[return-value]  # the slots are its keys
+
+
+def pays(sum: Sum, likely_requests: int | None = None) -> bool:
+    """Whether a clear earns what it costs within the requests that are likely to follow; None for what usually follows a prompt."""
+    if likely_requests is None:
+        likely_requests = LIKELY_REQUESTS[sum.cache_ttl_s]
+    return sum.pays_after is not None and sum.pays_after <= likely_requests

@@ -1,0 +1,170 @@
+"""observe(state, event, rules) -> decisions. The only place where a lifetime begins.
+
+Pure and deterministic: the same events under the same rules give the same decisions, whichever driver feeds them. The state is
+changed in place; every decision carries its reasons.
+"""
+
+from __future__ import annotations
+
+from . import kinds, lifecycle, parts
+from .calls import verdict_of
+from .classify import classify
+from .context import ContextState, Result, add
+from .estimate import tokens_of
+from .lifecycle import Decision, drop_parts, end, is_pinned, leave, may_expire, reindex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .calls import Call
+    from .classify import Classification
+    from .events import Event, FilesChanged
+    from .parts import Part
+    from .ruleset import Ruleset
+
+__all__ = ["Decision", "observe", "reindex"]
+
+
+def observe(state: ContextState, event: Event, rules: Ruleset) -> list[Decision]:
+    """The decisions that an event brings about, in order."""
+    decisions: list[Decision] = []
+    handler = _HANDLERS.get(event.name)
+    if handler is None:
+        from . import occasions  # hooks see calls; the rest happens seldom
+
+        handler = occasions.HANDLERS[event.name]
+    handler(state, event, rules, decisions)
+    return decisions
+
+
+# --- a tool call ---------------------------------------------------------------------------------------------------------------
+
+
+def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[Decision]) -> None:
+    state.index += 1
+    state.at = call.at
+    _forget(state, call.id)
+    if state.holds:
+        _release(state, rules)
+    _turn_of(state, call)
+    found = classify(call, state.cwd or call.cwd, rules)  # the host reports the folder that a call left behind
+    state.cwd = call.cwd or state.cwd
+    for path in found.edits:
+        lifecycle.expire_file(state, rules, path, "edited", found.label, call.id, decisions)
+        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "edited", found.label, call.id, decisions)
+        state.edits[str(state.turn)] = state.index
+    if found.commits:
+        lifecycle.expire_committed(state, rules, call.committed, found.label, call.id, decisions)
+    for folder, changed, _ in found.changes:
+        trigger = "committed" if found.commits else "changed_on_disk"
+        lifecycle.expire_tree(state, rules, folder, changed, trigger, found.label, call.id, decisions)
+    if call.outcome.unchanged:
+        _touch_key(state, "read:" + found.subjects[0])
+    result = _result_of(state, call, found, rules)
+    _supersede(state, rules, result, found, decisions)
+    _count_false_expiration(state, result)
+    lifecycle.expire_due(state, rules, decisions, call.id)
+    add(state.counts.results, result.tier, 1)
+    add(state.counts.results_tokens, result.tier, result.tokens)
+    state.live[result.id] = result
+    lifecycle.enter(state, result, rules)
+
+
+def _forget(state: ContextState, id: str) -> None:
+    """A host that repeats an id replaces its result."""
+    known = state.live.get(id)
+    if known is not None:
+        leave(state, known)
+    state.expired.pop(id, None)
+
+
+def _release(state: ContextState, rules: Ruleset) -> None:
+    """Lets go of restored results whose time is over; one that has outlived its number of calls ends with this one."""
+    for id in [id for id, until in state.holds.items() if state.index > until]:
+        del state.holds[id]
+        result = state.live.get(id)
+        if result is not None:
+            result.pinned = is_pinned(state, result, rules)
+            calls = rules.tier_rule(result.tier).ttl_calls
+            if calls is not None and state.index >= result.index + calls:
+                state.due.setdefault(state.index, {})[id] = result
+
+
+def _turn_of(state: ContextState, call: Call) -> None:
+    if call.prompt_id is not None:
+        changed = call.prompt_id != state.prompt_id
+        state.prompt_id = call.prompt_id
+    else:
+        changed = state.prompted
+    state.prompted = False
+    if changed or state.turn == 0:
+        state.turn += 1
+
+
+def _result_of(state: ContextState, call: Call, found: Classification, rules: Ruleset) -> Result:
+    outcome = call.outcome
+    tokens = tokens_of(outcome.chars, outcome.wide, found.content) + outcome.image_tokens
+    result = Result(
+        call.id, state.index, call.at, state.turn, call.tool, found.kind + (":" + found.family if found.family else ""), found.tier,
+        found.basis, found.label, [list(part) for part in found.parts], found.subjects, tokens, outcome.content_hash, found.error,
+        verdict_of(outcome.tail, outcome.exit_code) if found.error or found.kind == kinds.RUN else "",
+    )  # fmt: skip
+    if found.kind == kinds.RESTORED and not found.error:
+        state.holds[call.id] = state.index + rules.restore_hold_calls
+    result.pinned = is_pinned(state, result, rules)
+    return result
+
+
+def _supersede(state: ContextState, rules: Ruleset, new: Result, found: Classification, decisions: list[Decision]) -> None:
+    """A newer result of the same thing ends the earlier ones that it covers."""
+    if not new.error:
+        for old in list(state.by_key.get("error:" + found.action, {}).values()):
+            if not old.pinned and (old.tier != "preserved" or "success" in rules.tier_rule(old.tier).events):
+                end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)
+    answers = not new.error or kinds.is_run(new.kind) or "supersede" in rules.tier_rule(new.tier).events
+    if answers:
+        for part in new.parts:
+            for old in list(state.by_key.get(part[0], {}).values()):
+                _cover(state, old, part, new, decisions)
+    if new.hash and not new.error:
+        for earlier in list(state.by_hash.get(new.kind + "|" + new.hash, {}).values()):
+            if may_expire(earlier):
+                end(state, earlier, "same_content", ["the same content came again: " + new.label], decisions, new.id)
+
+
+def _cover(state: ContextState, old: Result, part: Part, new: Result, decisions: list[Decision]) -> None:
+    if old.pinned or (old.tier == "preserved" and old.kind != kinds.TASKS):
+        return
+    dead = [have for have in old.parts if parts.covers(part, have)]
+    if not dead:
+        if part[0] != parts.TREE:
+            old.touch(state.index)  # looked at again, in part
+        return
+    if len(dead) < len(old.parts):
+        drop_parts(state, old, dead)
+        return
+    reasons = ["a newer run of the same thing: " + new.label]
+    if old.verdict:
+        reasons.append("it had said: " + old.verdict)
+    end(state, old, "superseded", reasons, decisions, new.id)
+
+
+def _count_false_expiration(state: ContextState, result: Result) -> None:
+    if lifecycle.can_be_missed(result):
+        tier = state.recent.pop(result.kind + "|" + result.hash, None)
+        if tier is not None:
+            add(state.counts.false_expirations, tier, 1)
+
+
+def _touch_key(state: ContextState, key: str) -> None:
+    for result in state.by_key.get(key, {}).values():
+        result.touch(state.index)
+
+
+def _on_files_changed(state: ContextState, event: FilesChanged, rules: Ruleset, decisions: list[Decision]) -> None:
+    state.at = event.at
+    for path, how in event.changes.items():
+        lifecycle.expire_file(state, rules, path, "changed_on_disk", how, "", decisions)
+        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "changed_on_disk", f"{path} was {how}", "", decisions)
+
+
+_HANDLERS: dict[str, lifecycle.Handler] = {"call": _on_call, "files_changed": _on_files_changed}

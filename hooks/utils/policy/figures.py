@@ -1,0 +1,85 @@
+"""Reckon what PopKit did for a person, in four quantities, from the sums of a ledger: the one place for that. Pure.
+
+*Kept out*: tokens that did not enter (an estimate, as the journal books each result) · *cleared*: tokens that left by a clear, as requests
+have shown · *cost*: dollars that PopKit cost, by what it wrote, sent and had fetched again · *net*: dollars saved less the cost. Money is
+at the API's prices; where the price of a model is not known there is none, and tokens never stand in its place.
+"""
+
+from __future__ import annotations
+
+from .ledger import CAUSES, GAINS, MOVED
+from .models import plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .limit_weights import Column
+    from .shapes import Figures, LedgerFigures
+
+# name -> that of the ledger: what is counted beside the four.
+_COUNTS = {
+    "kept_out_results": "kept_out", "cleared_results": "results", "pending_tokens": "pending_tokens", "clears": "clears",
+    "confirmed": "confirmed", "undone": "undone", "restored": "restored", "refetched": "refetched", "advice_tokens": "advice_tokens",
+    "warmings": "warmings", "kept_warm": "kept_warm", "memory_tokens": "memory_tokens", "spared": "spared",
+}  # fmt: skip
+
+_MOST_UNKNOWN = 0.01  # of a ledger
+
+
+def of(sums: Mapping[str, float]) -> Figures:
+    """Return the figures of the sums of a ledger, or of a part of it."""
+    saved = {gain: sums.get("usd_" + gain, 0.0) for gain in GAINS}
+    cost, unpriced = sums.get("usd_charged", 0.0), bool(sums.get("unpriced"))
+    known = not unpriced or bool(cost) or any(saved.values())
+    return {
+        "kept_out_tokens": round(sums.get("kept_out_tokens", 0)),
+        "cleared_tokens": round(sums.get("reclaimed_tokens", 0)),
+        "cost_usd": round(cost, 6) if known else None,
+        "net_usd": round(sum(saved.values()) - cost, 6) if known else None,
+        "saved_usd": round(sum(saved.values()), 6) if known else None,
+        "saved_by_usd": {gain: round(usd, 6) if known else None for gain, usd in saved.items()},
+        "unpriced": unpriced,
+    }
+
+
+def of_ledger(ledger: Mapping[str, float]) -> LedgerFigures:
+    """Return the figures of a whole ledger; {} of an empty one."""
+    if not ledger:
+        return {}
+    figures = of(ledger)
+    known = figures["cost_usd"] is not None
+    costs = {cause: round(ledger.get("usd_charged_" + cause, 0.0), 6) if known else None for cause in CAUSES}
+    counts = {name: round(ledger.get(key, 0)) for name, key in _COUNTS.items()}
+    return {**figures, "cost_by_usd": costs, **counts}  # type: ignore[typeddict-item]  # the names are its keys
+
+
+def moved(ledger: Mapping[str, float]) -> dict[Column, float]:
+    """Return the tokens that were used less, or more where negative, by model and kind; {} where these are not known of all that the ledger
+    holds, as of what an earlier version settled."""
+    whole = ledger.get("saved", 0.0) + ledger.get("charged", 0.0)
+    found: dict[Column, float] = {}
+    if abs(whole - ledger.get(MOVED, 0.0)) > _MOST_UNKNOWN * whole:
+        return found
+    for name, tokens in ledger.items():
+        head, _, rest = name.partition(" ")
+        if head == MOVED and rest:
+            kind, _, model = rest.partition(" ")
+            column = (plain(model), kind)
+            found[column] = found.get(column, 0.0) + tokens
+    return found
+
+
+def is_anything(figures: Figures) -> bool:
+    """Return whether there is anything to tell of the four."""
+    money = (figures["cost_usd"], *figures["saved_by_usd"].values())
+    return bool(figures["kept_out_tokens"] or figures["cleared_tokens"] or figures["unpriced"] or any(money))
+
+
+def together(ledgers: list[Mapping[str, float]]) -> dict[str, float]:
+    """Return the sum of several ledgers."""
+    total: dict[str, float] = {}
+    for ledger in ledgers:
+        for name, amount in ledger.items():
+            total[name] = total.get(name, 0) + amount
+    return total

@@ -1,0 +1,185 @@
+"""Which requests wrote to the prompt cache what the one before had left there, and why. Pure.
+
+A request is expected to read what the one before has read and written. Where it reads less, the reason is the first that the events between
+the two show, in the order of CAUSES: what changes the prompt for certain stands before what may have. Where it is known which parts of a
+request are others than before (from the provider's answer, or from what the client notes of its requests), an event that changes no such
+part is not the reason. Where nothing is shown it is UNKNOWN; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .composition import Shares
+    from .conversation import Usage
+    from .models import Models
+
+COMPACTION, REWIND, CLEARED, MODEL, EFFORT, PAUSE, TOOLS, DATE, SYSTEM, ERROR, THINKING, COMMAND, INTERRUPTION, MESSAGES, LOOK_BACK = (
+    "compaction", "rewind", "cleared", "model", "effort", "pause", "tools", "date", "system", "error", "thinking", "command",
+    "interruption", "messages", "look-back",
+)  # fmt: skip
+EARLY, UNKNOWN = "early", "unknown"
+CAUSES = (
+    COMPACTION, REWIND, CLEARED, MODEL, EFFORT, PAUSE, TOOLS, DATE, SYSTEM, ERROR, THINKING, COMMAND, INTERRUPTION, MESSAGES, LOOK_BACK,
+    EARLY, UNKNOWN,
+)  # fmt: skip
+# The parts of a request that the one before had otherwise; OTHER: what is neither of these (what is thought, features of the API).
+IN_MODEL, IN_TOOLS, IN_SYSTEM, IN_MESSAGES, IN_OTHER = PARTS = ("model", "tools", "system", "messages", "other")
+# Less than this is no loss: the end of a prompt is cut into blocks, and a breakpoint moves.
+LEAST_TOKENS, LEAST_SHARE = 1_000, 0.02
+# The provider looks so many positions back from a breakpoint for what an earlier request ended with.
+LOOK_BACK_POSITIONS = 20
+# A pause this long, within the life of a cache that lasts an hour, is told where nothing else is known. Where all parts of a request are
+# known to be the same, its cache was gone early after any pause.
+LONG_PAUSE_S = 300
+# A prompt that is so much smaller than the one before lacks something that was in it.
+_SHRUNK = 0.9
+_LONGEST_DETAIL = 200
+# Models that leave the thinking of earlier turns out of the prompt once the user speaks, by how their ids begin (provider's documentation
+# of extended thinking: Opus 4.5 and later models keep it).
+_DROP_THINKING = (
+    "claude-3", "claude-opus-4-0", "claude-opus-4-1", "claude-opus-4-2", "claude-sonnet-4-0", "claude-sonnet-4-2", "claude-sonnet-4-5",
+    "claude-haiku-4-5",
+)  # fmt: skip
+
+
+class Between:
+    """What happened between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
+    the slash `command`, the names of `tools` or servers that came or went, the section of the `system` text that changed, from where on
+    the `messages` are others, the change of `effort`, "" for none; `positions` that the conversation grew by; `keeps_thinking`: whether the
+    provider was asked to keep it. PARTS are told to be others, or the same; of the rest nobody says."""
+
+    __slots__ = (
+        "_others", "_same", "command", "compaction", "effort", "error", "interruption", "keeps_thinking", "messages", "positions", "rewind",
+        "spoke", "system", "tools",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.compaction = self.rewind = self.error = self.interruption = self.spoke = self.keeps_thinking = False
+        self.command = self.tools = self.system = self.messages = self.effort = ""
+        self.positions = 0
+        self._others: set[str] = set()
+        self._same: set[str] = set()
+
+    def tell(self, others: set[str], same: set[str]) -> None:
+        """Take in which PARTS of the request are known to be others than before, and which the same."""
+        self._others |= others
+        self._same = (self._same | same) - self._others
+
+    def is_other(self, part: str) -> bool:
+        """Return whether one of PARTS is known to be another."""
+        return part in self._others
+
+    def may_be_other(self, *parts: str) -> bool:
+        """Return whether one of some PARTS is another, for all that is known."""
+        return not self._same.issuperset(parts)
+
+
+class Sent:
+    """A request: its `usage`, `output` tokens, whether the assistant `thought` in the turn before the user spoke, and what was `between`
+    the request before and this one. `shares`: what its conversation is made of (composition.py), None where nobody asked."""
+
+    __slots__ = ("between", "output", "shares", "thought", "usage")
+
+    def __init__(self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False) -> None:
+        self.usage = usage
+        self.output = output
+        self.between = between or Between()
+        self.thought = thought
+        self.shares: Shares | None = None
+
+
+class Loss:
+    """Tokens that a request wrote again although the one before had left them in the cache: `cause` of CAUSES, `detail` in the client's
+    words (a command, names of servers, models), `pause_s` between the requests, the Usage of the request, whether the user `spoke` before
+    it."""
+
+    __slots__ = ("cause", "detail", "pause_s", "spoke", "tokens", "usage")
+
+    def __init__(self, cause: str, tokens: int, usage: Usage, pause_s: float, detail: str = "", spoke: bool = False) -> None:
+        self.cause = cause
+        self.tokens = tokens
+        self.usage = usage
+        self.pause_s = pause_s
+        self.detail = detail
+        self.spoke = spoke
+
+
+class Losses:
+    """The losses of one conversation, request by request. `day_of`: the user's calendar day at a time in seconds; `models`: how long the
+    providers of some keep a cache by themselves."""
+
+    __slots__ = ("_before", "_day_of", "_lifetime_s", "_models")
+
+    def __init__(self, day_of: Callable[[float], object], models: Models) -> None:
+        self._day_of = day_of
+        self._models = models
+        self._before: Sent | None = None
+        self._lifetime_s = 300  # of what was written last: a request that only reads does not say
+
+    def of(self, sent: Sent) -> Loss | None:
+        """Return the loss of the next request; None where it found its cache."""
+        before, self._before = self._before, sent
+        lifetime = max(self._lifetime_s, self._models.model(before.usage.model).kept_s if before else 0)
+        if sent.usage.created:
+            self._lifetime_s = sent.usage.cache_ttl_s
+        tokens = lost_tokens(before.usage, sent.usage) if before is not None else 0
+        if before is None or not tokens:
+            return None
+        cause, detail = cause_of(before, sent, lifetime, self._day_of)
+        return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke)
+
+
+def drops_thinking(sent: Sent) -> bool:
+    """Return whether a request leaves out what the assistant thought in the turn before: the user spoke, to such a model."""
+    between = sent.between
+    return between.spoke and sent.thought and not between.keeps_thinking and sent.usage.model.startswith(_DROP_THINKING)
+
+
+def losses(requests: Iterable[Sent], day_of: Callable[[float], object], models: Models) -> list[Loss]:
+    """Return the losses of one conversation, in order."""
+    found = Losses(day_of, models)
+    return [loss for loss in map(found.of, requests) if loss is not None]
+
+
+def usd(models: Models, model: str, prompt: int, tokens: int, ttl_s: float) -> float | None:
+    """Return the dollars that a loss cost beyond a read, in a request with a `prompt` of so many tokens; None where the price of the model
+    is not known."""
+    known = models.model(model)
+    price, _ = known.usd(prompt)
+    return None if price is None else tokens * (known.write_price(ttl_s) - known.read) * price / 1e6
+
+
+def lost_tokens(before: Usage, after: Usage) -> int:
+    """Return how many tokens a request wrote that it would have read, had it found what the one before left; 0 for what is no loss."""
+    left = before.read + before.created
+    lost = min(left - after.read, after.tokens - after.read)
+    return lost if lost > max(LEAST_TOKENS, LEAST_SHARE * left) else 0
+
+
+def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[float], object]) -> tuple[str, str]:
+    """Return (cause, detail) of a loss."""
+    between, old, new = after.between, before.usage, after.usage
+    pause = new.at - old.at
+    is_new_day = bool(old.at and new.at) and day_of(old.at) != day_of(new.at)
+    shown = (
+        (COMPACTION, between.compaction and between.may_be_other(IN_MESSAGES), ""),
+        (REWIND, between.rewind and between.may_be_other(IN_MESSAGES), ""),
+        (CLEARED, new.left_out[1] > old.left_out[1] or new.tokens < _SHRUNK * old.tokens, ""),
+        (MODEL, bool(old.model and new.model and old.model != new.model), f"{old.model} to {new.model}"),
+        (EFFORT, bool(between.effort) or between.command == "/effort", between.effort),
+        (PAUSE, pause > lifetime_s, ""),
+        (TOOLS, between.is_other(IN_TOOLS) or (bool(between.tools) and between.may_be_other(IN_TOOLS)), between.tools),
+        (DATE, is_new_day and between.may_be_other(IN_SYSTEM, IN_MESSAGES), ""),
+        (SYSTEM, between.is_other(IN_SYSTEM), between.system or (between.tools and f"while {between.tools} came or went")),
+        (ERROR, between.error, ""),
+        (THINKING, drops_thinking(after), ""),
+        (COMMAND, bool(between.command) and between.may_be_other(*PARTS), between.command),
+        (INTERRUPTION, between.interruption and between.may_be_other(*PARTS), ""),
+        (MESSAGES, between.is_other(IN_MESSAGES), between.messages),
+        (LOOK_BACK, between.positions > LOOK_BACK_POSITIONS, ""),
+        (EARLY, pause > LONG_PAUSE_S or not between.may_be_other(*PARTS), ""),
+    )
+    return next(((cause, detail[:_LONGEST_DETAIL]) for cause, is_shown, detail in shown if is_shown), (UNKNOWN, ""))

@@ -1,0 +1,114 @@
+"""Secrets out of everything that is kept of a command line, a pattern, an address or a result's first line. Pure, and its work grows no
+faster than the text: every repetition has a bound, because a line comes from outside and a hook has no time.
+
+Known by their own form (`secret_shapes.py`), by the words before them (`words.py`, tables in `programs.py`), by a name or a header before
+them (`named.py`), or because nobody would think of them (`chance.py`). Where a form is not clear, it is masked: a label that says less is
+better than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secret.
+"""
+
+from __future__ import annotations
+
+from .. import chance, secret_shapes
+
+MASK = "****"
+# What introduces the number that tells one secret from another, and its length.
+_NUMBER, _NUMBER_CHARS = "#", 4
+# What one form leaves may be what another looks for.
+_PASSES = 8
+
+# A text with none of these, none of the programs in the tables, no key of a known form, and no word that looks like chance, holds no
+# secret. In small letters.
+_MARKS = tuple(
+    "://,token,secret,pass,pwd,key,auth,bearer,basic ,credential,signature,cookie,identified,login,authenticate,connect(,connection(,fernet"
+    ",crypt,mysqli,__construct,pdo(,hmac,create_user,create_super,createuser,securestring,--value,from-literal,unlock,otp,mnemonic,psk,pw"
+    ",cred,appid,webhook,hooks.slack,hooks\\.slack,<password,<<<,sudo,base64,netrc,vault,sig=,code=,jwt=,sid=,session=,-p=,-k=,-w=,-a=,-t="
+    ",setup,jwt.,.sign,encode,decode,dial(,/p:,rp:".split(",")
+)
+# What holds a mark and means no secret, whatever follows: the last line of most tests, and of a commit's message.
+_HARMLESS = ("passed", "passing", "authored-by", "author ", "$(pwd)")
+# The programs and beginnings of phrases in the tables that need not have a mark beside them, in the pieces that a dot or a colon leaves of
+# them, and what takes a secret from a pipe. Not made of the tables: these are a module that most texts do not need.
+NAMES = (
+    " --stdin -setairportnetwork 7z 7za 7zr 7zz acl age altool argon2 az bcp bundle bw cadaver certutil cf chamber choco cloudflared cme"
+    " codecov composer consul coveralls cqlsh crackmapexec curl cypher-shell doctl dokku dotnet eb ejabberdctl etcdctl evil-winrm expdp"
+    " firebase ftp gcloud gpg heroku hydra impdp influx ipmitool ipmiutil isql kinit kubectl kubeseal ldapadd ldapcompare ldapdelete"
+    " ldapmodify ldapsearch luksformat luksopen mariadb mariadb-admin mariadb-dump mc mcrcon medusa mongo mongodump mongoexport"
+    " mongoimport mongorestore mongosh mongostat mosquitto_pub mosquitto_sub mysql mysqladmin mysqldump mysqlsh mysqlslap ncftpget"
+    " ncftpput net netexec netlify nickserv nuget nxc oc op openssl osql pbcopy pdfimages pdfinfo pdftocairo pdftohtml pdftoppm"
+    " pdftotext pip poetry prosodyctl psexec pulumi put-parameter rabbitmqadmin rabbitmqctl railway rar rclone rcon rdesktop redis-cli"
+    " rman rpcclient rw schtasks security signin signtool smbclient smbmap snmpbulkwalk snmpget snmpset snyk sonar-scanner sops sqlcl"
+    " sqlcmd sqlldr sqlplus steghide tsql twine unrar unzip useradd usermod uv variable vercel wg wmic wrangler xclip xfreerdp zip"
+    " zipcloak "
+)
+_NAMES = frozenset(NAMES.split())
+# What stands between words, and the folders before a program.
+_BETWEEN = str.maketrans(dict.fromkeys("\"'`|;&()<>/:=.", " "))
+
+
+def mask(text: str, tell_apart: bool = False) -> str:
+    """The text with every secret of a known form replaced by ****; masking twice changes nothing more.
+
+    `tell_apart`: behind each **** stands a number, so that texts which differ in their secrets alone stay different. It has 16 bits: too
+    few to find the secret again by trying.
+    """
+    for _ in range(_PASSES):
+        masked = _masked_once(text, tell_apart)
+        if masked == text:
+            break
+        text = masked
+    return text
+
+
+def without_numbers(text: str) -> str:
+    """A text that was masked with `tell_apart`, as it would be without."""
+    first, *others = text.split(MASK + _NUMBER)
+    return MASK.join([first, *(other[_NUMBER_CHARS:] for other in others)])
+
+
+def _masked_once(text: str, tell_apart: bool) -> str:
+    spans = secret_shapes.spans(text)
+    lowered = text.lower()
+    if _may_hold(text, lowered):
+        from . import addresses, named, words  # modules that most texts do not need
+
+        spans += words.spans(text) + addresses.spans(text) + named.spans(text)
+    pieces: list[str] = []
+    at = 0
+    for begin, end in _joined(spans):
+        if tell_apart and text.startswith(MASK, begin):
+            continue
+        pieces += (text[at:begin], MASK + _number(text[begin:end]) if tell_apart else MASK)
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _may_hold(text: str, lowered: str) -> bool:
+    """Whether it is worth looking at the words and names of a text: this looks at every command line."""
+    for word in _HARMLESS:
+        lowered = lowered.replace(word, " ")
+    if any(mark in lowered for mark in _MARKS) or not _NAMES.isdisjoint(lowered.translate(_BETWEEN).split()):
+        return True
+    # The password behind a user's name, and both before a host.
+    if ("-u" in lowered or " -a " in lowered) and any(mark in lowered for mark in (":", "%", "-p", "lftp")):
+        return True
+    users = [word.rpartition("@")[0] for word in lowered.split() if "@" in word] if "@" in lowered else ()
+    return any(":" in user or "/" in user for user in users) or chance.has_any(text)
+
+
+def _number(secret: str) -> str:
+    try:
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    return _NUMBER + blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=_NUMBER_CHARS // 2).hexdigest()
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[list[int]]:
+    """The spans in order, those that overlap as one."""
+    joined: list[list[int]] = []
+    for begin, end in sorted(spans):
+        if joined and begin < joined[-1][1]:
+            joined[-1][1] = max(end, joined[-1][1])
+        elif end > begin:
+            joined.append([begin, end])
+    return joined

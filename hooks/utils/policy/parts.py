@@ -1,0 +1,280 @@
+"""What a result is about, as parts `(key, scope)`, and when one part covers another. Pure: paths are only compared as text.
+
+Keys and scopes are those of the table in docs/design.md. Whatever depends on a place that cannot be known (`cd $DIR`, `cat $FILE`) has a
+`?` in that position and is covered by nothing: what is not understood never expires.
+"""
+
+from __future__ import annotations
+
+from .calls import bounded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    # (key, scope), a list where it comes from a file. What a scope holds depends on the key: see docs/design.md.
+    Part = Sequence[Any]
+    # (folder, what changes there, the words of the command): commandline/worktree.py.
+    Changes = tuple[str, tuple[str, ...], list[str]]
+
+WHOLE = [1, 0]  # of a file; an end of 0 is the end of the file
+EXCERPT = [0, 0]  # of unknown extent
+UNKNOWN = "?"
+# Key of all that git shows of a working tree, so that a change finds it. Its scope: the command, what it depends on, the paths it is about.
+TREE = "tree:"
+
+_GLOB_CHARS = frozenset("*?[{")
+# Brackets are left out: where they occur in the name of a file to read, they are a route such as `[id].tsx`.
+_READ_GLOB_CHARS = frozenset("*?{")
+_VARIABLE_STARTS = frozenset("_{(@*?!#-$")
+# Marks of a target that narrows a run in another dimension than its path: tests selected by name, packages.
+SELECTION = "k="
+PACKAGE = "p="
+
+
+def normal_path(path: str, cwd: str) -> str:
+    """The path, absolute and without detours; it begins with `?/` when a variable or an unknown folder is in it, `~` stays.
+
+    A folder in a container is written `docker:NAME:/folder`; Windows paths become `D:/x`, and `/d/x` too where the folder has a drive.
+    """
+    if cwd.startswith("docker:"):
+        host = cwd[: cwd.find(":", 7) + 1]
+        return host + normal_path(path, cwd[len(host) :] or "~")
+    if "$" in path or "`" in path or "<(" in path or ">(" in path:
+        for home in ("$HOME", "${HOME}"):
+            if path == home or path.startswith(home + "/"):
+                return normal_path("~" + path[len(home) :], cwd)
+        for here in ("$PWD/", "${PWD}/"):
+            if path.startswith(here):
+                return normal_path(path[len(here) :], cwd)
+        if path[1:2] == "(" or has_variable(path):
+            return "?/" + path
+    if path[1:2] == ":" or cwd[1:2] == ":" or path.startswith("\\\\"):
+        path, cwd = _without_drive_forms(path, cwd), _without_drive_forms(cwd, "")
+    if not path:
+        return cwd
+    if path[0] != "/" and path[0] != "~" and path[1:2] != ":":
+        if cwd.startswith(UNKNOWN):
+            return "?/" + path
+        path = f"{cwd}{path}" if cwd[-1:] == "/" else f"{cwd}/{path}" if cwd else path
+    if "/." in path or "//" in path or path[-1] == "/" or path[0] == ".":
+        if path[0] == "~" and "/.." in path:
+            return "?/" + path
+        from posixpath import normpath  # brings `os` with it, which few paths are worth
+
+        path = normpath(path)
+        if path.startswith("//"):
+            path = path[1:]
+    return path
+
+
+def _without_drive_forms(path: str, cwd: str) -> str:
+    """A Windows path with forward slashes and an upper-case drive."""
+    path = path.replace("\\", "/")
+    if cwd[1:2] == ":" and path[:1] == "/" and path[1:2].isalpha() and path[2:3] in ("", "/"):
+        path = f"{path[1]}:{path[2:] or '/'}"
+    if path[1:2] == ":" and path[:1].isalpha():
+        path = path[0].upper() + path[1:]
+    return path
+
+
+def has_variable(text: str) -> bool:
+    """Whether the shell would put something else there: `$x`, `${x}`, `$(x)`, a backtick. A `$` at the end of a pattern is none."""
+    if "`" in text:
+        return True
+    if "$" not in text:
+        return False
+    return any(piece[:1].isalnum() or piece[:1] in _VARIABLE_STARTS for piece in text.split("$")[1:] if piece)
+
+
+def has_glob(path: str) -> bool:
+    return not _GLOB_CHARS.isdisjoint(path)
+
+
+def read_part(path: str, interval: list[int], cwd: str) -> tuple[str, list[int]]:
+    """A read of lines of a file; which lines a glob shows is unknown."""
+    where = normal_path(path, cwd)
+    return "read:" + where, list(interval) if _READ_GLOB_CHARS.isdisjoint(where) else list(EXCERPT)
+
+
+def content_search(pattern: str, roots: list[str], insensitive: bool = False, flags: str = "") -> tuple[str, list[str]]:
+    """A search for a pattern in files below absolute roots. `flags`: letters that change the meaning (`v`, `w`, `x`, `F`).
+
+    A limit to certain files belongs to the pattern, written ` glob=*.ts` or ` type=py`.
+    """
+    marks = "".join(sorted({*flags, "i"})) if insensitive else flags
+    return f"search:content:{pattern}:-{marks}" if marks else f"search:content:{pattern}", roots
+
+
+def file_search(pattern: str, roots: list[str]) -> tuple[str, list[str]]:
+    """A search for files by a glob below absolute roots, at any depth for a pattern of one segment.
+
+    The literal folders at the start of the pattern move into the roots, so that `src/**/*.ts` is `*.ts` below `src`.
+    """
+    if pattern.startswith("/"):
+        roots, pattern = ["/"], pattern.lstrip("/")
+    elif pattern.startswith("./"):
+        pattern = pattern[2:]
+    *folders, last = pattern.split("/")
+    fixed = 0
+    while fixed < len(folders) and not has_glob(folders[fixed]):
+        fixed += 1
+    if fixed:
+        roots = [normal_path("/".join(folders[:fixed]), root) for root in roots]
+    rest = folders[fixed:]
+    deep = not folders or rest[:1] == ["**"]
+    while rest and rest[0] == "**":
+        del rest[0]
+    last = "/".join([*rest, last])
+    if not deep:
+        last = "./" + last
+        roots = [here_only(root) for root in roots]
+    return "search:files:name:" + last, roots
+
+
+def here_only(root: str) -> str:
+    """The scope of a search that does not go below its root: it is inside the root, but holds none of its folders."""
+    return root.rstrip("/") + "/."
+
+
+def covers(new: Part, old: Part) -> bool:
+    """Whether the result of part `new` makes that of part `old` obsolete."""
+    key, scope = new
+    if key != old[0] or key.endswith("@?") or key.startswith("read:?"):
+        return False
+    if key.startswith("read:"):
+        return _lines_cover(scope, old[1])
+    if key.startswith("search:"):
+        return _inside(old[1], scope)
+    if key.startswith("run:"):
+        return _run_covers(scope, old[1])
+    return key != TREE or scope[0] == old[1][0]
+
+
+def deed(part: Part) -> str:
+    """What names the action behind a part: its key, of what git shows of a tree the command."""
+    return part[1][0] if part[0] == TREE else part[0]
+
+
+def is_shown(part: Part, place: str, changed: Collection[str]) -> bool:
+    """Whether a part shows of a working tree what has `changed` (of commandline/worktree.py) at a file or below a folder."""
+    key, scope = part
+    if key != TREE or scope[1] not in changed or place.startswith(UNKNOWN):
+        return False
+    return any(root == place or _below(root, place) or _below(place, root) for root in scope[2:])
+
+
+def _lines_cover(new: list[int], old: list[int]) -> bool:
+    start, end = new
+    if start < 1:
+        return False
+    if start == 1 and end == 0:
+        return True
+    return start <= old[0] and (end == 0 or 0 < old[1] <= end)
+
+
+def overlap(one: list[int], other: list[int]) -> bool:
+    """Whether two intervals of lines of one file share a line; an unknown one may."""
+    if one[0] < 1 or other[0] < 1:
+        return True
+    return (not one[1] or other[0] <= one[1]) and (not other[1] or one[0] <= other[1])
+
+
+def _inside(old: list[str], new: list[str]) -> bool:
+    """Whether every item of `old` is, or is below, one of `new`; the empty list is everything."""
+    if not new:
+        return True
+    if not old:
+        return False
+    for item in old:
+        if item.startswith(UNKNOWN):
+            return False
+        if item not in new and not any(_below(item, root) for root in new):
+            return False
+    return True
+
+
+def _below(item: str, root: str) -> bool:
+    # `a.py::test_x` and `a.ts:12` lie in their file.
+    if not item.startswith(root):
+        return False
+    return root.endswith("/") or item[len(root) : len(root) + 1] in ("/", ":")
+
+
+def _run_covers(new: list[str], old: list[str]) -> bool:
+    """As `_inside`, in three dimensions: paths and packages may be wider, a selection by name must be absent or the same."""
+    if not new:
+        return True
+    selected = [item for item in new if item.startswith(SELECTION)]
+    if selected and selected != [item for item in old if item.startswith(SELECTION)]:
+        return False
+    packages = [item for item in new if item.startswith(PACKAGE)]
+    if not _inside([item for item in old if item.startswith(PACKAGE)], packages):
+        return False
+    marks = (SELECTION, PACKAGE)
+    return _inside([i for i in old if not i.startswith(marks)], [i for i in new if not i.startswith(marks)])
+
+
+def union(intervals: list[list[int]]) -> list[list[int]]:
+    """The known intervals in order, with those that meet or overlap joined."""
+    joined: list[list[int]] = []
+    for start, end in sorted([i for i in intervals if i[0] > 0]):
+        if joined and (joined[-1][1] == 0 or start <= joined[-1][1] + 1):
+            if joined[-1][1] != 0:
+                joined[-1][1] = 0 if end == 0 else max(end, joined[-1][1])
+        else:
+            joined.append([start, end])
+    return joined
+
+
+def describe_interval(interval: list[int]) -> str:
+    """`10-20`, `10-` to the end, `10`, `all` or `part`."""
+    start, end = interval
+    if start < 1:
+        return "part"
+    if end == 0:
+        return "all" if start == 1 else f"{start}-"
+    return str(start) if start == end else f"{start}-{end}"
+
+
+def describe_intervals(intervals: list[list[int]]) -> str:
+    """What of a file they show together: `all`, `lines 1-150, 200-`, `line 7`, `part`."""
+    known = union(intervals)
+    if not known:
+        return "part"
+    if known[0] == WHOLE:
+        return "all"
+    text = ", ".join([describe_interval(interval) for interval in known])
+    return ("line " if text.isdigit() else "lines ") + text
+
+
+# What a command line does, as actions that have a part each.
+_NAME_CHARS = 80
+KEY_CHARS = 200
+
+
+class Action:
+    """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
+    `part` is `(key, scope)` as in the table of docs/design.md. `changes`: what git changes (commandline/worktree.py)."""
+
+    __slots__ = ("changes", "commits", "family", "kind", "name", "part")
+
+    def __init__(self, kind: str, name: str, part: Part, family: str = "", commits: bool = False):
+        self.kind = kind
+        self.name = name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
+        self.part = part
+        self.family = family
+        self.commits = commits
+        self.changes: Changes | None = None
+
+    def __repr__(self) -> str:
+        return f"Action({self.kind!r}, {self.name!r}, {self.part!r}, {self.family!r}, {self.commits!r})"
+
+
+def plain(kind: str, words: list[str], cwd: str, extra: str = "", commits: bool = False) -> Action:
+    """An action that is named by its words alone. One that depends on a variable is like no other."""
+    text = " ".join(words) + extra
+    name = text if len(text) <= _NAME_CHARS and "\n" not in text else " ".join(text[: 4 * _NAME_CHARS].split())
+    unknown = cwd.startswith(UNKNOWN) or has_variable(text)
+    return Action(kind, name, (f"do:{bounded(text, KEY_CHARS)}@{UNKNOWN if unknown else cwd}", []), "", commits)

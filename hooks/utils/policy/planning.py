@@ -1,0 +1,310 @@
+"""One plan over one conversation: what goes before the next request, what waits, what stays, and why. Pure.
+
+Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more gone than kept goes,
+live or expired (worth.py), once the cache is cold; while it is warm, that waits. A tier or ids force: they take live results
+too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder. Unasked the newest
+run of a thing stays where no line says how it went, because its command did other things as well.
+"""
+
+from __future__ import annotations
+
+from . import globs, kinds, worth
+from .economics import LIKELY_REQUESTS, Change, Prices, Sum, pays
+from .placeholder import placeholder_tokens
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .context import Result
+    from .conversation import Conversation
+    from .need import NeedModel
+    from .ruleset import Ruleset
+    from .shapes import Weighed
+
+
+CLEAR, HOLD, KEEP = "clear", "hold", "keep"
+# Tokens: for less, a placeholder is more to read than what it saves, unless the user forces it.
+LEAST_GAIN = 50
+_LINE_AND_RUN = 2  # subjects of a command line that does one thing
+# A placeholder takes at most this share of its result, and this where the user forces it.
+MOST_SHARE, MOST_FORCED = 0.5, 0.75
+
+
+class Asked:
+    """What the user asked a clear to take: a tier, ids, or a path pattern ("" and () for none); `now` takes also what waits."""
+
+    __slots__ = ("ids", "now", "pattern", "tier")
+
+    def __init__(self, tier: str = "", ids: tuple[str, ...] = (), pattern: str = "", now: bool = False) -> None:
+        self.tier = tier
+        self.ids = ids
+        self.pattern = pattern
+        self.now = now
+
+    @property
+    def forces(self) -> bool:
+        return bool(self.tier or self.ids)
+
+
+class Decision:
+    """What is thought of one result that stands in the context.
+
+    `action`: clear (goes now), hold (is to go, but not now), keep · `reason`: why, one of REASONS · `tokens`, and those of the
+    `placeholder` that would stay · `need`: how likely it is needed again, None where that was not asked · `value`: what its going is
+    worth, in units, the rewrite behind it apart; None where it was not valued.
+    """
+
+    __slots__ = ("action", "need", "placeholder", "reason", "result", "tokens", "value")
+
+    def __init__(self, result: Result, action: str, reason: str, tokens: int, placeholder: int) -> None:
+        self.result = result
+        self.action = action
+        self.reason = reason
+        self.tokens = tokens
+        self.placeholder = placeholder
+        self.need: float | None = None
+        self.value: float | None = None
+
+    @property
+    def gain(self) -> int:
+        """Tokens that leave with it, its placeholder subtracted."""
+        return self.tokens - self.placeholder
+
+    def to_json(self) -> Weighed:
+        return {
+            "action": self.action, "reason": self.reason, "gain": self.gain,
+            "need": None if self.need is None else round(self.need, 4), "value": None if self.value is None else round(self.value, 1),
+        }  # fmt: skip
+
+
+# Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
+# `waits` (worth it once the cache is cold), `grace` (expired, but used lately);
+# `leaned_on` (what stands refers to it); `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
+# `last_word` (the newest run of something, and no line says how it went), `preserved`, `in_use`, `likely` (likelier needed again than not),
+# `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`.
+REASONS = (
+    "worth", "expired", "asked", "waits", "grace", "leaned_on",
+    "pinned", "small", "unseen", "last_word", "preserved", "in_use", "likely", "worth_keeping",
+    "thinking", "live",
+)  # fmt: skip
+
+
+class Plan:
+    """`decisions`: one for each result that stands in the context, in the order of completion · `sum`: of all that would go, clears and,
+    where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
+    `likely_requests`: over how many requests that is reckoned · `asked`, `prices`."""
+
+    __slots__ = ("asked", "decisions", "likely_requests", "pays", "prices", "sum")
+
+    def __init__(self, asked: Asked, prices: Prices, decisions: list[Decision]) -> None:
+        self.asked = asked
+        self.prices = prices
+        self.decisions = decisions
+        self.sum: Sum  # once all is decided
+        self.pays = False
+        self.likely_requests = 0
+
+    def having(self, *actions: str) -> list[Decision]:
+        """The Decisions with these actions."""
+        return [decision for decision in self.decisions if decision.action in actions]
+
+    @property
+    def going(self) -> list[Result]:
+        """The results that a clear takes; where it does not pay, those that it would take."""
+        taken = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
+        return [decision.result for decision in taken]
+
+
+def plan(
+    conversation: Conversation, asked: Asked, now: float, model: NeedModel, prices: Prices, cold: bool | None = None,
+    tuned: worth.Tuned = worth.TUNED, in_place: bool = False,
+) -> Plan:  # fmt: skip
+    """What a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether the
+    next request finds no cache, by the clock where that is not said; `tuned`: other constants than those that are shipped. `in_place`: as
+    a compaction, after which all messages are written again and no thinking is left."""
+    if cold is None:
+        cold = not conversation.last.is_warm(now)
+    rules, state = conversation.rules, conversation.state
+    decisions = []
+    for result in conversation.results():
+        if not result.cleared:
+            tokens = round(result.tokens * state.calibration)
+            decisions.append(Decision(result, KEEP, "live", tokens, placeholder_tokens(result, state.calibration, rules)))
+    made = Plan(asked, prices, decisions)
+    if asked.forces or not rules.weighs:
+        _by_lifetime(conversation, asked, decisions)
+    else:
+        situation = worth.Situation(conversation.prompt, prices, tuned)
+        made.pays = _by_worth(conversation, asked, decisions, model, situation, cold, in_place)
+        made.likely_requests = situation.tuned.ahead
+    _hold_what_is_leaned_on(conversation, decisions)
+    made.sum = _sum(conversation, made.going, decisions, prices, cold, in_place)
+    if asked.forces or not rules.weighs:
+        made.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
+        made.pays = pays(made.sum, made.likely_requests)
+    return made
+
+
+def plan_compaction(
+    conversation: Conversation, asked: Asked, now: float, model: NeedModel, soon: NeedModel, prices: Prices,
+    tuned: worth.Tuned = worth.TUNED,
+) -> Plan:  # fmt: skip
+    """Return the plan that a compaction is made of (compacting.py): the cache is cold, and `need` of each result is how likely it is needed
+    `soon`, for so long the work goes on as it stands."""
+    made = plan(conversation, asked, now, model, prices, True, tuned)
+    for decision in made.decisions:
+        decision.need = soon.probability(decision.result, conversation.state, conversation.rules.tools)
+    return made
+
+
+# --- by lifetime, or by force --------------------------------------------------------------------------------------------------
+
+
+def _by_lifetime(conversation: Conversation, asked: Asked, decisions: list[Decision]) -> None:
+    last = last_words(conversation)
+    for decision in decisions:
+        result = decision.result
+        if result.pinned:
+            decision.reason = "pinned"
+        elif not _is_meant(result, asked):
+            decision.reason = "preserved" if result.tier == "preserved" and not result.ended else "live"
+        elif _is_small(decision, asked):
+            decision.reason = "small"
+        elif not asked.forces and result.id in last:
+            decision.reason = "last_word"
+        elif not (asked.forces or asked.now) and conversation.state.quiet_age(result) < grace(result, conversation.rules):
+            decision.action, decision.reason = HOLD, "grace"
+        else:
+            decision.action, decision.reason = CLEAR, "asked" if asked.forces else "expired"
+
+
+def _is_small(decision: Decision, asked: Asked) -> bool:
+    share, least = (MOST_FORCED, 1) if asked.forces else (MOST_SHARE, LEAST_GAIN)
+    # The share is of what was estimated: a calibration would favour the result.
+    return decision.gain < least or decision.placeholder > decision.result.tokens * share
+
+
+def last_words(conversation: Conversation) -> set[str]:
+    """Ids of the newest run of each thing whose verdict may be another command's: its line did more than this run."""
+    newest: dict[str, Result] = {}
+    for result in conversation.results():
+        for part in result.parts:
+            if part[0].startswith("run:"):
+                newest[part[0]] = result
+    return {result.id for result in newest.values() if len(result.subjects) > _LINE_AND_RUN}
+
+
+def _is_meant(result: Result, asked: Asked) -> bool:
+    if asked.ids:
+        return result.id in asked.ids
+    if asked.tier:
+        return result.tier == asked.tier
+    return result.ended is not None and (not asked.pattern or matches(result, asked.pattern))
+
+
+def matches(result: Result, pattern: str) -> bool:
+    """Whether a path pattern means a result."""
+    return any(globs.matches(pattern, subject) for subject in result.subjects)
+
+
+def grace(result: Result, rules: Ruleset) -> int:
+    """The quiet age, in calls, that an expired result must have before it goes unasked under a profile of fixed lifetimes."""
+    if result.ended is None or result.ended[0] in worth.REPLACED:
+        return 0
+    return rules.grace_calls.get(kinds.name_of(result.kind), rules.grace_calls[kinds.OTHER])
+
+
+# --- by worth ------------------------------------------------------------------------------------------------------------------
+
+
+def _by_worth(
+    conversation: Conversation, asked: Asked, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool,
+    in_place: bool,
+) -> bool:  # fmt: skip
+    """Fills the decisions in; whether anything is worth clearing now."""
+    valued, last = [], last_words(conversation)
+    for decision in decisions:
+        decision.reason = _why_it_stays(decision, conversation, asked, last)
+        if not decision.reason:
+            candidate = _candidate(decision, conversation, model, in_place)
+            decision.value = worth.value(candidate, situation)
+            if candidate.need > worth.MOST_NEED:
+                decision.reason = "likely"
+            elif decision.value <= 0:
+                decision.reason = "worth_keeping"
+            else:
+                decision.action, decision.reason = HOLD, "waits"
+                valued.append((candidate, decision.value))
+    chosen = {candidate.result.id for candidate in worth.choose(valued, situation)}
+    for decision in decisions:
+        if decision.action == HOLD and decision.result.id not in chosen:
+            decision.action, decision.reason = KEEP, "thinking"
+        elif decision.action == HOLD and cold:
+            decision.action, decision.reason = CLEAR, "worth"
+        if decision.action != CLEAR and asked.now and (decision.action == HOLD or _has_ended(decision)):
+            decision.action, decision.reason = CLEAR, "asked"
+    return bool(chosen) and cold
+
+
+def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked, last: set[str]) -> str:
+    """Why a result stays whatever it is worth; "" for nothing."""
+    result = decision.result
+    if result.pinned:
+        return "pinned"
+    if asked.pattern and not matches(result, asked.pattern):
+        return "live"
+    if result.tier == "preserved" and result.ended is None:
+        return "preserved"
+    if not conversation.is_seen(result.id):
+        return "unseen"
+    if _is_small(decision, asked) or decision.tokens < worth.LEAST_TOKENS:
+        return "small"
+    if result.id in last:
+        return "last_word"
+    return "in_use" if worth.is_in_use(result, conversation.state.quiet_age(result)) else ""
+
+
+def _candidate(decision: Decision, conversation: Conversation, model: NeedModel, in_place: bool) -> worth.Candidate:
+    decision.need = model.probability(decision.result, conversation.state, conversation.rules.tools)
+    thinking = conversation.thinking if in_place else conversation.thinking_behind(decision.result.id)
+    return worth.Candidate(decision.result, decision.tokens, decision.placeholder, decision.need, thinking)
+
+
+def _has_ended(decision: Decision) -> bool:
+    """Whether a result that stays has expired, and may go when the user says now."""
+    return decision.result.ended is not None and decision.reason not in ("pinned", "small", "unseen", "live", "last_word")
+
+
+# --- references ----------------------------------------------------------------------------------------------------------------
+
+
+def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision]) -> None:
+    """A result to which one that stays refers stays too, whoever asks; both may go at once."""
+    ranks = {KEEP: 0, HOLD: 1, CLEAR: 2}
+    leaning = [(decision, conversation.entered[decision.result.id].leans_on) for decision in decisions
+               if decision.result.id in conversation.entered]  # fmt: skip
+    by_id = {decision.result.id: decision for decision in decisions}
+    for decision, leans_on in reversed(leaning):  # references look back: the newest first
+        for id in leans_on:
+            below = by_id.get(id)
+            if below is not None and ranks[below.action] > ranks[decision.action]:
+                below.action, below.reason = decision.action, "leaned_on"
+
+
+# --- what it comes to ----------------------------------------------------------------------------------------------------------
+
+
+def _sum(conversation: Conversation, going: list[Result], decisions: list[Decision], prices: Prices, cold: bool, in_place: bool) -> Sum:
+    ids = {result.id for result in going}
+    taken = [decision for decision in decisions if decision.result.id in ids]
+    leaving, staying = (sum([getattr(decision, name) for decision in taken]) for name in ("tokens", "placeholder"))
+    prompt, prefix, back, thinking = conversation.last.tokens, 0, 0, 0
+    first = next((result for result in going if result.id in conversation.places), None)
+    if first is not None:
+        # Measured, but never so much that the results which stay behind would not fit.
+        behind = [decision.tokens for decision in decisions if decision.result.index > first.index and decision.result.id not in ids]
+        prefix = min(conversation.places[first.id].prefix, max(0, prompt - leaving - sum(behind)))
+        back, thinking = conversation.requests_behind(first.id), conversation.thinking_behind(first.id)
+        if in_place:
+            prefix, thinking = min(conversation.base, prompt), conversation.thinking
+    change = Change(prompt, leaving, staying, prefix, not cold, conversation.base, back, thinking if prices.bound else 0)
+    return Sum(change, prices)

@@ -1,0 +1,269 @@
+"""The configuration compiled for the engine: lifetimes scaled by the profile, tool overrides, preserved patterns.
+
+Pure: no clock, no disk. Built once per hook from the effective `retention` object and never changed afterwards. What
+the configuration leaves out, or holds in a form that is not understood, comes from the built-in tables.
+"""
+
+from __future__ import annotations
+
+from . import globs, kinds
+from .tiers import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS, starts_with_words
+from .tools import SHELL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .models import Models
+    from .tiers import Table
+    from .tools import Tools
+
+
+THRESHOLDS = {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
+PRESERVED_PATTERNS = ("error", "fail", "decision", "STATUS.json")
+
+# profile -> (numerator, denominator) of every lifetime. Under AUTO a clear weighs what it takes; under the others it goes by lifetimes.
+AUTO, SPEC = "auto", "spec"
+PROFILES = {AUTO: (1, 1), SPEC: (1, 1), "aggressive": (1, 2), "conservative": (2, 1)}
+# What a configuration may call the profile that is shipped, and a user what is configured.
+DEFAULT = "default"
+
+# Quiet age, in calls, that an expired result must have before a clear takes it unasked. No profile scales it: what was just edited is
+# needed again whatever the lifetimes are.
+GRACE_CALLS = {kind.name: kind.grace for kind in kinds.ALL if kind.grace is not None}
+RESTORE_HOLD_CALLS = 20
+# What of the compaction partner is switched on.
+COMPACTION = {"advise": True, "index": True}
+# How far a result says what the context shows already, and what of it is left out unsaid.
+SAY_ONCE, SHAPES = ("off", "reads", "any"), ("off", "safe", "strong")
+DEFAULT_SAY_ONCE, DEFAULT_SHAPE = "any", "safe"
+# A setting that says this is on in every second session, by a coin (trials.py); whether sessions are told how to ask.
+TRY, HINTS, DEFAULT_HINTS = "try", ("off", "on"), "off"
+# Whether compactions are answered without a model, and down to which share of the conversation where a target is needed.
+COMPACT, WHEN_COLD = ("off", "on"), ("off", "ask", "on")
+# At a fifth of the conversation a compaction costs what the host's own does, and keeps half as much again of what is needed
+# (docs/measured.md).
+DEFAULT_COMPACT, DEFAULT_WHEN_COLD, COMPACT_TARGET = "on", "ask", 0.1
+# Nobody needs more room than a conversation of so few tokens leaves.
+COMPACT_LEAST_TOKENS = 10_000
+# Days for which what is stored beside the archive is kept (state/sweeping.py).
+KEEP_DAYS = {"originals": 14, "sessions": 90}
+# Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we), whether a coin
+# says which sessions are given it.
+MEMORY_TOKENS = 500
+MEMORY = {"store": "", "tokens": MEMORY_TOKENS, "summariser": "", "try": False}
+# Whether an agent's tools (`popkit mcp`) may be asked about other projects than the one they run in.
+MCP = {"all_projects": False}
+# Where snapshots and usage of assembled contexts go ("": SQLite in our folder), who usage is booked to ("": the login name), what a session
+# and a month may use (None: no limit), whether a request beyond that goes ("warn") or not ("refuse"), days for which snapshots are kept,
+# where traces go ("": nowhere).
+CONTEXT = {
+    "database": "", "user": "", "session_tokens": None, "month_tokens": None, "session_usd": None, "month_usd": None, "on_exceeded": "warn",
+    "snapshot_days": 30, "traces": "",
+}  # fmt: skip
+# Requests in a row that may keep the cache warm, the most that may be configured, dollars in a session.
+KEEP_WARM_REQUESTS, MOST_WARM_REQUESTS, KEEP_WARM_USD = 12, 24, 2.0
+
+# These words of `preserved_patterns` are about what a result is; every other pattern is a glob on its path or command.
+ERROR_WORDS = ("error", "fail")
+DECISION_WORD = "decision"
+
+
+class TierRule:
+    """How results of one tier end: `ttl_calls` tool calls, `ttl_s` seconds (None: never by age), and `events`."""
+
+    __slots__ = ("events", "ttl_calls", "ttl_s")
+
+    def __init__(self, ttl_calls: int | None, ttl_s: int | None, events: frozenset[str]) -> None:
+        self.ttl_calls = ttl_calls
+        self.ttl_s = ttl_s
+        self.events = events
+
+    @property
+    def ends_by_age(self) -> bool:
+        return self.ttl_calls is not None or self.ttl_s is not None
+
+
+class Ruleset:
+    """The rules of one context. `pins` are the path patterns of the configuration; a context has its own besides.
+
+    `tools` are those of the host, `tool_tiers` their tiers below the configuration.
+    `grace_calls` has the keys of GRACE_CALLS; `restore_hold_calls` is how many calls a restored result is held.
+    """
+
+    __slots__ = (
+        "_config", "_glob_tools", "_overrides", "_pin_globs", "_preserved_globs", "_tiers", "_tiers_configured", "clear_at_exit",
+        "compaction_advise", "compaction_index", "enabled", "grace_calls", "pins", "preserve_decisions", "preserve_errors", "profile",
+        "restore_hold_calls", "say_once", "shape", "thresholds", "tool_tiers", "tools",
+        "window_tokens",
+    )  # fmt: skip
+    _config: dict[str, Any]
+    _glob_tools: tuple[str, ...]
+    _overrides: dict[str, Any]
+    _pin_globs: tuple[tuple[str, str], ...]
+    _preserved_globs: tuple[tuple[str, str], ...]
+    _tiers: dict[str, TierRule]
+    _tiers_configured: dict[str, Any]
+    clear_at_exit: bool
+    compaction_advise: bool
+    compaction_index: bool
+    enabled: bool
+    grace_calls: dict[str, int]
+    pins: tuple[str, ...]
+    preserve_decisions: bool
+    preserve_errors: bool
+    profile: str
+    restore_hold_calls: int
+    say_once: str
+    shape: str
+    thresholds: dict[str, float]
+    tool_tiers: Table
+    tools: Tools
+    window_tokens: int | None
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], tools: Tools, profile: str | None = None) -> Ruleset:
+        """Compile an effective `retention` object for a host's tools; `profile` is the session's choice and beats the configured one."""
+        rules = cls()
+        rules._config = config
+        rules.tools = tools
+        rules.enabled = config.get("enabled") is not False
+        rules.profile = _known_profile(profile) or _known_profile(config.get("profile")) or AUTO
+        rules.window_tokens = config.get("window_tokens")
+        rules.thresholds = {**THRESHOLDS, **_object(config.get("thresholds"))}
+        rules.pins = _strings(config.get("pins"), ())
+        rules._pin_globs = _with_needles(rules.pins)
+        patterns = _strings(config.get("preserved_patterns"), PRESERVED_PATTERNS)
+        rules.preserve_errors = any(word in patterns for word in ERROR_WORDS)
+        rules.preserve_decisions = DECISION_WORD in patterns
+        rules._preserved_globs = _with_needles(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
+        rules._tiers_configured = _object(config.get("tiers"))
+        rules.use_tables(TIER_CONFIG, tools.tiers)
+        rules._overrides = _object(config.get("tool_overrides"))
+        rules._glob_tools = tuple(name for name in rules._overrides if globs.is_wild(name))
+        grace = _object(config.get("grace_calls"))
+        rules.grace_calls = {kind: _calls(grace.get(kind), calls) for kind, calls in GRACE_CALLS.items()}
+        rules.restore_hold_calls = _calls(config.get("restore_hold_calls"), RESTORE_HOLD_CALLS)
+        compaction = _object(config.get("compaction"))
+        rules.compaction_advise = compaction.get("advise") is not False
+        rules.compaction_index = compaction.get("index") is not False
+        rules.clear_at_exit = config.get("clear_at_exit") is True
+        say_once, shape = config.get("say_once"), config.get("shape")
+        rules.say_once = say_once if say_once in SAY_ONCE else DEFAULT_SAY_ONCE
+        rules.shape = shape if shape in SHAPES else DEFAULT_SHAPE
+        return rules
+
+    def use_tables(self, tier_config: Table, tool_tiers: Table) -> None:
+        """Other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""
+        self._tiers = _tier_rules(tier_config, self._tiers_configured, self.profile)
+        self.tool_tiers = tool_tiers
+
+    @property
+    def models(self) -> Models:
+        """The table of models (models.py), which only those ask for who reckon."""
+        from .models import models_of
+
+        return models_of(self._config)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether a clear takes what is worth more gone than kept, whatever its lifetime says."""
+        return self.profile == AUTO
+
+    def tier_rule(self, tier: str) -> TierRule:
+        """The rule of a tier; a name that is no tier gets the rule of `preserved`, so that nothing unknown expires."""
+        return self._tiers.get(tier) or self._tiers["preserved"]
+
+    def override(self, tool: str, subjects: list[str]) -> tuple[str, str] | None:
+        """The configured (tier, reason) of a call, None if the configuration does not speak of it.
+
+        `subjects` are paths or, for a shell, command lines (words joined by one blank each): the whole one and the simple
+        commands in it. The tool's exact name beats a name with wildcards; the first pattern that matches any subject
+        beats the tool's plain tier.
+        """
+        entry, name = self._override_of(tool)
+        if isinstance(entry, str):
+            return (entry, f"configured for {name}") if entry in TIERS else None
+        if not isinstance(entry, dict):
+            return None
+        matches = _command_matches if self.tools.of(tool).operation == SHELL else globs.matches
+        for pattern, tier in _object(entry.get("patterns")).items():
+            if tier in TIERS and any(matches(pattern, subject) for subject in subjects):
+                return tier, f"configured for {name} {pattern}"
+        tier = entry.get("tier") or entry.get("default")
+        return (tier, f"configured for {name}") if tier in TIERS else None
+
+    def _override_of(self, tool: str) -> tuple[object, str]:
+        if tool in self._overrides:
+            return self._overrides[tool], tool
+        for name in self._glob_tools:
+            if globs.matches_command(name, tool):
+                return self._overrides[name], name
+        return None, tool
+
+    def preserving_glob(self, subjects: list[str]) -> str | None:
+        """The first preserved pattern that matches a path or command line among `subjects`."""
+        return _first_match(self._preserved_globs, subjects)
+
+    def pinned_by(self, subjects: list[str], patterns: Iterable[str] = ()) -> str | None:
+        """The first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
+        return (_first_match(_with_needles(patterns), subjects) if patterns else None) or _first_match(self._pin_globs, subjects)
+
+
+def _with_needles(patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """(pattern, text that whatever it matches must hold): most subjects are told apart by that alone."""
+    return tuple((pattern, globs.needle_of(pattern)) for pattern in patterns)
+
+
+def _first_match(patterns: tuple[tuple[str, str], ...], subjects: list[str]) -> str | None:
+    for pattern, needle in patterns:
+        for subject in subjects:
+            if needle in subject and globs.matches(pattern, subject):
+                return pattern
+    return None
+
+
+def _command_matches(pattern: str, command: str) -> bool:
+    """The command starts with the words of the pattern, or the pattern is a glob that matches all of it."""
+    if starts_with_words(command, pattern):
+        return True
+    return globs.is_wild(pattern) and globs.matches_command(pattern, command)
+
+
+def _tier_rules(table: Table, configured: dict[str, Any], profile: str) -> dict[str, TierRule]:
+    rules, scale = {}, PROFILES[profile]
+    for tier in TIERS:
+        entry = {**_object(table.get(tier)), **_object(configured.get(tier))}
+        events = frozenset([EVENT_ALIASES.get(event, event) for event in _strings(entry.get("expiry_events"), ())])
+        rules[tier] = TierRule(_scaled(entry.get("ttl_tools"), scale), _scaled(entry.get("ttl_seconds"), scale), events & _EVENTS)
+    # Whatever a configuration says, no age ends what is preserved, and no event but these; the specification knows `manual` alone.
+    ends = rules["preserved"].events.intersection(PRESERVED_EVENTS) if profile != SPEC else ()
+    rules["preserved"] = TierRule(None, None, frozenset(["manual", *ends]))
+    return rules
+
+
+_EVENTS = frozenset(EVENTS + PRESERVED_EVENTS)
+
+
+def _scaled(lifetime: object, scale: tuple[int, int]) -> int | None:
+    """At least 1, so that no profile ends a result before it was seen; anything but a positive number is no lifetime."""
+    if type(lifetime) is not int or lifetime < 1:
+        return None
+    return max(1, lifetime * scale[0] // scale[1])
+
+
+def _calls(value: object, otherwise: int) -> int:
+    return value if type(value) is int and value >= 0 else otherwise
+
+
+def _known_profile(name: object) -> str | None:
+    return name if isinstance(name, str) and name in PROFILES else None
+
+
+def _strings(value: object, otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple([item for item in value if isinstance(item, str)]) if isinstance(value, (list, tuple)) else otherwise
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,131 @@
+"""Data that the policy hands up, as types: mypy alone loads this. Tokens are whole numbers, times seconds, money dollars."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+WindowSource = Literal["configuration", "client", "transcript", "model", "assumed"]
+
+
+class Sums(TypedDict):
+    """How many results, and their tokens."""
+
+    items: int
+    tokens: int
+
+
+class Context(TypedDict):
+    """How full a context is, and where its window is known from."""
+
+    tokens: int
+    window: int
+    window_source: WindowSource
+    ratio: float
+    model: str
+    cache: Literal["warm", "cold"] | None
+    cache_seconds_left: int
+
+
+class Agent(TypedDict):
+    """A subagent's context."""
+
+    agent: str
+    calls: int
+    live: Sums
+    expired: Sums
+
+
+class Verdict(TypedDict):
+    """What to do now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once), `wait_s`
+    (until the cache is cold, None for no wait), `expired` (results), `share` of a window of the plan that leaving is worth, None where
+    nobody knows."""
+
+    kind: Literal["clear", "wait", "full", "resume", "nothing"]
+    items: int
+    tokens: int
+    thinking: int
+    pays_after: int | None
+    wait_s: int | None
+    expired: int
+    share: Share | None
+
+
+class Share(TypedDict):
+    """What tokens are of a window of the plan (`limits.KINDS`): `percent` of it, with the `error`, as `limit_weights` claims them, over so
+    many `requests`, 0 where it is over none."""
+
+    window: str
+    percent: float
+    error: float
+    requests: int
+
+
+class Weighed(TypedDict):
+    """What a plan decides about a result: `action` (clear, hold, keep), `reason` (planning.REASONS), the tokens that would leave (`gain`),
+    the chance that it is needed again, what its going is worth in units; None where that was not asked."""
+
+    action: str
+    reason: str
+    gain: int
+    need: float | None
+    value: float | None
+
+
+class Figures(TypedDict, total=False):
+    """What PopKit did, see figures.py. `saved_by_usd`: by gain. `unpriced`: something was saved or charged at an unknown price, which no
+    money here holds; where nothing had a price, all money is None."""
+
+    kept_out_tokens: int
+    cleared_tokens: int
+    cost_usd: float | None
+    net_usd: float | None
+    saved_usd: float | None
+    saved_by_usd: dict[str, float | None]
+    unpriced: bool
+
+
+class LedgerFigures(Figures, total=False):
+    """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one. `share`:
+    the net in a window of the plan, None where nobody knows."""
+
+    cost_by_usd: dict[str, float | None]
+    kept_out_results: int
+    cleared_results: int
+    pending_tokens: int
+    clears: int
+    confirmed: int
+    undone: int
+    restored: int
+    refetched: int
+    advice_tokens: int
+    warmings: int
+    kept_warm: int
+    memory_tokens: int
+    spared: int
+    share: Share | None
+
+
+class Sum(TypedDict):
+    """What a clear costs and brings, see economics.Sum."""
+
+    leaves: int
+    rewritten: int
+    all_messages: bool
+    warm: bool
+    share: float
+    cost_now: float
+    saved_now: float
+    saved_per_request: float
+    pays_after: int | None
+    thinking: int
+    thinking_cost: float
+    model: str
+    read: float
+    write: float
+    cache_ttl_s: float
+
+
+class Period(Figures, total=False):
+    """The figures since a day, by the local calendar; "" for all there is."""
+
+    since: str

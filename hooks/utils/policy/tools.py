@@ -1,0 +1,82 @@
+"""What tools do, in terms that hold for every host: the one list of operations, and a host's table of tools. Pure, and part of every hook.
+
+A host lists its tools as rows of a `Tools` (`hosts/claude_code/tools.py`). Whoever makes a call of its payloads gives it the row of its
+tool; the rules hold the table, for what is known by a tool's name alone: a stored result, a configured tier.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+READ, READ_NOTEBOOK = "read", "read_notebook"  # the contents of a file
+SEARCH, FIND, LIST = "search", "find", "list"  # for text in files, for files by a pattern, what a folder holds
+EDIT, EDIT_NOTEBOOK, WRITE = "edit", "edit_notebook", "write"
+SHELL, WINDOWS_SHELL = "shell", "windows_shell"  # a command line, in the words of POSIX or of Windows
+OUTPUT, REPORT = "output", "report"  # of a command, or of any task, that runs in the background
+FETCH, DELEGATE, SKILL = "fetch", "delegate", "skill"  # from the web, to a subagent, instructions
+TASKS = "tasks"  # the whole list of tasks, written or read
+ASK, PLAN = "ask", "plan"  # the user, who decides
+OTHER = "other"
+
+EDITS = frozenset((EDIT, EDIT_NOTEBOOK, WRITE))
+SHELLS = frozenset((SHELL, WINDOWS_SHELL))
+READS, LOOKUPS = frozenset((READ, READ_NOTEBOOK)), frozenset((SEARCH, FIND, LIST))
+
+
+class Tool:
+    """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
+    or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
+    they stand in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
+    `others`, of an edit of several files, a list of all but the first."""
+
+    __slots__ = ("line", "name", "on_disk", "operation", "others", "paths", "written")
+
+    def __init__(
+        self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
+        on_disk: tuple[str, ...] = (), others: str = "",
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.operation = operation
+        self.paths = paths
+        self.line = line
+        self.written = written
+        self.on_disk = on_disk
+        self.others = others
+
+
+class Tools:
+    """The tools of a host, from {name: what `Tool` takes behind the name}, and their `tiers`: by name, a tier or an object as in a
+    configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER."""
+
+    __slots__ = ("rows", "tiers")
+
+    def __init__(self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any]) -> None:
+        self.rows = rows
+        self.tiers = tiers
+
+    @classmethod
+    def joined(cls, all: Sequence[Tools]) -> Tools:
+        """Return the tools of several hosts in one table; of two that have one name the first counts."""
+        rows: dict[str, tuple[Any, ...]] = {}
+        tiers: dict[str, Any] = {}
+        for one in all:
+            rows.update((name, row) for name, row in one.rows.items() if name not in rows)
+            tiers.update((name, tier) for name, tier in one.tiers.items() if name not in tiers)
+        return cls(rows, tiers)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.rows
+
+    def of(self, name: str) -> Tool:
+        """Return a tool; for a name that is not listed, one of which nothing is known but the name."""
+        return Tool(name, *self.rows.get(name, ()))
+
+    def first(self, operation: str) -> str:
+        """Return the name of the first tool that is listed for an operation, whose tier holds for whatever does the same; "" for none."""
+        for name, row in self.rows.items():
+            if row[0] == operation:
+                return name
+        return ""

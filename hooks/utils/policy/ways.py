@@ -1,0 +1,241 @@
+"""The ways in which a call and its result can stand after a compaction, and what each is worth. Pure.
+
+A way says how much of the result stands (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
+it, of an edit only what it wrote, a stub). The last way is neither, but a line in a list that names the call. What a way is worth is a
+guess at what of it will still be looked for.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from . import outline, stubs
+from .estimate import estimate_tokens
+from .masking import mask
+from .messages import Shown, Use, result_tokens
+from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Sequence
+
+    from .context import Result
+    from .conversation import Conversation
+    from .outline import Findings
+    from .planning import Decision
+
+# How much of a result stands, and how much of an input.
+WHOLE, OUTLINED, NOTICED = 2, 1, 0
+WRITTEN, STUBBED = 1, 0
+# Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): how fast what is needed falls with the
+# calls since; what the newest call on a file is worth more, and what a newer result has replaced less; a text twice as long holds less than
+# twice as much that is looked for; an outline holds half of it, a placeholder or stub a tenth; a call's input more than a result, and
+# nearly all that is looked for in an edit is in what it wrote.
+_CALLS, _FALLS = 10, 0.75
+_NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
+_OUTLINED, _NOTICED, _WRITTEN = 0.5, 0.1, 0.95
+_UNKNOWN_NEED = 0.1  # of a result that the engine does not know
+_REPLACING = ("superseded", "same_content")
+_HANDLE = "a" * SHORTEST_HANDLE
+_LINE_TOKENS = estimate_tokens(stubs.folded([""], _HANDLE).text)  # of a line that lists calls, beside them
+# What tells of a call that the engine does not know, or whose result has left before.
+_ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
+# What a list names as it was written, for that is written again most: a path and a command.
+_FILES = ("file_path", "notebook_path")
+_LISTED, _LISTED_CHARS = (*_FILES, "command"), 90
+_SHORT, _FOLDERS = "…/", 2
+
+
+def file_of(use: Use) -> str:
+    """Return the path of the file that a call is about; "" for none."""
+    return _first(use, _FILES)
+
+
+def _first(use: Use, fields: Sequence[str]) -> str:
+    """Return the first of these fields of a call that holds a text; "" for none."""
+    return next((use.input[field] for field in fields if isinstance(use.input.get(field), str)), "")
+
+
+class Way:
+    """One way to stand: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls),
+    its `worth`, how much of the `result` stands (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED).
+    `listed`: neither, but a line that names the call."""
+
+    __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
+
+    def __init__(self, tokens: int, worth: float, result: int, input: int, listed: bool = False, names: int = 0) -> None:
+        self.tokens = tokens
+        self.names = names
+        self.worth = worth
+        self.result = result
+        self.input = input
+        self.listed = listed
+
+
+class Pair:
+    """A call with its result: what is known and decided of it (None where the engine knows nothing), its `age` in calls since, whether it
+    is the `newest` call on its file, whether it `stands` whole whatever the target is. `ways`: from the most to the least, each step losing
+    more worth for each token than the one before; `at`: which of them holds. `estimated`: tokens of its result, None where its text tells.
+    `lost`: its text does not say what it showed."""
+
+    __slots__ = ("_all", "_masked", "_outline", "age", "at", "decision", "estimated", "lost", "newest", "shown", "stands", "use", "ways")
+
+    def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool, stands: bool) -> None:
+        self.use = use
+        self.shown = shown
+        self.decision = decision
+        self.age = age
+        self.newest = newest
+        self.stands = stands
+        self.estimated = decision.result.tokens if decision else None
+        self.lost = False
+        self._masked: str | None = None
+        self._outline: str | None = None  # once it is known: to find it takes longer than all else
+        self.at = 0
+        self._all = _all_ways(self)
+        self.ways = _falling(self._all)
+
+    def leave(self, lost: bool = False) -> None:
+        """Let its result leave before any target is looked at, while what it was called with stands: unless a placeholder would be no
+        shorter. What is `lost` leaves even then."""
+        if lost:
+            self.lost = lost
+            self._all = _all_ways(self)
+        ways = [way for way in self._all if way.result != WHOLE]
+        if ways and not ways[0].listed:
+            self.ways = _falling(ways)
+
+    def make_whole(self, text: str) -> None:
+        """Put `text`, its result as it was before the door shortened it, in the place of what stands."""
+        self.shown = Shown(self.shown.id, text, self.shown.error)
+        self.estimated = self._outline = None
+        self._all = _all_ways(self)
+        self.ways, self.at = _falling(self._all), 0
+
+    @property
+    def now(self) -> Way:
+        """The way in which it stands."""
+        return self.ways[self.at]
+
+    def tokens_at(self, at: int) -> int:
+        """Return the tokens that a way takes; of an outline that nobody has made yet none, so that no step seems to give less room than it
+        gives."""
+        way = self.ways[at]
+        known = estimate_tokens(self._outline) if self._outline and way.result == OUTLINED else 0
+        return way.tokens - way.names + min(known, way.names)
+
+    @property
+    def beside(self) -> Way:
+        """The way in which it stands where it cannot be listed, as a call that was made with it stands."""
+        return self.ways[self.at - 1] if self.now.listed and self.at else self.now
+
+    def fields_left(self, level: int) -> list[str]:
+        """Return the fields of its input in whose place placeholders stand at a level (WHOLE, WRITTEN, STUBBED); none of a call that
+        failed, which has left nothing on disk."""
+        if level == WHOLE or self.shown.error:
+            return []
+        return stubs.replaced_fields(self.use) if level == WRITTEN else stubs.long_fields(self.use)
+
+    @property
+    def label(self) -> str:
+        """What a person reads of it."""
+        return self.decision.result.label if self.decision else mask(f"{self.use.tool} {_first(self.use, _ABOUT)}".strip())[:_LABEL_CHARS]
+
+    @property
+    def given(self) -> str:
+        """The path or the command that it was called with; "" for neither."""
+        return _first(self.use, _LISTED)
+
+    @property
+    def masked(self) -> str:
+        """The same without its secrets."""
+        if self._masked is None:
+            self._masked = mask(self.given)
+        return self._masked
+
+    def line(self, named: Container[str] = ()) -> str:
+        """Return what a list says of it; of a file whose whole path is `named` already the end of that."""
+        path = file_of(self.use)
+        if path and path in named:
+            end = "/".join(path.replace("\\", "/").split("/")[-_FOLDERS:])
+            return mask(f"{self.use.tool} {_SHORT}{end}")[:_LISTED_CHARS]
+        return f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.given else self.label
+
+    def placeholder(
+        self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], said: Container[str]
+    ) -> str:  # fmt: skip
+        """Return what stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`, `said`: as `outline_of` takes
+        them."""
+        result = self.decision.result  # type: ignore[union-attr]
+        notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
+        if level == OUTLINED:
+            if self._outline is None:
+                self._outline = beside(result, self.shown.text, conversation.rules, find, said)
+            return with_outline(notice, self._outline)
+        return with_outline(notice, outline.said_of(result))
+
+
+def _all_ways(pair: Pair) -> list[Way]:
+    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
+    use = pair.use
+    worth_of_whole = _worth_of_input(pair, use.tokens)
+    inputs = [(use.tokens, worth_of_whole, WHOLE)]
+    for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)):
+        fields = pair.fields_left(level)
+        if fields:
+            inputs.append((Use(use.id, use.traits, stubs.stub(use, _HANDLE, fields)).tokens, share * worth_of_whole, level))
+    made = [
+        Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
+        for tokens, worth, level, names in _results(pair)
+        for of_input, worth_of_input, level_of_input in inputs
+    ]
+    if pair.decision and outline.said_of(pair.decision.result):
+        return made
+    line = _LINE_TOKENS + estimate_tokens(pair.line())
+    return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
+
+
+def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
+    """Return (tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
+    result = pair.decision.result if pair.decision else None
+    whole = result_tokens(pair.shown.text, pair.estimated)
+    worth = _worth_of_result(pair, result, whole)
+    ways = [(whole, worth, WHOLE, 0)]
+    if result is not None:
+        notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
+        most = outline.most_tokens(whole)
+        for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
+            if notice + names < ways[-1][0] or pair.lost:
+                ways.append((notice + names, share * worth, level, names))
+    return ways
+
+
+def _worth_of_result(pair: Pair, result: Result | None, tokens: int) -> float:
+    need = pair.decision.need if pair.decision and pair.decision.need is not None else _UNKNOWN_NEED
+    replaced = result is not None and result.ended is not None and result.ended[0] in _REPLACING
+    return sqrt(need) * _recent(pair) * (_REPLACED if replaced else 1.0) * tokens**_SIZE
+
+
+def _worth_of_input(pair: Pair, tokens: int) -> float:
+    return sqrt(_UNKNOWN_NEED) * _INPUT * _recent(pair) * tokens**_SIZE
+
+
+def _recent(pair: Pair) -> float:
+    return (1 + pair.age / _CALLS) ** -_FALLS * (_NEWEST_OF_FILE if pair.newest else 1.0)
+
+
+def _falling(ways: Sequence[Way]) -> list[Way]:
+    """Of all ways those that are worth most for what they take: the upper hull of worth over tokens, the whole first."""
+    hull = [ways[0]]
+    for way in sorted(ways[1:], key=lambda each: (-each.tokens, -each.worth)):
+        if way.tokens >= hull[-1].tokens:
+            continue
+        while len(hull) > 1 and loss(hull[-2], way) <= loss(hull[-2], hull[-1]):
+            hull.pop()
+        hull.append(way)
+    return hull
+
+
+def loss(before: Way, after: Way) -> float:
+    """Worth that is lost for each token that leaves."""
+    return (before.worth - after.worth) / (before.tokens - after.tokens)

@@ -1,0 +1,101 @@
+"""Which results are worth clearing now: the expected value of every one, and the best place to begin. Pure.
+
+A result that leaves while the cache is cold saves all of its writing, and its tokens with every request to come. If it is needed again,
+it has to be fetched: one more request over the whole prompt, and its tokens once more. While the cache is warm nothing goes: what stands
+behind the first change would be written again, all messages where that is far back, and over recorded sessions every rule that was tried
+for it cost more than it brought (docs/measured.md). Where the model binds its thinking, what it thought behind the first change has to be
+thought again. So results are valued one by one, and the place is chosen from which on it is worth most to clear whatever has a value.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .context import Result
+    from .economics import Prices
+
+
+# Of a miss, asking again counts more than what comes back: it interrupts the work, be the result large or small.
+INTERRUPTION = 3.0
+# Output tokens that asking for a missed content takes.
+MISS_OUTPUT = 150
+# What has to be thought again counts so many times what it costs: it is paid for certain, what it earns is a guess about what follows.
+THINKING_CAUTION = 1.5
+# Results of fewer tokens are not worth their placeholder.
+LEAST_TOKENS = 90
+# Calls for which a result stays whatever it is worth: the work is about it now.
+LEAST_QUIET = 4
+# What is more likely needed again than not stays, whatever it is worth: nobody would understand its going.
+MOST_NEED = 0.5
+# Ends by a newer result that stands in the context.
+REPLACED = ("superseded", "same_content")
+
+
+class Tuned:
+    """What is chosen over recorded sessions: `ahead`, the requests over which savings are reckoned · `caution`: a miss counts so many times
+    what it costs."""
+
+    __slots__ = ("ahead", "caution")
+
+    def __init__(self, ahead: int, caution: float) -> None:
+        self.ahead = ahead
+        self.caution = caution
+
+
+# For each price of a cache read and each lifetime of the cache the same came out best with at most one miss in a hundred requests:
+# `python benchmarks/tuning.py --transcripts FOLDER`.
+TUNED = Tuned(90, 0.7)
+
+
+class Candidate:
+    """A result that could go: its `tokens`, those of its `placeholder`, the chance that it is needed again (`need`, 0 to 1), and the
+    `thinking` tokens that stand behind it."""
+
+    __slots__ = ("need", "placeholder", "result", "thinking", "tokens")
+
+    def __init__(self, result: Result, tokens: int, placeholder: int, need: float, thinking: int = 0) -> None:
+        self.result = result
+        self.tokens = tokens
+        self.placeholder = placeholder
+        self.need = need
+        self.thinking = thinking
+
+
+class Situation:
+    """When it is decided: tokens of the `prompt` as it would go out, the Prices, and what is `tuned` for them."""
+
+    __slots__ = ("prices", "prompt", "tuned")
+
+    def __init__(self, prompt: int, prices: Prices, tuned: Tuned = TUNED) -> None:
+        self.prompt = prompt
+        self.prices = prices
+        self.tuned = tuned
+
+
+def is_in_use(result: Result, quiet_age: int) -> bool:
+    """Whether the work is about a result now: used within the last calls, unless a newer one has replaced it."""
+    return quiet_age < LEAST_QUIET and not (result.ended and result.ended[0] in REPLACED)
+
+
+def value(candidate: Candidate, situation: Situation) -> float:
+    """What clearing a result is worth when the cache is cold, in units; the thinking behind it apart."""
+    prices, ahead = situation.prices, situation.tuned.ahead
+    carried = prices.write + prices.read * ahead
+    asked = INTERRUPTION * (prices.read * situation.prompt + MISS_OUTPUT * prices.output)
+    missed = candidate.tokens * carried + asked
+    return (candidate.tokens - candidate.placeholder) * carried - situation.tuned.caution * candidate.need * missed
+
+
+def choose(valued: list[tuple[Candidate, float]], situation: Situation) -> list[Candidate]:
+    """Of [(Candidate, its value above 0)] in the order of the prompt those Candidates that are worth clearing when the cache is cold; none
+    where it is not worth it."""
+    if not situation.prices.bound:
+        return [candidate for candidate, _ in valued]
+    best, begin, total = 0.0, None, 0.0
+    for at in range(len(valued) - 1, -1, -1):
+        candidate, units = valued[at]
+        total += units
+        net = total - THINKING_CAUTION * situation.prices.output * candidate.thinking
+        if net > best:
+            best, begin = net, at
+    return [] if begin is None else [candidate for candidate, _ in valued[begin:]]

@@ -1,0 +1,49 @@
+"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold: the user's choice, and what it would
+take now. Writes nothing but the user's choice.
+"""
+
+from __future__ import annotations
+
+from ..hosts import is_kept
+from ..policy import economics
+from ..policy.when_cold import Cold, when_cold
+from ..state import consents, shipped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.conversation import Conversation
+    from ..state.site import Site
+
+ABOUT = "compact_when_cold"
+ON, OFF, ASK = "on", "off", "ask"
+
+
+def setting(site: Site) -> str:
+    """Return ON, OFF or ASK: what the configuration says, and where that is to ask, what the user has answered."""
+    configured = str(site.config.get(ABOUT, ASK))
+    if site.setting("compact", ON) != ON or not site.enabled or is_kept(site.session_id):
+        return OFF
+    if configured != ASK:
+        return configured
+    return {consents.YES: ON, consents.NO: OFF}.get(consents.said(site.home, ABOUT), ASK)
+
+
+def choose(site: Site, on: bool) -> None:
+    """Keep what the user says, for all sessions."""
+    consents.say(site.home, ABOUT, consents.YES if on else consents.NO)
+
+
+def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:
+    """Return what it would take now; None while the cache is warm, or nothing has been sent."""
+    last = conversation.last
+    if not last.tokens or last.is_warm(now):
+        return None
+    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
+    return when_cold(conversation, now, shipped.need_model(), prices)
+
+
+def worth_of(cold: Cold, conversation: Conversation) -> tuple[int, float | None]:
+    """Return (tokens that leave, dollars that this is worth, thinking again subtracted; None where no price is known)."""
+    model = conversation.rules.models.model(conversation.last.model)
+    usd = model.usd(conversation.last.tokens)[0]
+    return cold.plan.sum.leaves, None if usd is None else (cold.units - cold.thinking) * usd / 1e6

@@ -1,0 +1,295 @@
+"""A compaction that is answered without a model: what stands is decided from the tracker's state and the host's own messages, what leaves
+is archived, and the journal says what was done. No transcript is read but for contents that are more than text.
+
+The answer is whole or there is none: whatever is not understood is left to the host.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  only the helper comes here
+from contextlib import nullcontext
+
+from .. import archive
+from ..hosts.claude_code import calls, usage
+from ..io import files, home
+from ..policy import compacting, events, messages, outline, planning, stubs
+from ..policy.context import ContextState
+from ..policy.conversation import Conversation, Place
+from ..policy.messages import Message
+from ..policy.occasions import CLEARED_BY_USER
+from ..policy.ruleset import COMPACT_LEAST_TOKENS
+from ..state import disk, journal, live, receipts, store
+from ..state.archived import content_of, errors, task_id
+from . import carried, places
+from .access import Opened, Refused
+from .outlook import compaction_of, context_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from sqlite3 import Connection
+    from typing import Any
+
+    from ..policy.compacting import Compacted, Content, Left
+    from ..policy.outline import Findings
+    from ..state.site import Site
+
+_TAIL_BYTES = 256 * 1024
+# Why a conversation was compacted, in the journal.
+ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
+# For which reason a live result leaves, where it is not to make room.
+_WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "worth more gone than kept, as the prompt cache was cold"}
+_NO_TARGET = 1.0
+_MOST_OF_WINDOW = 0.95
+
+
+class Wanted:
+    """What a compaction is to do: `why` (ASKED, MANUAL, AUTO, COLD); of ASKED: the ids of the results that leave (`only`), or the handles
+    of what comes back (`back`); else down to which share of the conversation it goes (`target`)."""
+
+    __slots__ = ("back", "only", "target", "why")
+
+    def __init__(self, why: str, target: float = 1.0, only: Collection[str] | None = None, back: Collection[str] = ()) -> None:
+        self.why = why
+        self.target = target
+        self.only = only
+        self.back = tuple(back)
+
+
+class Answer:
+    """`rows`: the messages that stand, as the host takes them · tokens of the context `before` and `after`, system and tools too where
+    they are known · `left`: what left · `back`: ids of the results that came back · `met`: whether the target was reached · `note`, once it
+    stands: says so in the journal, and whether what is left was `summarised`."""
+
+    __slots__ = ("after", "back", "before", "left", "met", "note", "rows")
+
+    def __init__(
+        self, rows: list[dict[str, Any]], before: int, after: int, left: list[Left], back: list[str], met: bool,
+        note: Callable[[bool], None],
+    ) -> None:  # fmt: skip
+        self.rows = rows
+        self.before = before
+        self.after = after
+        self.left = left
+        self.back = back
+        self.met = met
+        self.note = note
+
+
+class Declined(Exception):
+    """There is no answer of ours; the message says why."""
+
+
+def answer(
+    site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float,
+    found_in: Callable[[str, bool], Findings] = outline.findings,
+) -> Answer:  # fmt: skip
+    """Return the answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where something
+    is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does it."""
+    try:
+        pictures = carried.pictures(transcript_path, rows)
+        standing = messages.paired(carried.without_commands(carried.readable(rows, pictures, site.tools)))
+    except (messages.NotUnderstood, OSError) as error:
+        raise Declined(str(error)) from None
+    conversation = _conversation(site, agent_id, transcript_path, standing, now)
+    if not pictures.lost <= {*conversation.state.live, *conversation.state.expired}:
+        raise Declined("a result that shows a picture is not known to the tracker")
+    if wanted.back:
+        return _with_back(site, agent_id, standing, wanted.back, conversation, now)
+    keeper = _Keeper(site, agent_id, transcript_path, pictures.contents)
+    plan = compaction_of(conversation, planning.Asked(ids=tuple(wanted.only or ())), now)
+    share = _NO_TARGET if wanted.only is not None else wanted.target
+    try:
+        with Opened(site.home) if _leans(conversation) else nullcontext() as db:
+            wholes = _wholes(db, conversation)
+            done = compacting.compact(
+                standing, conversation, plan, share, keeper.name, wanted.only, pictures.lost, found_in, wholes, COMPACT_LEAST_TOKENS,
+                _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
+            )  # fmt: skip
+    except Refused as error:
+        raise Declined(str(error)) from None
+    except errors() as error:
+        raise Declined(f"the archive cannot be read: {error}") from None
+    if not done.left:
+        raise Declined("nothing would leave")
+    try:
+        keeper.keep(done.left, conversation.state)
+    except errors() as error:
+        raise Declined(f"the archive cannot be used: {error}") from None
+    beside = max(0, conversation.last.tokens - done.before)
+
+    def note(summarised: bool) -> None:
+        _note(site, agent_id, done, conversation, wanted.why, now, beside, summarised)
+
+    return Answer(_rows(done.messages), done.before + beside, done.after + beside, done.left, [], done.met, note)
+
+
+def take_in(site: Site) -> None:
+    """Let the archive take in what was laid beside it. Errors of the archive where it cannot: then it is taken in when it next opens."""
+    archive.open_archive(home.archive_path(site.home)).close()
+
+
+def last_handles(site: Site) -> list[str]:
+    """Return the handles of what the newest compaction of ours took out of the main thread, and nobody has put back."""
+    return journal.last_compacted(store.read_lines(site.paths().journal))
+
+
+def _conversation(site: Site, agent_id: str, transcript_path: str, standing: Sequence[Message], now: float) -> Conversation:
+    """Return the conversation as the hooks have followed it; where they have not, as the transcript tells."""
+    paths = site.paths(agent_id)
+    stored = store.look(paths)
+    if stored is None:
+        live.follow(site, paths, transcript_path)
+        stored = store.look(paths)
+    state = stored.state if stored else ContextState(site.session_id, agent_id)
+    state.expired = store.read_expired(paths, state)
+    made = Conversation(state, site.rules_for)
+    made.observe(events.ProfileChosen(state.profile, state.at))
+    made.observe(events.Tick(now))
+    made.entered = journal.Sorted(store.read_lines(paths.journal), set()).entered
+    newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
+    if newest is not None:
+        made.sent(newest)
+    made.places = {shown.id: Place(0, 0) for message in standing for shown in message.results}
+    last = max((at for at, message in enumerate(standing) if message.role == messages.ASSISTANT), default=-1)
+    made.unseen = {shown.id for message in standing[last + 1 :] for shown in message.results}
+    return made
+
+
+def _leans(conversation: Conversation) -> bool:
+    """Return whether a result may stand that refers to another."""
+    return any(event.leans_on and id in conversation.places for id, event in conversation.entered.items())
+
+
+def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str], str]:
+    """Return a function: id of a result that entered shorter -> its whole text, as archived; "" where it is not."""
+
+    def whole_of(id: str) -> str:
+        content = _content(content_of(db, conversation.entered[id].handle)) if db else None
+        return content if isinstance(content, str) else ""
+
+    return whole_of
+
+
+def _with_back(
+    site: Site, agent_id: str, standing: Sequence[Message], handles: Collection[str], conversation: Conversation, now: float
+) -> Answer:
+    """Return the conversation with what these handles name in its place again."""
+    before = compacting.tokens_of(standing, conversation)
+    with Opened(site.home) as db:
+        contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, standing, handles)}
+        records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
+    back = stubs.put_back(standing, contents.get, site.tools)
+    if [message.to_json() for message in back] == [message.to_json() for message in standing]:
+        raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
+    after = compacting.tokens_of(back, conversation)
+    tokens = conversation.last.tokens + after - before
+    window = context_of(conversation, site.session, now)
+    if window and tokens > _MOST_OF_WINDOW * window["window"]:
+        raise Declined(f"with it the context would have {tokens:,} tokens, more than fit")
+    ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
+    # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
+    noted = journal.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
+    entries = [journal.undone(ids, noted or max(0, after - before), now), journal.put_back([record.id for record in records], now)]
+    beside = max(0, conversation.last.tokens - before)
+
+    def note(_summarised: bool) -> None:
+        live.note(site, site.paths(agent_id), entries)
+
+    return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True, note)
+
+
+def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the messages as the host takes them: what the assistant says and the calls behind it stand in one, so that the sides take
+    turns."""
+    made: list[Message] = []
+    for message in standing:
+        before = made[-1] if made else None
+        if before is not None and before.role == message.role == messages.ASSISTANT and not before.uses:
+            made[-1] = Message(message.role, "\n".join(filter(None, (before.text, message.text))), message.uses)
+        else:
+            made.append(message)
+    return [message.to_json() for message in made]
+
+
+def _with_lists(db: Connection, standing: Sequence[Message], handles: Collection[str]) -> list[str]:
+    """Return the handles, and those of lists of calls in which one of them stands."""
+    lists = [handle for handle in map(stubs.handle_of_fold, (message.text for message in standing)) if handle]
+    holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
+    return list(dict.fromkeys([*handles, *holding]))
+
+
+def _content(archived: str | None) -> Any:
+    """Return an archived content as `stubs.put_back` takes it: the text of a result, the input of a call, or messages."""
+    if archived is None:
+        return None
+    try:
+        value = json.loads(archived)
+    except ValueError:
+        return None
+    if isinstance(value, list) and not all(isinstance(each, dict) and "role" in each for each in value):
+        return calls.text_of_blocks(value)[0]
+    return value
+
+
+class _Keeper:
+    """Names what leaves, and archives it. `contents`: id of a result -> its content as JSON text, where that is more than one text."""
+
+    def __init__(self, site: Site, agent_id: str, transcript_path: str, contents: dict[str, str]) -> None:
+        self.contents = contents
+        self.texts: dict[str, str] = {}  # by handle
+        self.path = home.archive_path(site.home)
+        self.chain = archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
+
+    def name(self, id: str, content: Content) -> str:
+        """Return the handle under which it is archived."""
+        text = self._text(id, content)
+        handle = archive.handle_of(self.chain, id, text)
+        self.texts[handle] = text
+        return handle
+
+    def _text(self, id: str, content: Content) -> str:
+        known = self.contents.get(id) if isinstance(content, str) else None
+        return known if known is not None else json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+    def keep(self, left: Sequence[Left], state: ContextState) -> None:
+        """Lay everything beside the archive, which takes it in when it is next opened. Errors of the archive where it cannot."""
+        if disk.stamp(self.path):
+            files.make_private_file(self.path, create=False)  # an error for anything else than a file
+        else:
+            files.make_private_folder(self.path.rpartition("/")[0])
+            archive.open_archive(self.path).close()
+        known = {**state.expired, **state.live}
+        records = []
+        for one in left:
+            result = known.get(one.id) if one.kind == compacting.RESULT else None
+            kind = result.kind if result else one.kind
+            stamp = places.stamp_of(result.at if result else state.at)
+            tokens = round(result.tokens * state.calibration) if result else 0
+            subjects = result.subjects if result else []
+            records.append(archive.NewRecord(one.id, kind, one.label, self.texts[one.handle], stamp, subjects, tokens))
+        archive.leave(self.path, self.chain, *records)
+
+
+def _note(
+    site: Site, agent_id: str, done: Compacted, conversation: Conversation, why: str, now: float, beside: int, summarised: bool
+) -> None:
+    """Journal what left; the tracker's state follows from the transcript."""
+    results = [one for one in done.left if one.kind == compacting.RESULT]
+    reasons = {one.id: one.why for one in results}
+    paths = site.paths(agent_id)
+    chars = {shown.id: len(shown.text) for message in done.messages for shown in message.results}
+    whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in done.made_whole if id in chars]
+    if whole:
+        live.note(site, paths, whole)
+    handles = [one.handle for one in done.left]
+    store.journal(paths, journal.compacted(why, done.before, done.after, handles, now, beside, summarised))
+    store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
+    store.append(paths, paths.receipts, receipts.noted(receipts.calls_of(done.left, conversation.state), now))
+
+
+def tell(site: Site, agent_id: str, now: float) -> None:
+    """Note for the hook on sessions that start: no index, and once more what memory holds. That is given beside the conversation, and
+    goes."""
+    if not agent_id:
+        site.remember(in_place=now, memory=None)

@@ -1,0 +1,243 @@
+"""Look at one context: how full it is, and what a clear would take of it, now and once the cache is cold. Answers, notices and the status
+line are drawn from it. Reconciles once; writes nothing but the tracker's own state.
+"""
+
+from __future__ import annotations
+
+from ..hosts.claude_code import entries, usage
+from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
+from ..policy.context import ContextState
+from ..policy.context import reclaimable as dead_of
+from ..state import journal, limits, live, peek, settling, shipped, store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, Protocol
+
+    from ..policy.context import Result
+    from ..policy.conversation import Conversation
+    from ..policy.events import Event
+    from ..policy.limit_weights import Weights
+    from ..policy.ruleset import Ruleset
+    from ..policy.shapes import Agent, Context, Sums, Verdict
+    from ..state.rebuild import Rebuilt
+    from ..state.site import Site
+
+    class Whose(Protocol):
+        """What of a Site an outlook needs; `popkit try` has one of which nothing is kept."""
+
+        @property
+        def home(self) -> str: ...
+        @property
+        def session_id(self) -> str: ...
+        @property
+        def session(self) -> dict[str, Any]: ...
+        @property
+        def session_project(self) -> str: ...
+        @property
+        def in_place(self) -> bool: ...
+
+
+class Outlook:
+    """`state` and the `rules` that hold for it, `made` (the Rebuilt, None where no transcript tells) · `now`, `cold`: the plans of a clear
+    for which nothing special is asked, None without a transcript that may be changed · `context`: how full it is, None before the first
+    request · `agents`: the subagents · `ledger`: of the whole session · `at` (seconds) · `home`: our folder."""
+
+    __slots__ = ("agents", "at", "cold", "context", "home", "ledger", "made", "now", "project", "rules", "state", "transcript")
+
+    def __init__(
+        self,
+        site: Whose,
+        transcript_path: str,
+        state: ContextState,
+        rules: Ruleset,
+        at: float,
+        made: Rebuilt | None = None,
+        is_cold: bool | None = None,
+    ) -> None:
+        """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
+        self.state, self.rules, self.at, self.made = state, rules, at, made
+        self.project, self.transcript, self.home = site.session_project, transcript_path, site.home
+        self.agents, ledgers = agents(site)
+        self.ledger = figures.together([state.counts.ledger, *ledgers])
+        self.now: planning.Plan | None = None
+        self.cold: planning.Plan | None = None
+        self.context: Context | None = None
+        self.plan(site, is_cold)
+
+    def plan(self, site: Whose, is_cold: bool | None = None) -> None:
+        """Plan over the conversation as it is now."""
+        if self.made is None:
+            return
+        conversation, asked = self.made.conversation, planning.Asked()
+        self.context = context_of(conversation, site.session, self.at)
+        if self.doubt:
+            return  # a clear refuses it
+        now = plan_of(site, conversation, asked, self.at, bool(is_cold), site.in_place)
+        self.now, self.cold = now, plan_of(site, conversation, asked, self.at, True, site.in_place) if now.sum.warm else now
+
+    @property
+    def doubt(self) -> str:
+        """Return what of the transcript is not understood, so that nothing may be changed; "" for nothing."""
+        return self.made.index.doubts[0] if self.made is not None and self.made.index.doubts else ""
+
+    @property
+    def expired(self) -> Sums:
+        """Return what has expired and is still in the context."""
+        return _sums(dead_of(self.state.expired).values(), self.state.calibration)
+
+    @property
+    def weights(self) -> list[Weights]:
+        """Return what tokens are worth in the windows of the plan, as far as that is known."""
+        return limits.weights(self.home, self.at)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return what to do now."""
+        pending = round(self.state.counts.ledger.get("pending_tokens", 0))
+        if self.made is not None and not self.made.conversation.last.tokens:
+            pending = 0  # behind a compaction nothing waits to be loaded
+        said = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+        plan = {"clear": self.now, "wait": self.cold}.get(said["kind"])
+        if plan is not None:
+            said["share"] = limit_weights.share_of_clear(self.weights, plan.sum)
+        return said
+
+
+def look(site: Site, transcript_path: str, now: float) -> Outlook:
+    """Return the main context, reconciled with its transcript. Where nothing can be written it is the same; where there is no transcript
+    (yet), what the hooks have seen."""
+    try:
+        if site.project and not site.session.get("project"):
+            site.remember(project=site.project)
+        made = live.reconcile(site, transcript_path, now=now)
+        settling.settle_agents(site, transcript_path)
+        view = of(site, transcript_path, made, now)
+        live.remember_size(site, site.paths(), made)
+        remember(view, site)
+        return view
+    except (OSError, ValueError):
+        return _unsaved(site, transcript_path, now)
+
+
+def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None:
+    """Journal what the user changes, and update the outlook without another look at the transcript."""
+    if not entries:
+        return
+    live.note(site, site.paths(), entries)
+    happened: list[Event] = [*(event for event in map(journal.event_of, entries) if event), events.Tick(view.at)]
+    for event in happened:
+        if view.made is not None:
+            view.made.conversation.observe(event)
+            view.rules = view.made.conversation.rules
+        else:
+            view.rules = site.rules_for(event.profile) if isinstance(event, events.ProfileChosen) else view.rules
+            engine.observe(view.state, event, view.rules)
+    if view.made is not None:
+        view.plan(site)
+        remember(view, site)
+
+
+def of(site: Site, transcript_path: str, made: Rebuilt, now: float) -> Outlook:
+    """Return the outlook of a Rebuilt context."""
+    return Outlook(site, transcript_path, made.state, made.conversation.rules, now, made)
+
+
+def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
+    """Return the same as `look`, but write nothing, take no lock and wait for nobody: for watching while a client is at work. `watch`: see
+    `state.rebuild`."""
+    if transcript_path and entries.is_there(transcript_path):
+        made = live.rebuilt(site, site.paths(), transcript_path, watch)
+        made.conversation.observe(events.Tick(now))
+        return of(site, transcript_path, made, now)
+    return _of_stored(site, transcript_path, store.look(site.paths()), now)
+
+
+def _unsaved(site: Site, transcript_path: str, now: float) -> Outlook:
+    if transcript_path and entries.is_there(transcript_path):
+        return read(site, transcript_path, now)
+    return _of_stored(site, transcript_path, store.load(site.paths()), now)
+
+
+def _of_stored(site: Site, transcript_path: str, stored: store.Stored | None, now: float) -> Outlook:
+    paths = site.paths()
+    if stored is None:
+        return Outlook(site, transcript_path, ContextState(site.session_id), site.rules(), now)
+    stored.state.expired = store.read_expired(paths, stored.state)
+    rules = site.rules_for(stored.state.profile)
+    engine.reindex(stored.state, rules)
+    engine.observe(stored.state, events.Tick(now), rules)
+    return Outlook(site, transcript_path, stored.state, rules, now)
+
+
+def remember(view: Outlook, site: Site) -> None:
+    """Keep for the status line what a clear takes, and of which state that holds."""
+    if view.now is None:
+        site.remember(planned=None)
+        return
+    sums = {name: verdict.takes(plan)["tokens"] for name, plan in (("now", view.now), ("cold", view.cold))}
+    site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
+
+
+def plan_of(
+    site: Whose, conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False
+) -> planning.Plan:
+    """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache; `in_place`: see
+    `planning.plan`."""
+    last = conversation.newest
+    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
+    return planning.plan(conversation, asked, now, shipped.need_model(), prices, cold or None, in_place=in_place)
+
+
+def compaction_of(conversation: Conversation, asked: planning.Asked, now: float) -> planning.Plan:
+    """Return the plan that a compaction of a conversation is made of."""
+    last = conversation.newest
+    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
+    return planning.plan_compaction(conversation, asked, now, shipped.need_model(), shipped.need_soon_model(), prices)
+
+
+def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:
+    """Return how full the context is, of how much, and whether its prompt cache is warm; None where no request is known."""
+    last, newest = conversation.last, conversation.newest
+    if not newest.tokens:
+        return None
+    tokens = last.tokens or conversation.prompt
+    largest = max(tokens, conversation.largest)
+    window, source = usage.window_of(conversation.rules, session, newest, largest, conversation.compacted_tokens)
+    warm = last.is_warm(now)
+    return {
+        "tokens": tokens,
+        "window": window,
+        "window_source": source,
+        "ratio": round(tokens / window, 4),
+        "model": newest.model,
+        "cache": "warm" if warm else "cold",
+        "cache_seconds_left": last.seconds_left(now),
+    }
+
+
+def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
+    """Return (the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
+    known_agents: list[Agent] = []
+    ledgers: list[dict[str, float]] = []
+    for paths in peek.contexts_of(site.home, site.session_id):
+        stored = store.load(paths) if paths.agent_id else None
+        if stored is None:
+            continue
+        state = stored.state
+        ledgers.append(state.counts.ledger)
+        known_agents.append(
+            {
+                "agent": state.agent_id,
+                "calls": state.index,
+                "live": _sums(state.live.values(), state.calibration),
+                "expired": _sums(dead_of(store.read_expired(paths, state)).values(), state.calibration),
+            }
+        )
+    return known_agents, ledgers
+
+
+def _sums(results: Iterable[Result], factor: float) -> Sums:
+    results = list(results)
+    return {"items": len(results), "tokens": sum(round(result.tokens * factor) for result in results)}

@@ -1,0 +1,148 @@
+"""Restore: find the archived contents that a person or the model means, and print them."""
+
+from __future__ import annotations
+
+from .. import archive
+from ..archive.content import stamp
+from ..io import codec, files, home
+from ..io.system import os
+from ..state import archived, journal, live, store
+from ..state.archived import THINKING, content_of, errors, task_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+    from typing import Any
+
+    from ..archive.records import Record
+    from ..state.site import Site
+
+# Nobody waits longer for an archive that somebody else holds: then the user is asked.
+WAIT_S = 0.3
+
+
+class NotFound(Exception):
+    """Nothing archived goes by that name, or several things do; the message says what to do."""
+
+
+def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
+    """Return whether a handle is exactly that of a record of this session, or of one that it continues. A fork has a new id and names no
+    parent, but the host begins its transcript with a copy of the parent's: it holds the call that the record is of. In doubt it is not."""
+    path = home.archive_path(site.home)
+    try:
+        os.stat(path)
+    except OSError:
+        return False
+    try:
+        db = archive.open_archive(path, create=False, busy_s=WAIT_S)
+        try:
+            record = archive.record(db, handle)
+            chain = archive.chain(db, record.task_id) if record else None
+        finally:
+            db.close()
+        if not record or not chain:
+            return False
+        return chain.session_id == site.session_id or _holds_result(transcript_path, record.tool_use_id)
+    except errors():
+        return False
+
+
+def _holds_result(transcript_path: str, tool_use_id: str) -> bool:
+    """Return whether a transcript has a result of this call; ids in what results say do not count."""
+    mark = b'"' + tool_use_id.encode("utf-8", "surrogatepass") + b'"'
+    with files.open_regular(transcript_path) as file:
+        return any(mark in line and tool_use_id in _results_in(line) for line in file)
+
+
+def _results_in(line: bytes) -> list[str]:
+    """Return the ids of the calls whose results a line of a transcript holds."""
+    try:
+        entry: Any = codec.loads(line.decode("utf-8", "replace"))
+        return [block.get("tool_use_id") for block in entry["message"]["content"] if block.get("type") == "tool_result"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def meant(db: Connection, word: str, session_id: str, project: str) -> list[Record]:
+    """Return the archived Records that a word means: one by its handle, the beginning of one, or a tool_use id; else those of a path
+    pattern."""
+    handles = archive.handles_of(db, word)
+    if len(handles) > 1:
+        raise NotFound(f"{shown(word)} could be {', '.join(handles)}. Give more of it")
+    records = [record for record in (archive.record(db, handle) for handle in handles) if record]
+    records = records or archive.records_of_tool_use(db, word)[:1] or matching(db, word, session_id, project)
+    if not records:
+        advice = "popkit archive list shows what there is. What another project cleared comes back by its handle"
+        message = f"nothing that was cleared goes by {shown(word)}. {advice}"
+        raise NotFound(". ".join(filter(None, (message, pruned(db, session_id)))))
+    return records
+
+
+def shown(word: str) -> str:
+    """Return a word of the user's, as a message repeats it."""
+    return '"' + "".join(char if char.isprintable() else "?" for char in word[:40]) + '"'
+
+
+def matching(db: Connection, pattern: str, session_id: str, project: str) -> list[Record]:
+    """Return the newest Record of each label that a path pattern matches: of the session, else of the project that the folder `project`
+    lies in; never of another project. Newest first."""
+
+    searches = [{"session_id": session_id}] if session_id else []
+    searches += [{"project": folder} for folder in _with_parents(project)]
+    for where in searches:
+        matches = archived.matching(db, pattern, **where)
+        if matches:
+            return list({record.label: record for record in reversed(matches)}.values())[::-1]
+    return []
+
+
+def _with_parents(folder: str) -> list[str]:
+    """Return a folder and those above it, the root apart; none for ""."""
+    folders = []
+    while folder.strip("/"):
+        folders.append(folder)
+        folder = folder.rstrip("/").rpartition("/")[0]
+    return folders
+
+
+def cleared_since(db: Connection, session_id: str, since: float) -> list[Record]:
+    """Return the Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once.
+    NotFound where they were pruned."""
+    records: dict[str, Record] = {}
+    for clear in reversed(archive.clears_of(db, task_id(session_id))):
+        if clear.at >= since:
+            records.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
+    if not records and pruned(db, session_id):
+        raise NotFound(pruned(db, session_id))
+    return list(records.values())
+
+
+def pruned(db: Connection, session_id: str) -> str:
+    """Return what a prune took of a session, for a person; "" for nothing."""
+    known = archive.pruned_of(db, task_id(session_id)) if session_id else None
+    if known is None:
+        return ""
+    at, count = known
+    many = "1 result that this session had cleared was" if count == 1 else f"{count:,} results that this session had cleared were"
+    return f"{many} pruned on {stamp(at)[:10]}, and cannot be restored"
+
+
+def printed(db: Connection, records: list[Record]) -> list[tuple[Record, str | None]]:
+    """Return (Record, text) of each; a text of None where the content is gone for good."""
+    contents = [(record, content_of(db, record.id)) for record in records]
+    return [(record, None if content is None else archive.text_of(content)) for record, content in contents]
+
+
+def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:
+    """Book each as a false expiration in the context that it was cleared from; return what kept it from that, for a person, "" for nothing:
+    whoever wants a content back gets it, counted or not."""
+    try:
+        for record in records:
+            chain = archive.chain(db, record.task_id)
+            paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id) if chain else None
+            if paths is None or files.read_text(paths.state, 1) is None:
+                continue  # that session's state is gone: nobody counts there any more
+            live.note(site, paths, [journal.restored(record.tool_use_id, now)])
+    except OSError as error:
+        return f"not counted as a false expiration: {error}"
+    return ""

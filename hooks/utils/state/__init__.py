@@ -1,0 +1,1 @@
+"""What is known of a session: its live state, its journal, what is rebuilt from its transcript."""

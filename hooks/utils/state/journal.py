@@ -1,0 +1,383 @@
+"""The journal: what the transcript does not tell, as entries on disk and as what they mean. The one place that knows an entry's form,
+but for receipts (receipts.py).
+
+An entry is a JSON object with `event` and `at` (seconds). What cannot be understood means nothing. Reads and writes no file.
+"""
+
+from __future__ import annotations
+
+from ..policy import events
+from ..policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
+from ..policy.estimate import CHARS_PER_TOKEN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any, Union
+
+    from ..policy.bookings import Booking
+
+    Entry = dict[str, Any]
+    Noted = Union[
+        events.ClearedOutside, events.Entered, events.FilesChanged, events.ManualClear, events.Pinned, events.ProfileChosen,
+        events.Restored, events.SessionEnded, events.Undone, events.Unpinned,
+    ]  # fmt: skip
+
+# The year 5138: a later time in a journal is none.
+_LATEST = 1e11
+_REASON_CHARS = 200
+# The host writes a compaction down so soon after it was answered.
+_SAME_S = 30.0
+
+
+# --- what we write --------------------------------------------------------------------------------------------------------------
+
+
+def pinned(target: str, at: float) -> Entry:
+    """The user holds a result or a path pattern."""
+    return {"event": "pin", "target": target, "at": at}
+
+
+def unpinned(target: str, at: float) -> Entry:
+    """The user lets go of it."""
+    return {"event": "unpin", "target": target, "at": at}
+
+
+def profile_chosen(profile: str | None, at: float) -> Entry:
+    """The user chose a profile for the session; None goes back to the configured one."""
+    return {"event": "profile", "target": profile, "at": at}
+
+
+def ended(reason: str, at: float) -> Entry:
+    """The host ended the session."""
+    return {"event": "end", "at": at, "why": reason}
+
+
+def committed(call_id: str, files: list[str] | None, at: float) -> Entry:
+    """The files of the commit that a call made; None where git could not tell."""
+    return {"event": "commit", "call": call_id, "at": at, "files": files}
+
+
+def files_changed(changes: dict[str, str], at: float, before_call: str = "") -> Entry:
+    """path -> how it changed on disk; noticed right before a call completed, or by itself."""
+    entry: Entry = {"event": "changed", "at": at, "changes": changes}
+    return {**entry, "call": before_call} if before_call else entry
+
+
+def entered(
+    id: str, leans_on: Sequence[str], handle: str, chars: int, entered_chars: int, tokens: int, reasons: Sequence[str], at: float
+) -> Entry:
+    """A result has entered shorter than it was (`chars`), as `entered_chars` or so many `tokens`; `leans_on`: what its references name."""
+    return {
+        "event": "entered", "at": at, "id": id, "leans_on": list(leans_on), "handle": handle, "chars": chars,
+        "entered_chars": entered_chars, "tokens": tokens, "reasons": list(reasons),
+    }  # fmt: skip
+
+
+def entered_whole(id: str, at: float) -> Entry:
+    """What was said to have entered shorter has entered whole: the answer of the door came too late."""
+    return {"event": "entered", "at": at, "id": id, "whole": True}
+
+
+def made_whole(event: events.Entered, chars: int, at: float) -> Entry:
+    """What had entered shorter stands whole from now on, so many characters: what it referred to has left. Nothing of it counts as kept
+    out, not even what was until now."""
+    tokens = event.tokens + event.kept_out
+    return entered(event.id, (), event.handle, chars, chars, tokens, ["whole again: what it referred to was taken out"], at)
+
+
+def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> Entry:
+    """Results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why."""
+    entry: Entry = {"event": "clear", "at": at, "ids": ids, "tokens": tokens}
+    return {**entry, "reasons": reasons} if reasons else entry
+
+
+def compacted(why: str, before: int, after: int, handles: Sequence[str], at: float, beside: int = 0, summarised: bool = False) -> Entry:
+    """A compaction was answered without a model: what is archived under these handles left, and the conversation went from `before` to
+    `after` tokens, with so many `beside` it. `summarised`: what was left went to the host's summariser."""
+    entry: Entry = {"event": "compact", "at": at, "why": why, "before": before, "after": after, "beside": beside, "handles": list(handles)}
+    return {**entry, "summarised": True} if summarised else entry
+
+
+def put_back(handles: Sequence[str], at: float) -> Entry:
+    """What is archived under these handles went back into the conversation."""
+    return {"event": "back", "at": at, "handles": list(handles)}
+
+
+def cleared_outside(ids: list[str], tokens: int, how: str, at: float, asked: bool = True) -> Entry:
+    """Results left the context while the transcript still holds them: the provider, or the host, took them out; `how` in a few words.
+    `asked`: the user has had the provider do it. Else it is no gain of ours."""
+    entry: Entry = {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}
+    return entry if asked else {**entry, "unasked": True}
+
+
+def undone(ids: list[str], tokens: int, at: float) -> Entry:
+    """A clear was taken back."""
+    return {"event": "undo", "at": at, "ids": ids, "tokens": tokens}
+
+
+def restored(id: str, at: float, tokens: int | None = None) -> Entry:
+    """A content was printed; with `tokens` it was put back in its place."""
+    entry: Entry = {"event": "restore", "at": at, "id": id}
+    return entry if tokens is None else {**entry, "tokens": tokens, "in_place": True}
+
+
+def advised(tokens: int, at: float) -> Entry:
+    """Text of ours entered the conversation."""
+    return {"event": "advice", "at": at, "tokens": tokens}
+
+
+def remembered(said: str, tokens: int, at: float) -> Entry:
+    """The session was given what memory holds: `said`, of so many tokens."""
+    return {"event": "memory", "at": at, "tokens": tokens, "said": said}
+
+
+def warming(row: str, usd: float, at: float) -> Entry:
+    """A request of ours is about to keep the cache warm behind an answer, for about so many dollars."""
+    return {"event": "warming", "at": at, "row": row, "usd": round(usd, 6)}
+
+
+def warmed(prompt: int, read: int, created: int, output: int, at: float, usd: float | None = None) -> Entry:
+    """It has: the tokens of its `prompt`, of which `read` from the cache and `created` in it, and of its answer, as its usage tells;
+    dollars where the price is known. `at`: when it was sent, as `warming` says."""
+    entry: Entry = {"event": "warmed", "at": at, "prompt": prompt, "read": read, "created": created, "output": output}
+    return entry if usd is None else {**entry, "usd": round(usd, 6)}
+
+
+# --- what it means --------------------------------------------------------------------------------------------------------------
+
+
+def event_of(entry: object) -> Noted | None:
+    """The event of the engine that an entry tells of; None for one that tells of none."""
+    if not isinstance(entry, dict):
+        return None
+    at, target, ids = _time(entry), entry.get("target"), _ids(entry)
+    kind = entry.get("event")
+    if kind == "pin" and isinstance(target, str):
+        return events.Pinned(target, at)
+    if kind == "unpin" and isinstance(target, str):
+        return events.Unpinned(target, at)
+    if kind == "profile" and (target is None or isinstance(target, str)):
+        return events.ProfileChosen(target, at)
+    if kind == "end":
+        return events.SessionEnded(at, str(entry.get("why") or ""))
+    if kind == "changed" and isinstance(entry.get("changes"), dict):
+        return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
+    if kind == "clear" and ids is not None:
+        reasons = entry.get("reasons")
+        told = reasons.items() if isinstance(reasons, dict) else ()
+        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in told if isinstance(text, str)})
+    if kind == "outside" and ids is not None:
+        return events.ClearedOutside(ids, at, str(entry.get("how") or "")[:_REASON_CHARS])
+    if kind == "undo" and ids is not None:
+        return events.Undone(ids, at)
+    if kind == "entered":
+        return _entered(entry, at)
+    if kind == "restore" and isinstance(entry.get("id"), str):
+        return events.Restored(entry["id"], entry.get("in_place") is True, at)
+    return None
+
+
+def _entered(entry: Entry, at: float) -> events.Entered | None:
+    id, handle, leans_on, reasons = (entry.get(name) for name in ("id", "handle", "leans_on", "reasons"))
+    tokens, chars, entered_chars = (_amount(entry.get(name)) for name in ("tokens", "chars", "entered_chars"))
+    if not (isinstance(id, str) and isinstance(handle, str) and isinstance(leans_on, list) and isinstance(reasons, list)):
+        return None
+    if tokens is None or chars is None or entered_chars is None:
+        return None
+    told = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
+    left_out = chars - entered_chars
+    kept_out = _kept_out(tokens, entered_chars, left_out)
+    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, left_out, told, at, kept_out)
+
+
+def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
+    """What did not enter has as many tokens a character as what did. What entered was rounded to whole tokens, so at least half a token of
+    it is not counted."""
+    per_char = max(0.0, tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
+    return max(0, round(left_out * per_char))
+
+
+def _amount(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LATEST else None
+
+
+def booking_of(entry: object) -> Booking | None:
+    """The booking of the ledger that an entry stands for; None for one that books nothing."""
+    if not isinstance(entry, dict):
+        return None
+    at, tokens, ids = entry.get("at"), entry.get("tokens"), tuple(_ids(entry) or ())
+    if not isinstance(at, (int, float)):
+        return None
+    kind = entry.get("event")
+    if kind == "warmed":
+        return _warmed(entry, at)
+    if type(tokens) is not int:
+        return None
+    if kind == "entered":
+        event = _entered(entry, at)
+        return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
+    if kind in ("clear", "outside"):
+        if entry.get("unasked") is True:
+            return Cleared(at, 0, 0, ids)  # what had not entered of these is not saved any more
+        return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
+    if kind == "undo":
+        return Undone(at, tokens, ids)
+    if kind == "restore" and entry.get("in_place") is True:
+        return Restored(at, tokens, True, [entry["id"]] if isinstance(entry.get("id"), str) else [])
+    if kind == "memory":
+        return Remembered(at, tokens)
+    return Advice(at, tokens) if kind == "advice" else None
+
+
+def _warmed(entry: Entry, at: float) -> Booking | None:
+    prompt, read, created, output = (_amount(entry.get(name)) for name in ("prompt", "read", "created", "output"))
+    if prompt is None or read is None or created is None or output is None:
+        return None
+    return Warmed(at, prompt, read, created, output)
+
+
+class Sorted:
+    """The entries of a journal by how they meet the transcript. `before`: call id -> events that stand right before that call, for calls
+    in `known` · `timed`: the other events, by their time · `commits`: call id -> files of its commit · `entered`: call id -> what of its
+    result has entered, where that is less than all."""
+
+    __slots__ = ("before", "commits", "entered", "timed")
+
+    def __init__(self, journal: list[Any], known: set[str]) -> None:
+        self.before: dict[str, list[Noted]] = {}
+        self.timed: list[Noted] = []
+        self.commits: dict[str, list[str] | None] = {}
+        self.entered: dict[str, events.Entered] = {}
+        for entry in journal:
+            event, call = event_of(entry), entry.get("call") if isinstance(entry, dict) else None
+            if isinstance(entry, dict) and entry.get("event") == "entered":
+                self._enter(entry, event)
+            elif isinstance(call, str) and entry.get("event") == "commit":
+                names = entry.get("files")
+                self.commits[call] = [name for name in names if isinstance(name, str)] if isinstance(names, list) else None
+            elif event is not None and isinstance(call, str) and call in known:
+                self.before.setdefault(call, []).append(event)
+            elif event is not None:
+                self.timed.append(event)
+        self.timed.sort(key=lambda event: event.at)
+
+    def _enter(self, entry: Entry, event: Noted | None) -> None:
+        if isinstance(event, events.Entered):
+            self.entered[event.id] = event
+        elif _is_whole(entry):
+            self.entered.pop(entry["id"], None)
+
+
+def clear_times(journal: list[Any]) -> dict[str, float]:
+    """id of a result -> when it was last cleared (seconds)."""
+    times: dict[str, float] = {}
+    for entry in journal:
+        if booking_of(entry) is not None and entry.get("event") in ("clear", "outside"):
+            times.update((id, entry["at"]) for id in _ids(entry) or ())
+    return times
+
+
+def is_in_place(journal: list[Any], at: float) -> bool:
+    """Whether the compaction of that time (seconds) was one of ours that nothing but us had called for: a clear. Any other was due, and
+    would have come without us."""
+    for entry in journal:
+        if isinstance(entry, dict) and entry.get("event") == "compact" and abs(_time(entry) - at) < _SAME_S:
+            return entry.get("why") in ("asked", "cold")
+    return False
+
+
+def last_compacted(journal: list[Any]) -> list[str]:
+    """The handles of what the newest compaction of ours took out and nobody has put back; [] where there is none."""
+    back: set[str] = set()
+    for entry in reversed(journal):
+        handles = entry.get("handles") if isinstance(entry, dict) else None
+        if not isinstance(handles, list):
+            continue
+        if entry.get("event") == "back":
+            back.update(handle for handle in handles if isinstance(handle, str))
+        elif entry.get("event") == "compact":
+            left = [handle for handle in handles if isinstance(handle, str) and handle not in back]
+            if left:
+                return left
+    return []
+
+
+def cleared_tokens(journal: list[Any], ids: list[str]) -> int:
+    """The tokens that were noted for the clear that took out these results and no others, the newest one; 0 where there is none."""
+    clears = (entry for entry in reversed(journal) if isinstance(entry, dict) and entry.get("event") == "clear")
+    same = (entry for entry in clears if isinstance(entry.get("ids"), list) and sorted(map(str, entry["ids"])) == sorted(ids))
+    tokens = next(same, {}).get("tokens")
+    return tokens if isinstance(tokens, int) else 0
+
+
+def warmed_times(journal: list[Any]) -> list[float]:
+    """When requests of ours kept the cache warm (seconds)."""
+    return [_time(entry) for entry in journal if isinstance(entry, dict) and entry.get("event") == "warmed"]
+
+
+def given(journal: list[Any]) -> list[tuple[float, str]]:
+    """(seconds, text) of what memory gave the context, in order of time."""
+    found = [entry for entry in journal if booking_of(entry) is not None and entry.get("event") == "memory"]
+    return sorted((_time(entry), entry["said"]) for entry in found if isinstance(entry.get("said"), str))
+
+
+def ids_outside(journal: list[Any], asked: bool = False) -> set[str]:
+    """Ids of the results that left the context while the transcript still holds them; with `asked`, of those that the user has had the
+    provider clear."""
+    found: set[str] = set()
+    for entry in journal:
+        if booking_of(entry) is not None and entry.get("event") == "outside" and not (asked and entry.get("unasked") is True):
+            found.update(_ids(entry) or ())
+    return found
+
+
+def bookings(
+    journal: list[Any], standing: Collection[str], calls: Collection[str] | None = None, calibration: float = 1.0
+) -> list[Booking]:
+    """The bookings of a journal, without clears of which nothing is to be seen (a kill came between the transcript and the journal):
+    `standing` are ids of the results that placeholders stand for. What did not enter is booked once for each result, if it is of one of
+    the `calls` (None: of any), and times the `calibration`."""
+    known = _put_back(journal).union(standing)
+    booked: list[Booking] = []
+    kept_out: dict[str, KeptOut] = {}
+    for entry in journal:
+        booking = booking_of(entry)
+        if isinstance(booking, KeptOut):
+            kept_out[booking.id] = booking
+        elif _is_whole(entry):
+            kept_out.pop(entry["id"], None)
+        elif booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known)):
+            booked.append(booking)
+    for id, booking in kept_out.items():
+        if calls is None or id in calls:
+            booked.append(KeptOut(booking.at, round(booking.tokens * calibration), id))
+    return booked
+
+
+def _is_whole(entry: object) -> bool:
+    """Whether an entry takes back that a result entered shorter."""
+    if not isinstance(entry, dict) or entry.get("event") != "entered" or not isinstance(entry.get("id"), str):
+        return False
+    return entry.get("whole") is True or entry.get("chars") == entry.get("entered_chars")
+
+
+def _put_back(journal: list[Any]) -> set[str]:
+    """Ids of the results that the journal says were put back."""
+    found: set[str] = set()
+    for entry in journal:
+        if isinstance(entry, dict) and entry.get("event") == "undo":
+            found.update(_ids(entry) or ())
+        elif isinstance(entry, dict) and entry.get("event") == "restore" and isinstance(entry.get("id"), str):
+            found.add(entry["id"])
+    return found
+
+
+def _time(entry: Entry) -> float:
+    at = entry.get("at")
+    return at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0
+
+
+def _ids(entry: Entry) -> list[str] | None:
+    ids = entry.get("ids")
+    return [id for id in ids if isinstance(id, str)] if isinstance(ids, list) else None

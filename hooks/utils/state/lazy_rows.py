@@ -1,0 +1,235 @@
+"""Live results that rest as they stand in the file: of a large state a hook reads only what its call is about, however much lives.
+
+A result that never ends by age can only end, or be touched, by what names one of its keys, its content or its id: its row is found in the
+file then, and woken. That an edit touches what was read in its turn is kept with the turn. What walks over all results wakes all. Rows
+that stay asleep are written back as they stand.
+"""
+
+from __future__ import annotations
+
+from ..io.codec import dumps, loads
+from ..io.files import encoded
+from ..policy import engine
+from ..policy.context import ContextState, result_of
+from ..policy.tiers import TIERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _collections_abc import dict_items, dict_keys, dict_values
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ..policy.context import Result
+    from ..policy.ruleset import Ruleset
+
+
+def signature(rules: Ruleset) -> list[list[float | None]]:
+    """What of the rules says who may rest: where that has changed, all wake."""
+    return [[rules.tier_rule(tier).ttl_calls, rules.tier_rule(tier).ttl_s] for tier in TIERS]
+
+
+def awake(state: ContextState, rules: Ruleset) -> list[str]:
+    """Ids of the live results, of those that are woken, that end by age."""
+    return [result.id for result in dict.values(state.live) if rules.tier_rule(result.tier).ends_by_age]
+
+
+class Rows:
+    """The rows of a state in its file: "\\n" + row for each, "," between them, from `begin` to `end`. The file is as large as what lives:
+    no copies are made of it on the way. `all_awake` once a Result stands for every row."""
+
+    __slots__ = ("all_awake", "awake", "begin", "data", "end", "keys", "rules", "signature", "spans", "state")
+
+    def __init__(self, data: bytes, begin: int, end: int, noted: list[Any]):
+        self.data, self.begin, self.end = data, begin, end
+        self.signature, self.awake = noted
+        self.spans: dict[int, tuple[int, Result]] = {}  # where a woken row begins -> (its end, the Result)
+        self.all_awake = False
+        self.state: ContextState  # these three from `open` on
+        self.rules: Ruleset
+        self.keys: Keys
+
+    def open(self, state: ContextState, rules: Ruleset) -> None:
+        """Gives the state what is awake and its indexes, which wake what they are asked for."""
+        self.state, self.rules = state, rules
+        state.live, state.by_key, state.by_hash = Live(self), Keys(self), Hashes(self)
+        for id in self.awake:
+            self.wake(_beginning(id))
+        if self.signature != signature(rules):
+            self.wake_all()
+        state.live, woken = {}, dict(sorted(dict.items(state.live), key=_by_index))
+        state.live.update(woken)
+        engine.reindex(state, rules)
+        if not self.all_awake:
+            self.keys = Keys(self, state.by_key)
+            state.live, state.by_key, state.by_hash = Live(self, state.live), self.keys, Hashes(self, state.by_hash)
+
+    def wake(self, needle: str) -> None:
+        """Wakes every row that holds a text."""
+        sought = encoded(needle)
+        at = self.data.find(sought, self.begin, self.end)
+        while at >= 0:
+            end = self._wake(self.data.rfind(b"\n", self.begin, at + 1))
+            at = self.data.find(sought, end, self.end)
+
+    def wake_all(self) -> None:
+        """Wakes every row; live results stand in order of completion again."""
+        begin = self.begin
+        while begin < self.end:
+            begin = self._wake(begin)
+        self.all_awake = True
+        state = self.state
+        for table in (state.live, *dict.values(state.by_key), *dict.values(state.by_hash)):
+            _sort(table)
+
+    def _wake(self, begin: int) -> int:
+        """Wakes the row that begins there; where the next one does."""
+        if begin in self.spans:
+            return self.spans[begin][0]
+        state = self.state
+        end = self.data.find(b"\n", begin + 1, self.end)
+        end = self.end if end < 0 else end
+        row = self.data[begin + 1 : end].removesuffix(b",").decode()
+        result = result_of(loads(row))
+        result.stored = row
+        result.pinned = engine.is_pinned(state, result, self.rules)
+        self.spans[begin] = (end, result)
+        dict.__setitem__(state.live, result.id, result)
+        for part in result.parts:
+            dict.setdefault(state.by_key, part[0], {})[result.id] = result
+        if result.hash and not result.error:
+            dict.setdefault(state.by_hash, result.kind + "|" + result.hash, {})[result.id] = result
+        return end
+
+    def written(self) -> list[bytes | memoryview]:
+        """The rows as they are now, in pieces of bytes: each row behind a line break, "," between them."""
+        live = self.state.live
+        pieces: list[bytes | memoryview] = []
+        at = self.begin
+        for begin in sorted(self.spans):
+            end, result = self.spans[begin]
+            stands = dict.get(live, result.id) is result
+            if stands and result.stored:
+                continue
+            pieces.append(self._rows(at, begin))
+            if stands:
+                pieces.append(_row(result))
+            at = end
+        pieces.append(self._rows(at, self.end))
+        pieces.extend(_row(result) for result in _new(live, self.spans))
+        return [part for piece in pieces if piece for part in (b",", piece)][1:]
+
+    def _rows(self, begin: int, end: int) -> memoryview:
+        return memoryview(self.data)[begin : end - 1 if self.data[end - 1 : end] == b"," else end]
+
+
+def _row(result: Result) -> bytes:
+    return encoded("\n" + dumps(result.to_row()))
+
+
+def _new(live: dict[str, Result], spans: dict[int, tuple[int, Result]]) -> list[Result]:
+    """Results that have no row yet."""
+    old = {id(result) for _, result in spans.values()}
+    return [result for result in dict.values(live) if id(result) not in old]
+
+
+def _by_index(item: tuple[str, Result]) -> int:
+    return item[1].index
+
+
+def _sort(table: dict[str, Result]) -> None:
+    items = sorted(dict.items(table), key=_by_index)
+    dict.clear(table)
+    dict.update(table, items)
+
+
+def _beginning(id: str) -> str:
+    return "\n[" + dumps(id) + ","
+
+
+class _Table(dict):
+    """A dict over rows that may rest; `asked` are the keys whose rows are all awake."""
+
+    __slots__ = ("asked", "rows")
+
+    def __init__(self, rows: Rows, known: dict[str, Any] = {}):  # noqa: B006  only read
+        dict.__init__(self, known)
+        self.rows = rows
+        self.asked: set[str] = set()
+
+    def needle(self, key: str) -> str:
+        raise NotImplementedError
+
+    def _wake(self, key: str) -> None:
+        if not self.rows.all_awake and key not in self.asked:
+            self.asked.add(key)
+            self.rows.wake(self.needle(key))
+            held = dict.get(self, key)
+            if type(held) is dict:  # of an index
+                _sort(held)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self._wake(key)
+        return dict.get(self, key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        self._wake(key)
+        return dict.__getitem__(self, key)
+
+    def __contains__(self, key: Any) -> bool:
+        self._wake(key)
+        return dict.__contains__(self, key)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        self._wake(key)
+        return dict.setdefault(self, key, default)
+
+
+class Keys(_Table):
+    """Key of a part -> the results that show it."""
+
+    __slots__ = ()
+
+    def needle(self, key: str) -> str:
+        return "[" + dumps(key) + ","
+
+
+class Hashes(_Table):
+    """Kind and hash of a content -> the results that show it."""
+
+    __slots__ = ()
+
+    def needle(self, key: str) -> str:
+        return ',"' + key.rpartition("|")[2] + '",'
+
+
+class Live(_Table):
+    """id -> Result. Whoever walks over it wakes all."""
+
+    __slots__ = ()
+
+    def needle(self, key: str) -> str:
+        return _beginning(key)
+
+    def _all(self) -> None:
+        if not self.rows.all_awake:
+            self.rows.wake_all()
+
+    def __iter__(self) -> Iterator[str]:
+        self._all()
+        return dict.__iter__(self)
+
+    def __len__(self) -> int:
+        self._all()
+        return dict.__len__(self)
+
+    def keys(self) -> dict_keys[str, Result]:
+        self._all()
+        return dict.keys(self)
+
+    def values(self) -> dict_values[str, Result]:
+        self._all()
+        return dict.values(self)
+
+    def items(self) -> dict_items[str, Result]:
+        self._all()
+        return dict.items(self)

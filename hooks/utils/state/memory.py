@@ -1,0 +1,279 @@
+"""Long-term memory as hooks know it: whether it is on for a project, the MEMORY.md that sessions are given, what is still to be learnt.
+
+Memory itself is `popkit memory`'s, in a process of its own. Both meet in the folder of a project: `memory/<key>/` in our folder.
+"""
+
+from __future__ import annotations
+
+from ..io import files, home
+from ..io.codec import dumps, loads
+from ..io.system import join, os
+from ..policy.estimate import estimate_tokens
+from ..policy.ruleset import MEMORY_TOKENS
+from . import joining
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ..io.repository import Repository
+    from .memory_text import Entry
+
+FOLDER = "memory"  # in our folder
+STORE = "memory.sqlite"  # beside it: the items of all projects, unless the user configured another place
+DOCUMENT, ENTRIES, SETTINGS, ALERTS, LOCK = "MEMORY.md", "entries.json", "settings.json", "alerts.json", "learning.lock"
+# The host cuts what is longer, and says nothing of it.
+MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
+CONTENT = "dialogue"  # what the tokens of MEMORY.md are estimated as
+ENDED, _NOTED = "ended-", ".json"
+_NOTE_BYTES = 64 * 1024
+_ENTRIES_BYTES = 1 << 20
+
+
+class TooLarge(OSError):
+    """A MEMORY.md that the host would cut."""
+
+
+class Corrupt(OSError):
+    """Settings that are not as they were written."""
+
+
+def is_used(popkit_home: str) -> bool:
+    """Whether memory was ever on for any project: where not, nothing has to be looked up."""
+    return files.is_there(join(popkit_home, FOLDER))
+
+
+class Project:
+    """The memory of one repository, as far as hooks see it. `folder`: where its files are; made when memory is switched on."""
+
+    __slots__ = ("folder", "repository")
+
+    def __init__(self, popkit_home: str, repository: Repository) -> None:
+        self.repository = repository
+        self.folder = join(popkit_home, FOLDER, home.safe_name(repository.key))
+
+    @property
+    def document_path(self) -> str:
+        return join(self.folder, DOCUMENT)
+
+    @property
+    def lock_path(self) -> str:
+        """The lock that one process holds while it learns."""
+        return join(self.folder, LOCK)
+
+    # --- on and off ---------------------------------------------------------------------------------------------------------------
+
+    def is_on(self) -> bool:
+        """Whether the user has switched memory on, and this checkout may use it. OSError where that cannot be read."""
+        settings = self.settings()
+        return settings.get("on") is True and joining.may_use(settings, self.repository)
+
+    def turn_on(self, now: float) -> bool:
+        """Switches memory on; whether it was off before. `now`: seconds."""
+        return self._turn(True, now)
+
+    def turn_off(self, now: float) -> bool:
+        """Switches memory off; what is known stays. Whether it was on before."""
+        return self._turn(False, now)
+
+    def _turn(self, on: bool, now: float) -> bool:
+        files.make_private_folder(self.folder, may_be_link=False)
+        try:
+            before = self.settings()
+        except Corrupt:
+            before = {}
+        self._refuse(before)
+        if (before.get("on") is True) == on and before:
+            return False
+        told = {"name": self.repository.name, "root": self.repository.root, **before, "on": on, "since": now}
+        files.replace_text(join(self.folder, SETTINGS), dumps(told))
+        return (before.get("on") is True) != on
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the project; {} where memory was never switched on. Raise Corrupt where they cannot be read."""
+        path = join(self.folder, SETTINGS)
+        try:
+            value = loads(files.text_of(_bytes_of(path, _NOTE_BYTES) or b"{}"))
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise Corrupt(22, "not as it was written: popkit memory on (or off) writes it again", path)
+        return value
+
+    # --- which checkouts it is for --------------------------------------------------------------------------------------------------
+
+    def owner(self) -> str:
+        """Where another checkout has switched memory on; "" where none has, or where it was this one."""
+        settings = self.settings()
+        return "" if joining.is_owner(settings, self.repository) else joining.owner(settings)
+
+    def is_apart(self) -> bool:
+        """Whether the user keeps this checkout apart from the project that it says it is of."""
+        return joining.is_apart(self.settings(), self.repository)
+
+    def check_joined(self) -> None:
+        """NotJoined where this checkout may not use the memory of the project that it says it is of."""
+        self._refuse(self.settings())
+
+    def decide(self, joins: bool) -> None:
+        """The user lets this checkout use the project's memory, or keeps it apart."""
+        files.replace_text(join(self.folder, SETTINGS), dumps(joining.decided(self.settings(), self.repository, joins)))
+
+    def note_checkout(self) -> None:
+        """Note that sessions of this checkout have taught the project, so that it is known when the checkout is gone."""
+        settings = self.settings()
+        noted = joining.noted(settings, self.repository)
+        if settings and noted != settings:
+            files.replace_text(join(self.folder, SETTINGS), dumps(noted))
+
+    def asks(self) -> str:
+        """Why the user is to be asked now, once, whether this checkout shall join; "" for nothing."""
+        settings = self.settings()
+        if settings.get("on") is not True or joining.may_use(settings, self.repository) or joining.was_asked(settings, self.repository):
+            return ""
+        files.replace_text(join(self.folder, SETTINGS), dumps(joining.asked(settings, self.repository)))
+        return str(joining.NotJoined(self.repository, joining.owner(settings)))
+
+    def _refuse(self, settings: dict[str, Any]) -> None:
+        if not joining.may_use(settings, self.repository):
+            raise joining.NotJoined(self.repository, joining.owner(settings))
+
+    # --- MEMORY.md ----------------------------------------------------------------------------------------------------------------
+
+    def document(self) -> str:
+        """MEMORY.md as a session is given it; "" where there is none. TooLarge where the host would cut it, OSError for what is no
+        regular file of ours: it is not opened, and no link is followed."""
+        data = _bytes_of(self.document_path, MOST_BYTES + 1)
+        said = files.text_of(data).strip()
+        if len(data) > MOST_BYTES or said.count("\n") >= MOST_LINES or estimate_tokens(said, CONTENT) > MOST_TOKENS:
+            raise TooLarge(27, "more than a session may be given: popkit memory file --tokens 500", self.document_path)
+        return said
+
+    def write_document(self, said: str, entries: Sequence[Entry] = ()) -> None:
+        """Replace MEMORY.md and the entries that it was rendered from; "" removes both."""
+        from .memory_checks import to_json
+
+        files.make_private_folder(self.folder, may_be_link=False)
+        for path, text in ((self.document_path, said), (join(self.folder, ENTRIES), dumps(to_json(entries)) if said else "")):
+            if text:
+                files.replace_text(path, text)
+            elif files.is_there(path):
+                os.unlink(path)
+
+    def entries(self) -> object:
+        """Return what `write_document` was given of entries, as JSON values; None where there are none that can be read."""
+        try:
+            return loads(files.text_of(_bytes_of(join(self.folder, ENTRIES), _ENTRIES_BYTES)))
+        except (OSError, ValueError):
+            return None
+
+    # --- what is still to be learnt -----------------------------------------------------------------------------------------------
+
+    def note_ended(self, session_id: str, transcript_path: str, now: float) -> None:
+        """Notes that a session has something to teach, until somebody has learnt it."""
+        told = dumps({"session": session_id, "transcript": transcript_path, "at": now})
+        files.replace_text(join(self.folder, ENDED + home.safe_name(session_id) + _NOTED), told)
+
+    def to_learn(self) -> list[str]:
+        """The transcripts that are still to be learnt, those first that ended first; a note that cannot be read says nothing."""
+        found = []
+        for name in self._notes():
+            try:
+                note = loads(files.read_text(join(self.folder, name), _NOTE_BYTES) or "")
+            except (OSError, ValueError):
+                continue
+            if isinstance(note, dict) and isinstance(note.get("transcript"), str) and isinstance(note.get("at"), (int, float)):
+                found.append((note["at"], note["transcript"]))
+        return [transcript for _, transcript in sorted(found)]
+
+    def learnt(self, transcript_path: str) -> None:
+        """The session of a transcript has been learnt, or cannot be: its note goes."""
+        for name in self._notes():
+            path = join(self.folder, name)
+            try:
+                note = loads(files.read_text(path, _NOTE_BYTES) or "")
+            except (OSError, ValueError):
+                note = None
+            if not isinstance(note, dict) or note.get("transcript") == transcript_path:
+                os.unlink(path)
+
+    def _notes(self) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self.folder) if name.startswith(ENDED) and name.endswith(_NOTED))
+        except OSError:
+            return []
+
+    # --- alerts -------------------------------------------------------------------------------------------------------------------
+
+    def set_alerts(self, due: dict[str, float]) -> None:
+        """Items of value that are about to be forgotten: id -> when (seconds). What was told of them stays told."""
+        told = [id for id in self._alerts().get("told", ()) if id in due]
+        files.replace_text(join(self.folder, ALERTS), dumps({"due": due, "told": told}))
+
+    def untold_alerts(self) -> dict[str, float]:
+        """Alerts that nobody has been told of yet."""
+        known = self._alerts()
+        return {id: at for id, at in known["due"].items() if id not in known["told"]} if known else {}
+
+    def told_alerts(self, ids: list[str]) -> None:
+        """Somebody has been told of these."""
+        known = self._alerts()
+        if known:
+            files.replace_text(join(self.folder, ALERTS), dumps({**known, "told": sorted({*known["told"], *ids})}))
+
+    def _alerts(self) -> dict[str, Any]:
+        """{`due`: id -> seconds, `told`: ids}; {} for nothing (readable)."""
+        try:
+            value = loads(files.read_text(join(self.folder, ALERTS)) or "")
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(value, dict) or not isinstance(value.get("due"), dict) or not isinstance(value.get("told"), list):
+            return {}
+        due = {id: at for id, at in value["due"].items() if isinstance(at, (int, float)) and not isinstance(at, bool)}
+        return {"due": due, "told": [id for id in value["told"] if isinstance(id, str)]}
+
+
+def tokens_of(config: Mapping[str, Any]) -> int:
+    """Tokens that MEMORY.md may have, by the user's configuration."""
+    configured: int = (config.get("memory") or {}).get("tokens", MEMORY_TOKENS)
+    return configured
+
+
+def project_of(popkit_home: str, folder: str, claimed: bool = False) -> Project:
+    """The memory of the repository that a folder lies in, or its own where the user keeps it apart (not with `claimed`). A folder that is
+    gone is of the project that knows it as one of its checkouts."""
+    from ..io import repository
+
+    found = repository.of(folder)
+    project = Project(popkit_home, found if files.is_there(found.root) else _remembered(popkit_home, found))
+    try:
+        apart = not claimed and project.is_apart()
+    except OSError:
+        apart = False  # whoever uses it is told
+    return Project(popkit_home, repository.alone(project.repository)) if apart else project
+
+
+def _remembered(popkit_home: str, gone: Repository) -> Repository:
+    """Return the repository that a checkout which is gone was of, where a project has noted it; else what its path tells."""
+    from ..io.repository import Repository
+
+    for key in files.names(join(popkit_home, FOLDER)):
+        try:
+            settings = Project(popkit_home, Repository(key, "", "")).settings()
+        except OSError:
+            continue
+        owner = joining.owner(settings)
+        for root in filter(None, [owner, *joining.checkouts(settings)]):
+            if (gone.root + "/").startswith(root.rstrip("/") + "/"):
+                return Repository(key, root, str(settings.get("name") or gone.name), owner)
+    return gone
+
+
+def _bytes_of(path: str, limit: int) -> bytes:
+    """The first bytes of a file of ours, made private on the way; none where there is none, OSError for a link or anything else."""
+    try:
+        files.make_private_file(path, create=False)
+    except FileNotFoundError:
+        return b""
+    return files.read_bytes(path, limit) or b""

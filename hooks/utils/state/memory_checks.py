@@ -1,0 +1,159 @@
+"""Whether what MEMORY.md lists is still so, in the checkout at hand: files that are gone, renamed or changed since an item was learnt.
+
+Files are read; git is asked for renames alone, and only where a file is gone: twice at most, however many items there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..io import files, git
+from ..io.system import join, os
+from .memory_text import COMMAND, ERROR, NAME, PATH, TITLES, Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+SAME, CHANGED, RENAMED, GONE = "same", "changed", "renamed", "gone"
+# A larger file is not read: it counts as it was.
+LARGEST_FILE = 1 << 20
+# git is asked for what has become of the files of so many commits.
+MOST_COMMITS = 2
+_GIT_S = 1.0
+_KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
+
+
+class Fact(NamedTuple):
+    """A file (or folder) that there has to be, by its path from the top of the repository, and what has to be in it, "" for anything; at
+    which commit that was learnt, and which blob of git's the file was then, "" where that is not known."""
+
+    file: str
+    holds: str = ""
+    commit: str = ""
+    blob: str = ""
+
+
+class Verdict(NamedTuple):
+    """What became of a Fact: SAME, CHANGED, RENAMED or GONE, and the `path` of its file now."""
+
+    state: str
+    path: str
+
+
+def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
+    """Return what became of each fact in the checkout at `root`; nothing where there is no such folder."""
+    if not is_folder(root):
+        return {}
+    contents: dict[str, bytes | None] = {}
+    found = {}
+    for fact in facts:
+        if fact not in found:
+            found[fact] = Verdict(_state(root, fact, contents), fact.file)
+    missing = [fact for fact, verdict in found.items() if verdict.state == GONE and not files.is_there(join(root, fact.file))]
+    renames = _renames(root, missing)
+    for fact in missing:
+        path = renames.get(fact.file, "")
+        if path and files.is_there(join(root, path)):
+            found[fact] = Verdict(RENAMED, path)
+    return found
+
+
+def is_folder(path: str) -> bool:
+    """Return whether there is a folder at a path."""
+    try:
+        return os.stat(path).st_mode & _KIND == _FOLDER
+    except (OSError, ValueError):
+        return False
+
+
+def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:
+    path = join(root, fact.file)
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return GONE
+    if stat.st_mode & _KIND == _FOLDER:
+        return GONE if fact.holds else SAME
+    if stat.st_mode & _KIND != _REGULAR or stat.st_size > LARGEST_FILE or not (fact.holds or fact.blob):
+        return SAME
+    if fact.file not in contents:
+        contents[fact.file] = content(path)
+    data = contents[fact.file]
+    if data is None or git.blob_of(data) == fact.blob:
+        return SAME
+    if fact.holds and fact.holds.encode("utf-8", "surrogatepass") not in data:
+        return GONE
+    return CHANGED if fact.blob else SAME
+
+
+def content(path: str) -> bytes | None:
+    """Return what a file holds; None for one that cannot be read."""
+    try:
+        return files.read_bytes(path, LARGEST_FILE)
+    except OSError:
+        return None
+
+
+def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
+    """Return the files that git says were renamed since the commits at which most of the missing ones were learnt: old path -> new."""
+    commits = [fact.commit for fact in missing if fact.commit and all(char in "0123456789abcdef" for char in fact.commit)]
+    renames: dict[str, str] = {}
+    for commit in sorted(set(commits), key=lambda commit: -commits.count(commit))[:MOST_COMMITS]:
+        # Between that commit and the index: no filter of the working tree runs.
+        said = git.ask(
+            root, "diff", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-color", commit, "--",
+            timeout_s=_GIT_S,
+        )  # fmt: skip
+        fields = files.text_of(said or b"").split("\0")
+        renames.update({old: new for state, old, new in zip(fields[::3], fields[1::3], fields[2::3]) if state.startswith("R")})
+    return renames
+
+
+def current(root: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that are still so, at the paths and with the marks that they have now."""
+    verdicts = check(root, [fact for entry in entries for fact in entry.facts])
+    return [entry for entry in entries if holds_still(entry, verdicts)]
+
+
+def holds_still(entry: Entry, verdicts: Mapping[Fact, Verdict]) -> bool:
+    """Return whether an entry is still so; give it the path that its file has now, and its mark."""
+    found = [verdicts[fact] for fact in entry.facts if fact in verdicts]
+    if any(verdict.state == GONE or (verdict.state == RENAMED and entry.kind == COMMAND) for verdict in found):
+        return False
+    for fact, verdict in zip(entry.facts, found):
+        if entry.kind == PATH:
+            entry.changed = verdict.state == CHANGED
+        if verdict.state == RENAMED and entry.kind == PATH:
+            entry.home, _, entry.text = verdict.path.rpartition("/")
+        elif verdict.state == RENAMED and entry.kind == NAME:
+            entry.home = verdict.path
+        elif verdict.state == RENAMED and entry.kind == ERROR:
+            entry.text = entry.text.replace(fact.file, verdict.path)
+    return True
+
+
+# --- what a MEMORY.md was written of ------------------------------------------------------------------------------------------------
+
+
+def to_json(entries: Iterable[Entry]) -> list[list[object]]:
+    """Return entries as JSON values."""
+    return [[entry.kind, entry.text, entry.home, entry.changed, [list(fact) for fact in entry.facts]] for entry in entries]
+
+
+def from_json(value: object) -> list[Entry]:
+    """Return the entries of such values. Raise ValueError for any others."""
+    entries = []
+    if not isinstance(value, list):
+        raise ValueError("not as it was written")
+    for row in value:
+        try:
+            kind, text, home, changed, facts = row
+            entry = Entry(kind, text, home, [Fact(*fact) for fact in facts])
+        except (TypeError, ValueError):
+            raise ValueError("not as it was written") from None
+        if kind not in TITLES or not all(isinstance(part, str) for fact in entry.facts for part in fact):
+            raise ValueError("not as it was written")
+        entry.changed = bool(changed)
+        entries.append(entry)
+    return entries

@@ -1,0 +1,144 @@
+"""What hooks saw while another process held the lock of a context: noted beside the state, taken in by the next one that gets the lock.
+
+Of a call no more is kept than of any result: its input cut down to what identifies it, secrets masked; of the output of a run or an
+error one line.
+"""
+
+from __future__ import annotations
+
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.system import os
+from ..policy import kinds
+from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
+from ..policy.classify import COMMAND_CHARS, classify
+from ..policy.masking import mask
+from ..policy.ruleset import Ruleset
+from ..policy.tools import Tools
+from . import disk, store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from typing import Any
+
+    Waiting = tuple[str, dict[str, Any]]  # a file, and what a hook saw
+
+_PATHS = ("file_path", "notebook_path", "path")
+_TEXTS = ("pattern", "glob", "type", "description", "query", "url", "skill", "subject", "name", "task_id", "taskId")
+_NUMBERS = ("offset", "limit", "-i")
+_KEPT = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "unchanged", "wide")
+
+
+def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:
+    """Keep what a hook saw: a call, that the user spoke (seconds), entries for the journal."""
+    row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
+    if call is not None:
+        path = call.tool_input.get("file_path")
+        seen = disk.stamp(path) if isinstance(path, str) else None
+        row.update(call=_row_of(call), seen={path: seen} if seen else {})
+    files.make_private_folder(paths.folder, may_be_link=False)
+    files.spill(paths.state, dumps(row))
+
+
+def _row_of(call: Call) -> list[Any]:
+    tool_input = call.tool_input
+    kept: dict[str, Any] = {}
+    for name in _PATHS:
+        if isinstance(tool_input.get(name), str):
+            kept[name] = tool_input[name][:TEXT_CHARS]
+    for name in (*_TEXTS, "command"):
+        if isinstance(tool_input.get(name), str):
+            kept[name] = mask(tool_input[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
+    kept.update({name: tool_input[name] for name in _NUMBERS if isinstance(tool_input.get(name), int)})
+    outcome = {name: getattr(call.outcome, name) for name in _KEPT}
+    classified = classify(call, call.cwd, Ruleset.from_config({}, Tools({}, {})))
+    if classified.error or classified.kind == kinds.RUN:
+        outcome["tail"] = verdict_of(call.outcome.tail, None)
+    return [call.id, call.tool, kept, outcome, call.at, call.cwd, call.prompt_id, call.committed]
+
+
+def _call_of(row: Any, tools: Tools) -> Call | None:
+    """Return the call of a row, by a host with these tools; None where it has none that is understood."""
+    try:
+        id, tool, tool_input, outcome, at, cwd, prompt_id, committed = row
+        return Call(id, tools.of(tool), tool_input, Outcome(**outcome), at, cwd, prompt_id, committed)
+    except (TypeError, ValueError):
+        return None
+
+
+def rows(paths: store.ContextFiles) -> list[Waiting]:
+    """Return (file, what a hook saw) of everything that waits to be taken in, in order."""
+    waiting = []
+    for path in files.spilled(paths.state):
+        try:
+            value = loads(files.read_text(path) or "null")
+        except ValueError:
+            value = None
+        if isinstance(value, dict) and isinstance(value.get("entries"), list):
+            waiting.append((path, value))
+        else:
+            _remove(path)
+    return waiting
+
+
+def entries(waiting: list[Waiting]) -> list[Any]:
+    """Return the entries of rows that belong into the journal."""
+    return [entry for _, row in waiting for entry in row["entries"]]
+
+
+def settle(paths: store.ContextFiles, stored: store.Stored, waiting: list[Waiting], known: Collection[str], tools: Tools) -> list[str]:
+    """Journal what belongs there of the rows whose call a rebuild knows from the transcript; return the files to remove once the state is
+    saved. The caller holds the lock."""
+    done = []
+    for path, row in waiting:
+        call = _call_of(row.get("call"), tools)
+        if call is None or call.id in known:
+            for entry in row["entries"]:
+                store.journal(paths, entry)
+            _note_seen(stored, row)
+            done.append(path)
+    return done
+
+
+def take_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, observe: Callable[[Call], object]) -> list[str]:
+    """Let the state follow all that is pending; `observe(call)` takes a call in. Return the files to remove once the state is saved. The
+    caller holds the lock."""
+    from ..policy import engine, events
+    from .journal import event_of
+
+    done = []
+    for path, row in rows(paths):
+        for entry in row["entries"]:
+            event = event_of(entry) if isinstance(entry, dict) else None
+            if event is not None:
+                engine.observe(stored.state, event, rules)
+            store.journal(paths, entry)
+        if row.get("prompted"):
+            engine.observe(stored.state, events.Prompted(row["prompted"]), rules)
+        call = _call_of(row.get("call"), rules.tools)
+        if call is not None and call.id not in stored.state.live:
+            observe(call)
+            _note_seen(stored, row)
+        done.append(path)
+    return done
+
+
+def _note_seen(stored: store.Stored, row: dict[str, Any]) -> None:
+    """Note the file as it was when the call read it: what has happened to it since is seen like any other change."""
+    if isinstance(row.get("seen"), dict):
+        for path, seen in row["seen"].items():
+            stored.watched.see(path, seen)
+
+
+def remove(paths: list[str]) -> None:
+    """Remove the files of what was taken in."""
+    for path in paths:
+        _remove(path)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return  # another process has removed it

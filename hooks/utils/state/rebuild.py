@@ -1,0 +1,260 @@
+"""transcript + journal -> conversation: what hooks would have, had every one of them fired.
+
+The transcript's times and the order of its lines win. The journal gives what it lacks: pins, profiles, session ends, files changed on
+disk, git's answers, what was cleared and restored. An entry that names a call stands right before that call; any other goes by its time.
+"""
+
+from __future__ import annotations
+
+from ..hosts.claude_code import entries, transcript, usage
+from ..policy import events, kinds, ledger, parts
+from ..policy.bookings import Refetched
+from ..policy.context import ContextState
+from ..policy.conversation import Conversation
+from ..policy.economics import prices_of
+from ..policy.estimate import estimate_tokens
+from ..policy.messages import thinking_tokens
+from . import journal as journals
+from .days import day_of, newest_days
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Any
+
+    from ..hosts.claude_code.transcript import Index
+    from ..policy.calls import Call
+    from ..policy.context import Result
+    from ..policy.conversation import Usage
+    from ..policy.models import Models
+    from ..policy.parts import Part
+    from ..policy.ruleset import Ruleset
+    from .spared_lookups import Listener
+
+# Triggers that end a read because its file is no longer what it shows.
+_CHANGED = ("edited", "changed_on_disk")
+
+
+class Rebuilt:
+    """A rebuilt Conversation with its `state` (the ledger is in its counts), the `index` of the transcript, and the ids of results that the
+    host has written to files (`in_files`)."""
+
+    __slots__ = ("conversation", "in_files", "index")
+
+    def __init__(self, conversation: Conversation, index: Index, in_files: Collection[str] = ()) -> None:
+        self.conversation = conversation
+        self.index = index
+        self.in_files = in_files
+
+    @property
+    def state(self) -> ContextState:
+        return self.conversation.state
+
+
+def rebuild(
+    path: str,
+    journal: list[Any],
+    rules_for: Callable[[str | None], Ruleset],
+    session_id: str = "",
+    agent_id: str = "",
+    original: Callable[[str], str | None] | None = None,
+    watch: Callable[[dict[str, Any], Conversation], object] | None = None,
+) -> Rebuilt:
+    """Return the conversation of a context, rebuilt from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
+    `original(handle)` gives what a placeholder stands for, `watch(entry, conversation)` is called after each entry of the transcript.
+    OSError when the transcript cannot be read."""
+    index = transcript.index(path)
+    replay = _Replay(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
+    for entry in entries.read(path, index.size, None if replay.listener is not None else index.telling):
+        replay.take(entry)
+        if watch is not None:
+            watch(entry, replay.conversation)
+    replay.end(journal)
+    return Rebuilt(replay.conversation, index, replay.reader.in_files)
+
+
+class _Replay:
+    """Feeds a Conversation with the entries of a transcript as they come, and the journal's between them."""
+
+    def __init__(self, conversation: Conversation, index: Index, journal: list[Any], original: Callable[[str], str | None] | None) -> None:
+        self.conversation = conversation
+        self.index = index
+        self.reader = transcript.Reader(index, original)
+        self.known = journals.Sorted(journal, index.calls & index.result_ids)
+        self.known.timed.reverse()  # taken from the end
+        self.clear_times = journals.clear_times(journal)
+        self.message: str | None = None  # id of the one whose usage was taken last
+        self.left_out = {booking.id: booking.tokens for booking in journals.bookings(journal, ()) if isinstance(booking, ledger.KeptOut)}
+        self.refetches = _Refetches()
+        self.listener = _listener(journal, self.reader)
+        self.printed: list[tuple[float, int]] = []  # (seconds, tokens) of what `popkit restore` printed
+
+    def take(self, entry: dict[str, Any]) -> None:
+        """Take the next entry in."""
+        state = self.conversation.state
+        if not state.agent_id and not state.cwd and state.index == 0 and isinstance(entry.get("cwd"), str):
+            state.cwd = entry["cwd"]
+        for event in self.reader.events(entry):
+            while self.known.timed and self.known.timed[-1].at <= event.at:
+                self.conversation.observe(self.known.timed.pop())
+            if isinstance(event, events.Call):
+                self._call(event)
+                continue
+            self.conversation.observe(event)
+            if isinstance(event, events.Compacted):
+                self.refetches.compacted()
+        on_branch = entry.get("uuid") in self.index.chain or self._calls(entry)
+        self._said(entry, on_branch)
+        if self.listener is not None:
+            self.listener.listen(entry, on_branch)
+
+    def _call(self, call: Call) -> None:
+        for before in self.known.before.get(call.id, ()):
+            self.conversation.observe(before)
+        if call.id in self.known.commits:
+            call.committed = self.known.commits[call.id]
+        self.conversation.observe(call)
+        if call.id in self.known.entered:
+            self.conversation.observe(self.known.entered[call.id])
+        result = self.conversation.state.live.get(call.id)
+        if result is not None:
+            result.cleared = self.reader.cleared.get(call.id, "")
+            if self.clear_times or self.left_out:
+                self.refetches.take(result, self.left_out.get(result.id, 0))
+                if result.kind == kinds.RESTORED:
+                    self.printed.append((result.at, result.tokens))
+            if self.listener is not None:
+                self.listener.looked_up(result)
+
+    def _calls(self, entry: dict[str, Any]) -> bool:
+        """Return whether an entry makes a call of the branch: of parallel ones all but the last hang off it."""
+        return entry.get("type") == "assistant" and any(
+            isinstance(block.get("id"), str) and block["id"] in self.index.calls for block in entries.blocks_of(entry)
+        )
+
+    def _said(self, entry: dict[str, Any], on_branch: bool) -> None:
+        request = usage.usage_of(entry)
+        if request is not None and on_branch and entry["message"].get("id") != self.message:
+            self.message = entry["message"].get("id")
+            self.conversation.sent(request)
+        elif request is not None:
+            self.conversation.went_on(request.at)  # also on a branch that was left: it has read the cache of this one
+        if on_branch and (request is not None or entry.get("type") == "user"):
+            self.conversation.said(*_written(entry))
+
+    def end(self, journal: list[Any]) -> None:
+        """Finish after the last line of the transcript: the rest of the journal, what left, and what came of it."""
+        conversation, cleared = self.conversation, self.reader.cleared
+        for event in reversed(self.known.timed):
+            conversation.observe(event)
+        for at in journals.warmed_times(journal):
+            conversation.last.keep(at)
+        if cleared:
+            conversation.observe(events.Cleared(cleared))
+        gone = {result.id for result in conversation.results() if result.cleared and result.id in self.clear_times}
+        for at in sorted({self.clear_times[id] for id in gone}):
+            conversation.left({id for id in gone if self.clear_times[id] == at}, before=at)
+        self._settle(journal, cleared)
+
+    def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
+        counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
+        counts.settled = self.index.size
+        booked = journals.bookings(journal, cleared.keys(), self.index.calls, calibration)
+        if booked:
+            gone = {*cleared, *journals.ids_outside(journal, asked=True)}
+            booked += self.refetches.bookings(gone, self.clear_times, calibration)
+            booked += [ledger.Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
+            booked += self.listener.bookings(calibration) if self.listener else []
+            models = self.conversation.rules.models
+            requests = self.conversation.requests
+            moments = [moment(sent, added, models) for sent, added in requests if sent.tokens or not journals.is_in_place(journal, sent.at)]
+            settled = ledger.settle(moments, booked, day_of)
+            counts.ledger, counts.days = settled.to_json(), newest_days(settled.days)
+
+
+class _Refetches:
+    """The results that come again although the context had them before: what was cleared, and what did not enter whole. Takes every result
+    in order.
+
+    Content comes again as the same content, or as the same file that a read shows; tests that run again are wanted for how they go now,
+    not for how they went.
+    """
+
+    __slots__ = ("_missing", "_shown", "again")
+
+    def __init__(self) -> None:
+        self._shown: dict[str, list[tuple[str, float, int]]] = {}  # name of a content -> [(id, seconds, tokens)] of what shows it
+        self._missing: dict[str, tuple[int, Result, list[Part]]] = {}  # id of what entered in part -> (tokens left out, it, what it shows)
+        self.again: list[tuple[float, int]] = []  # (seconds, tokens) of what entered, and had been left out before
+
+    def take(self, result: Result, left_out: int) -> None:
+        """Take a result, of which so many tokens did not enter."""
+        if result.kind in (kinds.ACK, kinds.RESTORED) or result.error:
+            return
+        for name in _names(result):
+            self._shown.setdefault(name, []).append((result.id, result.at, result.tokens))
+        if left_out:
+            self._missing[result.id] = (left_out, result, list(result.parts))
+            return
+        same = [id for id, (_, other, shown) in self._missing.items() if _shows_again(result, other, shown)]
+        if same:
+            self.again.append((result.at, min(result.tokens, max(self._missing.pop(id)[0] for id in same))))
+
+    def compacted(self) -> None:
+        """Forget what did not enter: after a compaction it would have had to be fetched anyway."""
+        self._missing.clear()
+
+    def bookings(self, cleared: Collection[str], clear_times: Mapping[str, float], calibration: float) -> list[Refetched]:
+        """Return one for each result that shows again what one of the cleared had shown, once and only after that clear; and what had not
+        entered."""
+        fetched: dict[str, tuple[float, int]] = {}
+        for shown in self._shown.values():
+            gone = [(clear_times[id], tokens) for id, _, tokens in shown if id in cleared and id in clear_times]
+            for id, at, tokens in shown:
+                sizes = [size for since, size in gone if at > since]
+                if sizes and id not in cleared:
+                    fetched[id] = (at, min(tokens, max(sizes)))
+        return [Refetched(at, round(tokens * calibration)) for at, tokens in sorted([*fetched.values(), *self.again])]
+
+
+def _names(result: Result) -> list[str]:
+    content = [] if kinds.is_run(result.kind) else [result.kind + "|" + result.hash]
+    return content + [part[0] for part in result.parts if part[0].startswith("read:")]
+
+
+def _shows_again(result: Result, other: Result, shown: list[Part]) -> bool:
+    """Return whether a result may show what was left out of another one, that had `shown` these parts: the same content, or lines of a
+    file that has not changed since."""
+    if result.kind == other.kind and result.hash and result.hash == other.hash:
+        return not kinds.is_run(result.kind)
+    if other.ended and other.ended[0] in _CHANGED:
+        return False
+    reads = [part for part in shown if part[0].startswith("read:")]
+    return any(mine[0] == part[0] and parts.overlap(mine[1], part[1]) for mine in result.parts for part in reads)
+
+
+def moment(sent: Usage, added: int, models: Models) -> ledger.Request | ledger.Compaction:
+    """Return a request, or the compaction between two, as the ledger takes it."""
+    if not sent.tokens:
+        return ledger.Compaction(sent.at)
+    model = models.model(sent.model)
+    prices = prices_of(model, sent.cache_ttl_s)
+    return ledger.Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0], sent.until)
+
+
+def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
+    """Return what estimates the look-ups that memory has spared; None where it gave nothing."""
+    given = journals.given(journal)
+    if not given:
+        return None
+    from .spared_lookups import Listener
+
+    return Listener(given, reader.original)
+
+
+def _written(entry: dict[str, Any]) -> tuple[int, int]:
+    """Return (estimated tokens that a user's or assistant's entry says beside results, tokens of thinking)."""
+    message = entry["message"] if isinstance(entry.get("message"), dict) else {}
+    total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
+    blocks = entries.blocks_of(entry)
+    return total + sum(map(entries.said_tokens, blocks)), sum(map(thinking_tokens, blocks))

@@ -1,0 +1,163 @@
+"""What left a conversation at once, call by call, and why: as it is noted beside the journal, and as a receipt that is read back. Pure.
+
+A receipt: `at` (seconds) · `why` (asked, manual, auto, cold; clear: of a transcript) · tokens of the context `before` and `after`, null
+where they are not known · `tokens` that left · `summarised`: what was left went to the host's summariser · `calls`, in their order:
+{`id`, `number` (null where unknown), `label`, `tokens`, `left`: [{`kind` (result, input, calls), `handle`, `why`}], `back`: whether all of
+it was put back}. Of what older versions noted, only ids and reasons are known.
+"""
+
+from __future__ import annotations
+
+from ..policy.messages import Use, result_tokens
+from ..policy.tools import Tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from ..policy.compacting import Left
+    from ..policy.context import ContextState, Result
+
+CLEAR = "clear"
+RESULT = "result"
+_CHARS = 200  # of a label or a reason that somebody wrote into a journal
+_LATEST = 1e11
+
+
+# --- what is written ------------------------------------------------------------------------------------------------------------
+
+
+def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
+    """The line that is kept of a compaction or a clear: its calls, under the time of its entry in the journal."""
+    return {"at": at, "calls": calls}
+
+
+def calls_of(left: Sequence[Left], state: ContextState) -> list[dict[str, Any]]:
+    """What left, one row for each call."""
+    known = {**state.expired, **state.live}
+    rows: dict[str, dict[str, Any]] = {}
+    for one in left:
+        for id, label, tokens in _calls_in(one, known):
+            row = rows.setdefault(id, _row(id, label, known.get(id)))
+            row["tokens"] += round(tokens * state.calibration)
+            row["left"].append([one.kind, one.handle, one.why])
+    return sorted(rows.values(), key=lambda row: row["number"] or 0)
+
+
+def call_of(result: Result, handle: str, why: str, calibration: float) -> dict[str, Any]:
+    """The row of a result that left a transcript."""
+    row = _row(result.id, result.label, result)
+    return {**row, "tokens": round(result.tokens * calibration), "left": [[RESULT, handle, why]]}
+
+
+def _row(id: str, label: str, result: Result | None) -> dict[str, Any]:
+    number, label = (result.index, result.label) if result else (None, label)
+    return {"id": id, "number": number, "label": label, "tokens": 0, "left": []}
+
+
+def _calls_in(one: Left, known: dict[str, Result]) -> Iterator[tuple[str, str, float]]:
+    """(id, label, estimated tokens of what left) of each call that something left of."""
+    if isinstance(one.content, str):
+        yield one.id, one.label, _tokens(one.id, one.content, known)
+    elif isinstance(one.content, dict):
+        yield one.id, one.label, Use(one.id, Tool(""), one.content).tokens
+    else:
+        shown = {shown["tool_use_id"]: shown["text"] for message in one.content for shown in message["toolResults"]}
+        for use in (use for message in one.content for use in message["toolUses"]):
+            id = use["tool_use_id"]
+            yield id, use["tool"], _tokens(id, shown.get(id, ""), known)  # the host waits: no input is estimated
+
+
+def _tokens(id: str, text: str, known: dict[str, Result]) -> int:
+    """Estimated tokens of a result; of one that had left before, those of its placeholder."""
+    result = known.get(id)
+    return result.tokens if result is not None and not result.cleared else result_tokens(text)
+
+
+# --- what is read ---------------------------------------------------------------------------------------------------------------
+
+
+def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:
+    """The receipts of a journal and of the lines beside it, the newest first. What cannot be understood is passed over."""
+    found: list[dict[str, Any]] = []
+    rows = {_time(line): _rows(line) for line in noted if isinstance(line, dict)}
+    for entry in journal:
+        if not isinstance(entry, dict):
+            continue
+        kind = entry.get("event")
+        if kind == "compact":
+            found.append(_compaction(entry, rows))
+        elif kind == "clear":
+            _clear(entry, found, rows)
+        elif kind in ("back", "undo") or (kind == "restore" and entry.get("in_place") is True):
+            _put_back(entry, kind == "back", found)
+    for receipt in found:
+        for row in receipt["calls"]:
+            row["back"] = all(part.pop("back") for part in row["left"])
+    return [receipt for receipt in reversed(found) if receipt["calls"]]
+
+
+def _compaction(entry: dict[str, Any], rows: dict[float, list[dict[str, Any]]]) -> dict[str, Any]:
+    before, after, beside = (_amount(entry.get(name)) for name in ("before", "after", "beside"))
+    found: dict[str, Any] = {"at": _time(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
+    if before is not None and after is not None:
+        found.update(before=before + (beside or 0), after=after + (beside or 0), tokens=max(0, before - after))
+    return {**found, "summarised": entry.get("summarised") is True, "calls": rows.pop(_time(entry), [])}
+
+
+def _clear(entry: dict[str, Any], found: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
+    """A clear of its own, or what is noted beside the compaction that took the same results out."""
+    at, newest = _time(entry), found[-1] if found else None
+    if newest is None or newest["why"] == CLEAR or newest["at"] != at:
+        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": _amount(entry.get("tokens")), "summarised": False,
+                  "calls": rows.pop(at, [])}  # fmt: skip
+        found.append(newest)
+    if not newest["calls"]:
+        reasons = entry.get("reasons")
+        told = reasons if isinstance(reasons, dict) else {}
+        unknown = {"number": None, "label": "", "tokens": None}
+        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", told.get(id))]} for id in _texts(entry, "ids")]
+
+
+def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    calls = entry.get("calls")
+    rows = []
+    for call in calls if isinstance(calls, list) else []:
+        left = call.get("left") if isinstance(call, dict) else None
+        parts = [_part(*each) for each in left if isinstance(each, list) and len(each) == 3] if isinstance(left, list) else []
+        if parts:
+            number, tokens = _amount(call.get("number")), _amount(call.get("tokens"))
+            rows.append({"id": _text(call.get("id")), "number": number, "label": _text(call.get("label")), "tokens": tokens, "left": parts})
+    return rows
+
+
+def _part(kind: object, handle: object, why: object) -> dict[str, Any]:
+    return {"kind": _text(kind), "handle": _text(handle), "why": _text(why), "back": False}
+
+
+def _put_back(entry: dict[str, Any], by_handle: bool, found: list[dict[str, Any]]) -> None:
+    """Marks what came back of all that had left until then."""
+    names = set(_texts(entry, "handles") if by_handle else [*_texts(entry, "ids"), _text(entry.get("id"))])
+    for receipt in found:
+        for row in receipt["calls"]:
+            for part in row["left"]:
+                part["back"] |= part["handle"] in names if by_handle else part["kind"] == RESULT and row["id"] in names
+
+
+def _texts(entry: dict[str, Any], name: str) -> list[str]:
+    values = entry.get(name)
+    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+
+
+def _text(value: object) -> str:
+    return value[:_CHARS] if isinstance(value, str) else ""
+
+
+def _amount(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value < _LATEST else None
+
+
+def _time(entry: dict[str, Any]) -> float:
+    at = entry.get("at")
+    return at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0

@@ -1,0 +1,48 @@
+"""The rules, the table of models and the models of need that come with the plugin."""
+
+from __future__ import annotations
+
+from ..io import codec, files, home
+from ..io.system import join
+from ..policy.need import model_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.models import Models
+    from ..policy.need import NeedModel
+    from ..policy.ruleset import Ruleset
+
+
+def rules(profile: str | None = None) -> Ruleset:
+    """Return the rules of the shipped configuration, under its own profile or another."""
+    from ..config import layers
+    from ..hosts import recorded_tools
+    from ..policy.ruleset import Ruleset
+
+    return Ruleset.from_config(layers.load(home.plugin_root(), None, None), recorded_tools(), profile)
+
+
+def models() -> Models:
+    """Return the models of the shipped configuration: what they cost, how long their caches are kept."""
+    from ..config import layers
+    from ..policy.models import models_of
+
+    return models_of(layers.load(home.plugin_root(), None, None))
+
+
+def need_model() -> NeedModel:
+    """Read the model of what is needed ever again; an error where that fails, for then the plugin is broken."""
+    return _model("need-model.json")
+
+
+def need_soon_model() -> NeedModel:
+    """Read the model of what is needed in the next 20 requests; errors as of `need_model`."""
+    return _model("need-soon-model.json")
+
+
+def _model(name: str) -> NeedModel:
+    path = join(home.plugin_root(), "hooks", "utils", "data", name)
+    text = files.read_text(path)
+    if text is None:
+        raise FileNotFoundError(2, "not there", path)
+    return model_of(codec.loads(text))

@@ -1,0 +1,237 @@
+"""What our folder lets go, a little at a time: transcripts kept as they were before a change, and folders of sessions that are over.
+
+An original goes when its undo can no longer be asked for: its transcript is gone, or it is older than `keep_days.originals`. The folder of
+a session goes when its transcript is gone, and in any case after `keep_days.sessions` in which neither has changed; with it goes the
+transcript that the helper has kept of a session of another host. Never those of a session that lives. What a session's counters say stays,
+in `past.jsonl`: the statistics go on from it.
+"""
+
+from __future__ import annotations
+
+from ..io import files, home
+from ..io.codec import dumps, loads
+from ..io.storage import LOGS, Storage
+from ..io.system import join, os, parent_of
+from ..policy.ruleset import KEEP_DAYS
+from . import peek, session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .site import Site
+
+# With one call: folders of sessions that are looked at, files that are removed, their bytes.
+FOLDERS, FILES, BYTES = 20, 200, 256 << 20
+PAST, _CURSOR = "past.jsonl", "swept"
+_DAY_S = 86_400.0
+_LIVES_S = 2 * _DAY_S  # what was written to so lately belongs to a session that lives
+_GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come back
+_ASIDE = ".swept-"
+# How the names of our files in the folder of a session begin.
+_OURS = ("main.", "agent-", "session.json", "clear.lock", home.ORIGINAL)
+STORAGE = (
+    Storage("kept originals", {"sessions": r"[^/]+/original\.jsonl[^/]*"}),
+    Storage("states of sessions", {"sessions": r"[^/]+/(main\.|agent-|session\.json|clear\.lock)[^/]*"}),
+    Storage(LOGS, {"": r"past\.jsonl|swept"}),
+)
+
+
+class _Budget:
+    """What may still be removed with this call."""
+
+    __slots__ = ("bytes", "files")
+
+    def __init__(self) -> None:
+        self.files = FILES
+        self.bytes = BYTES
+
+    @property
+    def spent(self) -> bool:
+        return self.files <= 0 or self.bytes <= 0
+
+    def remove(self, path: str) -> None:
+        """Removes a file if there is one."""
+        try:
+            size = os.lstat(path).st_size
+            os.unlink(path)
+        except OSError:
+            return  # there is none, or it went meanwhile
+        self.files -= 1
+        self.bytes -= size
+
+
+def sweep(site: Site, now: float) -> None:
+    """Looks at the next few sessions and removes what is due of them; `now` in seconds. The session of the caller lives."""
+    budget = _Budget()
+    sessions = join(site.home, "sessions")
+    names = peek.sessions(site.home)
+    for name in names:
+        if name.startswith(_ASIDE) and _is_folder(join(sessions, name)):
+            _empty(join(sessions, name), budget)
+    keep = {**KEEP_DAYS, **(site.config.get("keep_days") or {})}
+    for name in _next(site.home, [name for name in names if not name.startswith(_ASIDE)]):
+        if budget.spent:
+            return
+        if name != home.safe_name(site.session_id):
+            _sweep_session(site.home, name, now, keep, budget)
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file in the folder of a session is one of ours. POPKIT_HOME may be a folder in which others keep sessions too."""
+    return name.startswith(_OURS)
+
+
+def _next(popkit_home: str, names: list[str]) -> list[str]:
+    """The sessions behind those that were looked at last, which the next call begins behind."""
+    if not names:
+        return []
+    path = join(popkit_home, _CURSOR)
+    last = files.read_text(path, home.NAME_CHARS) or ""
+    chosen = ([name for name in names if name > last] + names)[: min(FOLDERS, len(names))]
+    files.replace_text(path, chosen[-1])
+    return chosen
+
+
+def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int], budget: _Budget) -> None:
+    folder = join(popkit_home, "sessions", name)
+    transcript = session.read(popkit_home, name).get("transcript") or ""
+    names = files.names(folder)
+    inside = [join(folder, each) for each in names]
+    idle = now - max(map(_changed, (*(inside or [folder]), transcript)))
+    if not _is_folder(folder) or idle < _LIVES_S:
+        return
+    gone = bool(transcript) and _is_gone(transcript)
+    due = idle >= keep["sessions"] * _DAY_S or (gone and idle >= _GONE_S)
+    if due and all(map(_is_ours, names)):
+        if _remove_session(popkit_home, name, budget):
+            _remove_kept(popkit_home, transcript, budget)
+        return
+    original = join(folder, home.ORIGINAL)
+    # A kept original is a renamed file: when it was last written to tells of its last line, its status of the change.
+    if gone or now - _changed(original, status=True) >= keep["originals"] * _DAY_S:
+        budget.remove(original)
+
+
+def _is_gone(transcript: str) -> bool:
+    """Whether a transcript was deleted. Where all of the host's projects are missing, it is somewhere else."""
+    try:
+        os.stat(parent_of(parent_of(transcript)))
+    except (OSError, ValueError):
+        return False
+    try:
+        os.stat(transcript)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        pass  # who knows
+    return False
+
+
+def _is_folder(path: str) -> bool:
+    """Whether it is a folder, and no link to one."""
+    try:
+        return os.lstat(path).st_mode & 0o170000 == 0o040000
+    except OSError:
+        return False
+
+
+def _changed(path: str, status: bool = False) -> float:
+    """When a file was last written to, or changed in any way; 0 for none."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):  # a payload may name anything
+        return 0.0
+    return found.st_ctime if status else found.st_mtime
+
+
+def _remove_session(popkit_home: str, name: str, budget: _Budget) -> bool:
+    """Puts a session's folder aside as a whole, its counters noted, and empties it as far as the budget goes; the next call goes on.
+    Whether it is out of the way."""
+    folder = join(popkit_home, "sessions", name)
+    held: list[int] = []
+    try:
+        for each in files.names(folder):
+            if each.endswith(".lock") and not _try_lock(join(folder, each), held):
+                return False  # somebody is at work in it
+        _note_past(popkit_home, name)
+        aside = join(popkit_home, "sessions", _ASIDE + name)
+        os.rename(folder, aside)
+    except OSError:
+        return False  # another sweep was faster
+    finally:
+        for fd in held:
+            os.close(fd)
+    _empty(aside, budget)
+    return True
+
+
+def _remove_kept(popkit_home: str, transcript: str, budget: _Budget) -> None:
+    """Removes what the helper has kept of a session of another host: its transcript, those of its subagents, and the folders that this
+    leaves empty. A transcript of the host's own stays."""
+    project = parent_of(transcript)
+    if parent_of(project) != join(popkit_home, home.TRANSCRIPTS) or ".." in transcript.split("/"):
+        return
+    stem = transcript.removesuffix(".jsonl")
+    agents = join(stem, "subagents")
+    for path in (*(join(agents, name) for name in files.names(agents)), transcript):
+        budget.remove(path)
+    for folder in (agents, stem, project):
+        _remove_empty(folder)
+
+
+def _try_lock(path: str, held: list[int]) -> bool:
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    held.append(fd)
+    try:
+        if hasattr(os, "lockf"):
+            os.lockf(fd, os.F_TLOCK, 0)
+    except OSError as error:
+        return not isinstance(error, (BlockingIOError, PermissionError))
+    return True
+
+
+def _empty(folder: str, budget: _Budget) -> None:
+    for name in files.names(folder):
+        if budget.spent:
+            return
+        budget.remove(join(folder, name))
+    _remove_empty(folder)
+
+
+def _remove_empty(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass  # there is none, or something else is in it: it stays
+
+
+def _note_past(popkit_home: str, name: str) -> None:
+    """Keeps the counters of a session that is about to go; of the rest, only a digest of its project's name."""
+    contexts = []
+    for paths in peek.contexts_of(popkit_home, name):
+        try:
+            state = loads(files.read_text(paths.state) or "")
+        except ValueError:
+            continue
+        if isinstance(state, dict):
+            contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
+    if contexts:
+        project = session.read(popkit_home, name).get("project") or ""
+        entry = {"session": name, "project": project and home.safe_name(project), "contexts": contexts}
+        files.append_text(join(popkit_home, PAST), dumps(entry) + "\n")
+
+
+def past(popkit_home: str) -> dict[str, dict[str, Any]]:
+    """session -> {"project": its safe name, "contexts": what is left of their states} of the sessions whose folder was swept. One that
+    has come back since counts by its folder."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
+        try:
+            entry = loads(line)
+        except ValueError:
+            continue  # a line that a kill cut short
+        if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
+            found[entry["session"]] = entry
+    here = set(peek.sessions(popkit_home))
+    return {name: entry for name, entry in found.items() if name not in here}

@@ -1,0 +1,185 @@
+"""Trials of settings, kept as one small file of our folder: the sessions that were drawn, and what a finished trial has shown.
+
+Sessions are drawn in blocks of two, one with what is tried and one without, in an order that a secret of this machine decides.
+"""
+
+from __future__ import annotations
+
+from ..io import files
+from ..io.codec import dumps, loads
+from ..io.storage import OK, PROBLEM, Check, Storage
+from ..io.system import join, os, sha256
+from ..policy.trials import ARMS, PER_ARM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+NAME = "trials.json"
+AGAIN = "Move it away to begin all trials anew"
+_SECRET_BYTES = 32
+_MOST_BYTES = 4 * 1024 * 1024
+MOST_ROWS = 400  # sessions of a trial; later ones are not drawn
+
+
+class Corrupt(OSError):
+    """The file of trials is not as it was written."""
+
+
+class Row:
+    """A session of a trial: its id, whether it is `treated`, when it `began`, when it `ended` (None: it goes on, or its client was killed),
+    and whether it `spoke`: a transcript of it was there at its end. Times in seconds."""
+
+    __slots__ = ("began", "ended", "session", "spoke", "treated")
+
+    def __init__(self, session: str, treated: bool, began: float, ended: float | None = None, spoke: bool = False) -> None:
+        self.session = session
+        self.treated = treated
+        self.began = began
+        self.ended = ended
+        self.spoke = spoke
+
+    def to_json(self) -> list[Any]:
+        return [self.session, self.treated, self.began, self.ended, self.spoke]
+
+
+class Run:
+    """One trial of a setting: its `name`, its `number` among those of that name (from 1), when it `began`, its `rows` in the order in which
+    they were drawn, when it was `stopped` unread, `before`: what the user's own file said of the setting (None: nothing), whether its end
+    was `told`, and its `result` once it is read."""
+
+    __slots__ = ("before", "began", "name", "number", "result", "rows", "stopped", "told")
+
+    def __init__(self, name: str, number: int, began: float, before: Any = None) -> None:
+        self.name = name
+        self.number = number
+        self.began = began
+        self.before = before
+        self.rows: list[Row] = []
+        self.stopped: float | None = None
+        self.told = False
+        self.result: dict[str, Any] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sessions are drawn for it."""
+        return self.result is None and self.stopped is None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the user is to be told that enough sessions are over."""
+        over = [row.treated for row in self.rows if row.ended is not None and row.spoke]
+        return self.is_open and not self.told and over.count(True) >= PER_ARM and over.count(False) >= PER_ARM
+
+    def of(self, session: str) -> Row | None:
+        """Return the row of a session; None where it was not drawn."""
+        return next((row for row in self.rows if row.session == session), None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "number": self.number, "began": self.began, "before": self.before, "stopped": self.stopped,
+            "told": self.told, "result": self.result, "rows": [row.to_json() for row in self.rows],
+        }  # fmt: skip
+
+
+class Trials:
+    """All trials of a user, and the `secret` by which their coins fall."""
+
+    def __init__(self, secret: str, runs: list[Run]) -> None:
+        self.secret = secret
+        self.runs = runs
+
+    def current(self, name: str) -> Run | None:
+        """Return the newest trial of a setting."""
+        return next((run for run in reversed(self.runs) if run.name == name), None)
+
+    def begin(self, name: str, at: float, before: Any = None) -> Run:
+        """Begin a trial of a setting."""
+        newest = self.current(name)
+        self.runs.append(Run(name, newest.number + 1 if newest else 1, at, before))
+        return self.runs[-1]
+
+    def is_treated(self, run: Run, place: int) -> bool:
+        """Return what the coin says for the session at a place (from 0) of a trial."""
+        block, second = divmod(place, 2)
+        fell = sha256(f"{self.secret} {run.name} {run.number} {block}".encode()).digest()[0] & 1
+        return bool(fell ^ second)
+
+    def draw(self, name: str, session: str, at: float) -> bool | None:
+        """Return what the coin says for a session, the same whenever it is asked; None where none is thrown: the trial is over."""
+        run = self.current(name) or self.begin(name, at)
+        row = run.of(session)
+        if row is None and run.is_open and len(run.rows) < MOST_ROWS:
+            row = Row(session, self.is_treated(run, len(run.rows)), at)
+            run.rows.append(row)
+        return row.treated if row else None
+
+
+# --- the file --------------------------------------------------------------------------------------------------------------------------
+
+
+def load(popkit_home: str) -> Trials:
+    """Return the trials as they are kept. Corrupt where they cannot be read."""
+    path = join(popkit_home, NAME)
+    kept = files.read_text(path, _MOST_BYTES)
+    if kept is None:
+        return Trials(os.urandom(_SECRET_BYTES).hex(), [])
+    try:
+        value: Any = loads(kept)
+        return Trials(str(value["secret"]), [_run(run) for run in value["runs"]])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise Corrupt(22, "not as it was written", path) from None
+
+
+def _run(value: dict[str, Any]) -> Run:
+    if value["name"] not in ARMS:
+        raise ValueError(value["name"])
+    run = Run(value["name"], int(value["number"]), float(value["began"]), value.get("before"))
+    run.stopped = None if value["stopped"] is None else float(value["stopped"])
+    run.told, run.result = value["told"] is True, value["result"] and dict(value["result"])
+    for session, treated, began, ended, spoke in value["rows"]:
+        run.rows.append(Row(str(session), treated is True, float(began), None if ended is None else float(ended), spoke is True))
+    return run
+
+
+class Changing:
+    """The trials, for `with`: nobody else changes them meanwhile, and they are kept at its end. LockTimeout, Corrupt."""
+
+    def __init__(self, popkit_home: str) -> None:
+        self._path = join(popkit_home, NAME)
+        self._home = popkit_home
+
+    def __enter__(self) -> Trials:
+        files.make_private_folder(self._home)
+        self._lock = files.Lock(self._path + ".lock")
+        self._lock.__enter__()
+        try:
+            self._trials = load(self._home)
+        except BaseException:
+            self._lock.__exit__(None)
+            raise
+        return self._trials
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                made = self._trials
+                files.replace_text(self._path, dumps({"secret": made.secret, "runs": [run.to_json() for run in made.runs]}))
+        finally:
+            self._lock.__exit__(None)
+
+
+# --- what the store says of itself -----------------------------------------------------------------------------------------------------
+
+
+def check(popkit_home: str, _project: str, _environ: Mapping[str, str], _now: float) -> Check:
+    """Return what doctor finds of trials."""
+    try:
+        running = [run.name for run in load(popkit_home).runs if run.is_open]
+    except OSError as error:
+        return Check("trials", PROBLEM, f"nothing is tried: {error.filename}: {error.strerror}", AGAIN + ".", running=[])
+    return Check("trials", OK, f"on trial: {', '.join(running)}" if running else "nothing is on trial", running=running)
+
+
+STORAGE = (Storage("trials", {"": r"trials\.json"}, check, ("To keep what trials have shown:", "popkit try-out --json")),)

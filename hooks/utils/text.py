@@ -1,0 +1,284 @@
+"""Text as a terminal shows it: columns, cutting, wrapping; and numbers as a person says them. Pure.
+
+Views return lines that whoever shows them lays out: in `laid_out` the width comes in. Labels and verdicts come from commands and their
+output, so they are hostile: everything shown goes through `clean`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Union
+
+    # A line of a view: as it is, or a function that returns what it becomes in so many columns.
+    Line = Union[str, Callable[[int], list[str]]]
+
+WIDTH = 70  # of a terminal of 80 columns, Claude Code keeps 10 for itself
+NARROWEST, WIDEST = 60, 110  # of a shell; longer lines are hard to read
+NARROWEST_PANE = 40
+ELLIPSIS = "…"
+ASIDE = 10  # columns of the left column of pairs
+# A letter carries so many combining marks; the rest is there to climb over the lines above.
+_MARKS = 2
+# Categories that must not reach a terminal: controls, formats (bidi overrides, joiners), surrogates, what is no letter yet, frames
+# around letters.
+_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Me"))
+_EMOJI_STYLE = "\ufe0f"  # makes some terminals draw the letter before it two columns wide
+
+
+_CONTROLS = {
+    code: chr(code).encode("unicode_escape").decode("ascii") for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"
+}
+
+
+def clean(text: object) -> str:
+    """The text on one line, without anything that moves the cursor, hides or reorders letters."""
+    text = str(text)
+    if text.isascii() and text.isprintable():
+        return text
+    kept: list[str] = []
+    marks = 0
+    for char in unicodedata.normalize("NFC", "".join(map(_seen, text))):
+        marks = marks + 1 if unicodedata.category(char) == "Mn" else 0
+        if marks <= _MARKS and (kept or not marks):
+            kept.append(char)
+    return "".join(kept)
+
+
+def _seen(char: str) -> str:
+    """What of a character may be shown: itself, something in its place, or nothing."""
+    category = unicodedata.category(char)
+    if char in "\t\n\r" or category in ("Zl", "Zp", "Zs"):
+        return " "
+    if category == "Co":
+        return "?"
+    return "" if category in _UNSEEN or char == _EMOJI_STYLE else char
+
+
+def visible(line: str) -> str:
+    """A line of a content, all of it: what would move the cursor, hide or reorder letters stands there as an escape."""
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join([char if _is_harmless(char) else char.encode("unicode_escape").decode("ascii") for char in line])
+
+
+def without_controls(text: str) -> str:
+    """A text in which no control character but tabs and the ends of lines is left: an escape stands for each. All else is as it was."""
+    return text.translate(_CONTROLS)
+
+
+def _is_harmless(char: str) -> bool:
+    return char == "\t" or char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def width(text: str) -> int:
+    """Columns that a clean text takes."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    return 0 if unicodedata.category(char) == "Mn" else 1
+
+
+def cut(text: str, columns: int) -> str:
+    """The beginning of a text in so many columns, with an ellipsis where something is left out."""
+    if width(text) <= columns:
+        return text
+    return _beginning(text, columns - 1).rstrip() + ELLIPSIS if columns > 0 else ""
+
+
+def cut_start(text: str, columns: int) -> str:
+    """The end of a text in so many columns: of a path the end tells more."""
+    if width(text) <= columns:
+        return text
+    if columns <= 0:
+        return ""
+    kept = _beginning(text[::-1], columns - 1)[::-1]
+    while kept and _columns(kept[0]) == 0:
+        kept = kept[1:]
+    return ELLIPSIS + kept.lstrip()
+
+
+def _beginning(text: str, columns: int) -> str:
+    used = 0
+    for at, char in enumerate(text):
+        used += _columns(char)
+        if used > columns:
+            return text[:at]
+    return text
+
+
+def pad(text: str, columns: int) -> str:
+    """The text in exactly so many columns."""
+    text = cut(text, columns)
+    return text + " " * (columns - width(text))
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------------------------
+
+
+def width_of(columns: int, narrowest: int = NARROWEST) -> int:
+    """Return how wide lines may be where there are so many columns: a shell has more than Claude Code gives, or fewer."""
+    return max(narrowest, min(WIDEST, columns))
+
+
+def laid_out(lines: Iterable[Line], width: int = WIDTH) -> list[str]:
+    """Return lines as they are in so many columns."""
+    return [each for line in lines for each in ([line] if isinstance(line, str) else line(width))]
+
+
+def wrapped(text: str, columns: int, indent: str = "") -> list[str]:
+    """Return lines of at most so many columns; those after the first begin with the indent, the first with the blanks that the text begins
+    with. A word that is too long is cut up."""
+    text = clean(text)
+    lines: list[str] = []
+    line, fresh = text[: len(text) - len(text.lstrip())], True
+    for word in text.split():
+        if not fresh and width(line) + 1 + width(word) > columns:
+            lines.append(line)
+            line, fresh = indent, True
+        while fresh and width(line) + width(word) > columns:
+            head = _beginning(word, columns - width(line)) or word[0]
+            lines.append(line + head)
+            line, word = indent, word[len(head) :]
+        line += word if fresh else " " + word
+        fresh = False
+    return [*lines, line.rstrip()]
+
+
+def wrap(text: str, indent: str = "") -> list[Line]:
+    """Return a paragraph; see `wrapped`."""
+    return [lambda columns: wrapped(text, columns, indent)]
+
+
+def pair(name: str, content: str, aside: int = ASIDE) -> list[Line]:
+    """Return a paragraph in a column of its own, with a name in the `aside` columns on the left of its first line."""
+
+    def lines(columns: int) -> list[str]:
+        first, *more = wrapped(content, columns - aside)
+        return [f"{pad(name, aside)}{first}".rstrip(), *(" " * aside + line for line in more)]
+
+    return [lines]
+
+
+def fitted(line: str) -> Line:
+    """Return a line that is cut where it does not fit."""
+    return lambda columns: [cut(line, columns).rstrip()]
+
+
+def folded(line: str, indent: str) -> list[Line]:
+    """Return a line as it is where it fits, else as a paragraph."""
+    return [lambda columns: wrapped(line, columns, indent) if width(line) > columns else [line]]
+
+
+def indented(lines: Iterable[Line], indent: str) -> list[Line]:
+    """Return lines behind an indent."""
+    return [lambda columns: [indent + line for line in laid_out(lines, columns - len(indent))]]
+
+
+def heading(text: str, columns: int) -> list[str]:
+    """Return a text in so many columns, with a rule below it."""
+    text = cut(clean(text), columns)
+    return [text, "─" * width(text)]
+
+
+def title(text: str) -> list[Line]:
+    """Return the head of an answer: it begins with an empty line, because the client writes a text of its own on that line."""
+    return ["", lambda columns: heading(text, columns)]
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------------------------
+
+
+def tokens(number: float) -> str:
+    """An estimate in a table: ~820, ~1.2k, ~15k, ~1.3M; 0 is 0."""
+    number = round(number)
+    if number < 1:
+        return "0"
+    if number < 1_000:
+        return f"~{number}"
+    for size, unit in ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")):
+        scaled = number / size
+        if scaled < 9.95:
+            return f"~{scaled:.1f}{unit}"
+        if scaled < 999.5:
+            return f"~{scaled:.0f}{unit}"
+    return "~" + str(number)
+
+
+def short_tokens(number: float) -> str:
+    """An estimate in a short sentence: ~15k tokens."""
+    return tokens(number) + (" token" if round(number) == 1 else " tokens")
+
+
+def long_tokens(number: float) -> str:
+    """An estimate in a sentence, to three figures: ~15,200 tokens."""
+    said = estimate(number)
+    return f"{said} token{'' if said == '~1' else 's'}"
+
+
+def estimate(number: float) -> str:
+    """An estimate to three figures: ~15,200."""
+    number = round(number)
+    digits = len(str(abs(number)))
+    return f"~{round(number, 3 - digits) if digits > 3 else number:,}"
+
+
+def counted(number: int, noun: str) -> str:
+    if number == 1:
+        return "1 " + noun
+    return f"{number:,} {noun}" + ("es" if noun.endswith(("ch", "sh", "s")) else "s")
+
+
+def span(seconds: float) -> str:
+    """A stretch of time: 45 s, 12 min, 3 h, 2 days."""
+    seconds = max(0, round(seconds))
+    if seconds < 120:
+        return f"{seconds} s"
+    if seconds < 7_200:
+        return f"{seconds // 60} min"
+    return f"{seconds // 3_600} h" if seconds < 172_800 else f"{seconds // 86_400} days"
+
+
+def countdown(seconds: float) -> str:
+    """A time to wait, as a person says it: 45 s, 4 min 30 s, 12 min, 1 h 5 min."""
+    seconds = max(0, round(seconds))
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 1:
+        return f"{seconds} s"
+    if minutes < 10:
+        return f"{minutes} min" + (f" {rest} s" if rest else "")
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h" + (f" {minutes} min" if minutes else "") if hours else f"{minutes} min"
+
+
+def size(count: int) -> str:
+    """Return bytes as a person says them: 820 bytes, 1.2 kB, 15 kB, 1.3 MB."""
+    if count < 1_000:
+        return counted(count, "byte")
+    scaled, unit = next(((count / each, unit) for each, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * each), (count / 1e9, "GB"))
+    return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"
+
+
+def listed(words: list, most: int = 8) -> str:
+    """`a, b, c and 4 more`."""
+    if len(words) <= most:
+        return ", ".join(words)
+    return f"{', '.join(words[:most])} and {len(words) - most} more"
+
+
+def quote(word: str) -> str:
+    """Return a word of the user's as an answer repeats it."""
+    return '"' + cut(clean(word), 40) + '"'
+
+
+def as_json(data: object) -> str:
+    """JSON in ASCII, so that nothing in it moves a terminal's cursor."""
+    import json
+
+    return json.dumps(data, indent=2)

@@ -1,0 +1,1 @@
+"""What people read: a report as data, then text of at most so many columns. Data in, lines out: pure."""

@@ -1,0 +1,192 @@
+"""What people read of the prompt cache: whether it is kept warm and what that costs, whether the conversation compacts once it is cold.
+Data of operations/cache.py in, lines out. Pure."""
+
+from __future__ import annotations
+
+from .. import text
+from ..policy import warming
+from ..reclaim import cold_compaction as cold
+from . import limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .shapes import CompactsCold, Costs, KeptWarm
+
+_PRICES = "Dollars are at the prices of the API. With a subscription these requests count toward its limits."
+_ENDED = {
+    warming.OFF: "it is off",
+    warming.NO_REQUEST: "nothing has been sent in this session yet",
+    warming.UNPRICED: "the table of models does not say what this model costs",
+    warming.HOUR: "the cache of this session lasts an hour, and keeping that warm costs more than it saves",
+    warming.KEPT: "the provider keeps this model's cache for half an hour or longer by itself: what pays is the door and compactions",
+    warming.HOST: "OpenCode lets no plugin send a request over the cached prompt: what pays is the door and compactions",
+    warming.TOO_DEAR: "the row has cost a fifth of the prompt, and more would hardly pay",
+    warming.IN_A_ROW: "so many in a row are allowed (keep_warm_requests)",
+    warming.DOLLARS: "so much is allowed in a session (keep_warm_usd)",
+    warming.COLD: "the cache had gone cold",
+    warming.CLOCK: "the clock was set, so nobody knows whether the cache is still warm",
+    warming.LOST: "the last one was not answered, so nobody knows whether the cache is still warm",
+    warming.MODEL: "you have changed the model",
+    warming.RATE_LIMIT: "a limit of your plan is nearly used up",
+    warming.MISS: "the last one did not find the cache",
+    warming.ERROR: "the last one failed",
+}
+_COLD = {
+    cold.ON: "on. Between turns, once the prompt cache is cold and it pays, what is dead leaves by itself: no model, a receipt, undo",
+    cold.OFF: "off. Nothing leaves the conversation by itself",
+    cold.ASK: "not decided yet. The pane asks the first time it would have paid",
+}
+
+
+def pane_line(found: KeptWarm) -> str:
+    """One line for the pane."""
+    if not found["on"]:
+        return "Kept warm: off"
+    if found["refused"]:
+        return f"Kept warm: on, but nothing is sent: {_ended(found)}"
+    row = found["sent"]["in_a_row"]
+    line = f"Kept warm: on, {row} of at most {max(found['most'], row)} sent"
+    if found["next_s"] is not None:
+        return f"{line}; next in {text.countdown(found['next_s'])}"
+    return line + (f"; {_ended(found)}" if found["ended"] else "")
+
+
+def sum_lines(found: KeptWarm) -> list[text.Line]:
+    """What it would have been worth, what it costs and what it would save, for whoever decides."""
+    return [line for label, said in sums(found) for line in text.pair(label, said)]
+
+
+def sums(found: KeptWarm) -> list[tuple[str, str]]:
+    """The same as (what it is about, what there is to say); of this session nothing where nothing has been sent yet."""
+    allowed = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
+    now = [] if found["refused"] or not found["prompt_tokens"] else _now(found)
+    return [("Past", _past(found)), *now, ("Limits", allowed)]
+
+
+def _now(found: KeptWarm) -> list[tuple[str, str]]:
+    one, bridged, every = found["one"], found["bridged"], text.countdown(found["every_s"])
+    nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "so much is not allowed in a session (keep_warm_usd)"
+    many = f"at most {found['most']}, one every {every}" if found["most"] else f"nothing is sent: {nothing}"
+    read = f"to read {text.tokens(found['prompt_tokens'])} from the cache"
+    saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{limits.share(bridged['share'], ', ')}"
+    return [
+        ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}{limits.share(one['share'], ', ')}, {read}"),
+        ("Saves", f"{saved}, where you come back while it is warm"),
+        ("In a row", many),
+    ]
+
+
+def refused(found: KeptWarm, is_sure: bool) -> str:
+    """Why `warm on` does not switch it on; "" where it does."""
+    if found["refused"]:
+        return "The prompt cache is not kept warm here: " + _ENDED[found["refused"]] + "."
+    if has_lost(found) and not is_sure:
+        return f"The prompt cache is not kept warm yet, because in your own sessions that would have lost money: {_past(found)}."
+    return ""
+
+
+def has_lost(found: KeptWarm) -> bool:
+    """Whether it would have cost more than it saved in the user's own sessions."""
+    return found["past"]["paid_usd"] > found["past"]["saved_usd"]
+
+
+def on_lines(found: KeptWarm, command: str) -> list[text.Line]:
+    """What `warm on` answers."""
+    return [
+        *text.title("The prompt cache is kept warm from now on"),
+        *sum_lines(found),
+        "",
+        *text.wrap(
+            "While you are away, shortly before the cache would expire, the last request goes out again with one short line. Its answer "
+            "is thrown away, and the conversation does not hold it. Anything that you send ends it. Where the cache turns out to last an "
+            "hour, nothing is sent. It needs Claude Code 2.1.287 or later."
+        ),
+        *text.wrap(f"{command} warm off ends it. {_PRICES}"),
+    ]
+
+
+def off_lines(found: KeptWarm) -> list[text.Line]:
+    """What `warm off` answers."""
+    return ["", *text.wrap("The prompt cache is not kept warm in this session." + _so_far(found))]
+
+
+def show_lines(found: KeptWarm, command: str) -> list[text.Line]:
+    """What `warm show` answers."""
+    whose = ", by your word in this session" if found["from"] == "session" else ", by your configuration" if found["on"] else ""
+    lines = [*text.title("Keeping the prompt cache warm"), *text.pair("State", ("on" if found["on"] else "off") + whose)]
+    sent = found["sent"]
+    lines += text.pair("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
+    if found["last"] is not None:
+        last = found["last"]
+        lines += text.pair("Last", f"read {text.tokens(last['read'])} of {text.short_tokens(last['prompt'])}, answered {last['output']:,}")
+    if found["next_s"] is not None:
+        lines += text.pair("Next", f"in {text.countdown(found['next_s'])}")
+    elif found["ended"]:
+        lines += text.pair("Ended", _ended(found))
+    lines += sum_lines(found)
+    if found["refused"]:
+        return [*lines, *([] if found["on"] else text.pair("Refused", _ENDED[found["refused"]]))]
+    switch = "off ends it" if found["on"] else "on begins it for this session"
+    return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
+
+
+def _past(found: KeptWarm) -> str:
+    past = found["past"]
+    if not past["known"]:
+        return "nobody has looked at your sessions yet; warm show does"
+    if not past["sessions"]:
+        return "no session of yours is known yet, so nobody can say what it would have been worth"
+    hour = f" In {past['hour']:,} of them the cache lasts an hour, so nothing would have been sent there." if past["hour"] else ""
+    sessions = f"your last {past['sessions']:,} sessions" if past["sessions"] > 1 else "your last session"
+    if not past["requests"]:
+        return f"in {sessions} nothing would have been sent.{hour}".removesuffix(".")
+    paid, saved = past["paid_usd"], past["saved_usd"]
+    net = f"{_money(abs(saved - paid))} {'saved' if saved >= paid else 'lost'} on balance"
+    sent = f"in {sessions} {text.counted(past['requests'], 'request')} would have cost {_money(paid)} and saved {_money(saved)}: {net}."
+    came = f" You came back in time in {past['bridged']:,} of {text.counted(past['breaks'], 'break')}."
+    return (sent + came + hour).removesuffix(".")
+
+
+def _ended(found: KeptWarm) -> str:
+    about = f" ({text.clean(found['about'])})" if found["about"] else ""
+    return _ENDED.get(found["ended"], text.clean(found["ended"])) + about
+
+
+def _so_far(found: KeptWarm) -> str:
+    sent = found["sent"]
+    return f" So far {text.counted(sent['requests'], 'request')} kept it so, for {_money(sent['usd'])}." if sent["requests"] else ""
+
+
+def _dollars(sum: Costs) -> str:
+    return "" if sum["usd"] is None else f" ({_money(sum['usd'])})"
+
+
+def _money(usd: float) -> str:
+    return f"${usd:.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"
+
+
+# --- once it is cold -----------------------------------------------------------------------------------------------------------------
+
+
+def cold_lines(found: CompactsCold, command: str) -> list[text.Line]:
+    """What the word answers."""
+    shown = text.title("Compacting when the cache is cold")
+    shown += text.wrap(f"It is {_COLD[found['setting']]}.")
+    if found["tokens"]:
+        shown += text.wrap(f"Now {cold_sum(found)} would leave.")
+    other = "off" if found["setting"] == cold.ON else "on"
+    return [*shown, "", *text.wrap(f"To change that: {command} cold {other}")]
+
+
+def cold_sum(found: CompactsCold) -> str:
+    """~12,300 tokens, worth about $0.11,"""
+    share = limits.gain(found["share"])
+    worth = " and ".join(filter(None, [f"about ${found['usd']:.2f}" if found["usd"] is not None else "", share]))
+    return text.long_tokens(found["tokens"]) + (f", worth {worth}," if worth else "")
+
+
+def cold_question(found: CompactsCold) -> str:
+    """What the pane asks, in a line; "" where there is nothing to ask."""
+    if found["setting"] != cold.ASK or not found["tokens"]:
+        return ""
+    return f"the cache is cold: {cold_sum(found)} can leave before your next prompt. Let that happen by itself whenever it pays?"

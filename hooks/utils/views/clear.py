@@ -1,0 +1,305 @@
+"""`clear`: the sum, what goes, what was done and how to take it back. Plans and a report in, data and lines out. Pure."""
+
+from __future__ import annotations
+
+from .. import text
+from ..policy import verdict
+from ..policy.planning import matches
+from ..policy.ruleset import AUTO
+from ..policy.tiers import TIERS
+from . import limits, phrases
+from .report import is_leaving
+from .results import result_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.context import Result
+    from ..policy.planning import Asked, Plan
+    from ..policy.shapes import Share, Sums
+    from ..reclaim.clearing import Cleared
+    from .report_shapes import Report, ResultRow
+    from .shapes import Clear, ClearedRow
+
+_MOST = 6  # results of one tier, unless everything is asked for
+# Reasons for which --now takes an expired result all the same.
+_HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
+
+# Verdicts that add nothing to an answer in which nothing goes, and to one that says what would go, and when.
+_NOTHING = ("nothing",)
+_SAID_ABOVE = ("nothing", "clear", "wait")
+
+
+def clear_data(
+    plan: Plan, cold: Plan, done: Cleared | None, report: Report, dry_run: bool, in_place: bool = False, share: Share | None = None
+) -> Clear:
+    """What `--json` prints: the sum, what goes (`results` with the handle of each once it is archived), what of the expired stays and why
+    (`kept`: reason -> {items, tokens}), and what would go once the cache is cold (`cold`), of which `cold` is the plan. `in_place`: the
+    running conversation is changed, not its transcript; `share`: what it is worth in a window of the plan."""
+    rows = {row["id"]: row for row in report["results"]}
+    handles = done.handles if done else {}
+    taken = {decision.result.id: decision for decision in plan.decisions}
+    going = [rows[result.id] for result in plan.going if result.id in rows and (not done or result.id in handles)]
+    context = report["context"]
+    return {
+        "cleared": done is not None,
+        "dry_run": dry_run,
+        "in_place": in_place,
+        "tier": plan.asked.tier or None,
+        "ids": list(plan.asked.ids),
+        "pattern": plan.asked.pattern or None,
+        "now": plan.asked.now,
+        "items": len(going),
+        "tokens": done.tokens if done else plan.sum.leaves if going else 0,
+        "planned_tokens": plan.sum.leaves if going else 0,
+        "thinking": done.thinking if done else plan.sum.thinking if going else 0,
+        "profile": report["profile"],
+        "pays": plan.pays,
+        "likely_requests": plan.likely_requests,
+        "sum": plan.sum.to_json(),
+        "share": share,
+        "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after},
+        "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
+        "results": [_going(row, taken[row["id"]].need, handles.get(row["id"])) for row in going],
+        "kept": _kept(plan),
+        "session": report["session"],
+        "original": done.original if done else None,
+        "trouble": done.trouble if done else "",
+        "verdict": report["verdict"],
+    }
+
+
+def _going(row: ResultRow, need: float | None, handle: str | None) -> ClearedRow:
+    return {
+        "id": row["id"], "number": row["number"], "label": row["label"], "tool": row["tool"], "tier": row["tier"], "kind": row["kind"],
+        "tokens": row["tokens"], "state": row["state"], "need": None if need is None else round(need, 4), "handle": handle,
+    }  # fmt: skip
+
+
+def _kept(plan: Plan) -> dict[str, Sums]:
+    """Why expired results stay, and those that are pinned where the user named them: reason -> {`items`, `tokens`}."""
+    going = {result.id for result in plan.going}
+    kept: dict[str, Sums] = {}
+    for decision in plan.decisions:
+        meant = _is_named(decision.result, plan.asked) if decision.reason == "pinned" else decision.result.ended or plan.asked.forces
+        if decision.result.id not in going and meant and decision.reason not in ("live", "preserved"):
+            have = kept.setdefault(decision.reason, {"items": 0, "tokens": 0})
+            have["items"] += 1
+            have["tokens"] += decision.tokens
+    return kept
+
+
+def _is_named(result: Result, asked: Asked) -> bool:
+    """Whether the user means a result by its id, its tier or a path."""
+    if asked.pattern:
+        return matches(result, asked.pattern)
+    return result.id in asked.ids or result.tier == asked.tier
+
+
+def clear_lines(found: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
+    """The lines of an answer. `words` name what the user gave, to be repeated in the command that would do it."""
+    lines = text.title(_head(found))
+    if not found["items"] and not found["cold"]["items"]:
+        return [*lines, *text.wrap(_nothing(found)), *_kept_lines(found, command), *_instead_lines(report, _NOTHING)]
+    if found["items"]:
+        lines += [*_sum_lines(found), "", *_result_lines(found, report, everything)]
+    else:
+        lines += _cold_lines(found)
+    lines += [*_kept_lines(found, command), ""]
+    if found["cleared"]:
+        return lines + _done_lines(found, command)
+    return [*lines, *_undone_lines(found, command, words), *_instead_lines(report, _SAID_ABOVE)]
+
+
+def _instead_lines(report: Report, but: tuple[str, ...]) -> list[text.Line]:
+    """What to do now, as the panel says it, unless it is of one of these kinds."""
+    return [] if report["verdict"]["kind"] in but else ["", *text.wrap(phrases.verdict(report))]
+
+
+def _head(found: Clear) -> str:
+    """The first line: what was done, or when it would pay."""
+    goes = found["pays"] or found["now"]
+    if found["cleared"]:
+        return "Cleared" if found["pays"] else "Cleared, though it " + _when(found).replace("pays after", "pays only after")
+    if not found["items"] and not found["cold"]["items"]:
+        return "Nothing to clear"
+    if found["dry_run"]:
+        return "Dry run: this clear " + (_when(found) if goes else _later(found))
+    return "Not cleared: it " + _later(found)
+
+
+def _when(found: Clear) -> str:
+    """When what would go now has paid for itself."""
+    after = found["sum"]["pays_after"]
+    if after is None:
+        return "never pays"
+    return f"pays after {text.counted(after, 'request')}" if after else "pays at once"
+
+
+def _later(found: Clear) -> str:
+    if found["cold"]["items"] and found["wait_s"]:
+        return f"pays in {text.countdown(found['wait_s'])}, once the cache is cold"
+    after = found["sum"]["pays_after"]
+    return "never pays" if after is None else f"pays only after {text.counted(after, 'request')}"
+
+
+def _nothing(found: Clear) -> str:
+    kept = found["kept"]
+    if found["tier"]:
+        return f"Every result in {found['tier'].capitalize()} stays." if kept else f"{found['tier'].capitalize()} holds no results."
+    if found["ids"]:
+        return "It stays in the context." if kept else "It is out of the context already."
+    of = f" of {text.clean(found['pattern'])}" if found["pattern"] else ""
+    if kept:
+        return f"Everything{of} that has expired stays for now."
+    return f"No result{of} is worth clearing." if found["profile"] == AUTO else f"No result{of} has expired."
+
+
+def _sum_lines(found: Clear) -> list[text.Line]:
+    sum = found["sum"]
+    left = sum["share"] * found["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
+    share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
+    many = text.counted(found["items"], "result")
+    if found["cleared"] or found["pays"] or found["now"]:
+        lines = text.pair("Leaves", f"{text.long_tokens(found['tokens'])}{share} from {many}, placeholders subtracted")
+    else:
+        lines = text.pair("Now", f"{text.long_tokens(found['tokens'])}{share} would leave, from {many}, placeholders subtracted")
+    planned = text.long_tokens(found["planned_tokens"])
+    if text.long_tokens(found["tokens"]) != planned:
+        lines += text.pair("Planned", f"{planned}, because what stays was counted at its longest")
+    if found["thinking"]:
+        again = text.long_tokens(sum["thinking_cost"])
+        lines += text.pair(
+            "Thinking", f"{text.long_tokens(found['thinking'])} of reasoning leave too; redoing it would cost {again} of input"
+        )
+    if not sum["warm"]:
+        lines += text.pair(
+            "Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(found['tokens'])} shorter"
+        )
+        return lines + _worth(found)
+    what = "all messages" if sum["all_messages"] else "what follows"
+    cost = f"{what}, {text.long_tokens(sum['rewritten'])}, must be written again, which costs {text.long_tokens(sum['cost_now'])} of input"
+    return [*lines, *text.pair("Cache", "warm: " + cost), *_worth(found), *_cold_lines(found)]
+
+
+def _worth(found: Clear) -> list[text.Line]:
+    share = limits.gain(found["share"])
+    return text.pair("Pays", _pays(found)) + (text.pair("Limit", f"leaves you {share}") if share else [])
+
+
+def _pays(found: Clear) -> str:
+    after, likely = found["sum"]["pays_after"], found["likely_requests"]
+    if not after:
+        return "never" if after is None else "at once"
+    said = f"after {text.counted(after, 'request')}"
+    if not _is_weighed(found):
+        return said + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
+    if found["pays"] or found["now"]:
+        return said
+    return said + ". The rewrite is certain and those requests are not, so auto waits for a cold cache"
+
+
+def _cold_lines(found: Clear) -> list[text.Line]:
+    """What a clear takes once the cache is cold, where waiting is of use."""
+    have, wait_s = found["cold"], found["wait_s"]
+    if found["cleared"] or found["pays"] or not have["items"] or not wait_s:
+        return []
+    many = f"{text.long_tokens(have['tokens'])} from {text.counted(have['items'], 'result')}"
+    price = f", which pays after {text.counted(have['pays_after'], 'request')}" if have["pays_after"] else " for free"
+    return text.pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
+
+
+def _is_weighed(found: Clear) -> bool:
+    """Whether what goes was chosen by its worth: not by lifetimes, nor by the user."""
+    return found["profile"] == AUTO and not (found["tier"] or found["ids"])
+
+
+def _result_lines(found: Clear, report: Report, everything: bool) -> list[text.Line]:
+    wanted = {row["id"] for row in found["results"]}
+    rows = [row for row in report["results"] if row["id"] in wanted]
+    lines: list[text.Line] = []
+    for tier in TIERS:
+        mine = sorted([row for row in rows if row["tier"] == tier], key=lambda row: -row["tokens"])
+        if mine:
+            lines += [
+                *([""] if lines else []),
+                f"{tier.capitalize()}: {text.counted(len(mine), 'result')}, {text.long_tokens(_tokens(mine))}",
+            ]
+            shown = mine if everything else mine[:_MOST]
+            lines += [result_line(row, _unused(row, found)) for row in shown]
+            lines += _smaller_ones(mine, len(shown), ": add --all")
+    return lines
+
+
+def _unused(row: ResultRow, found: Clear) -> str:
+    """Why a live result goes that nobody named; "" for any other."""
+    return f"unused for {text.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(found) else ""
+
+
+def _smaller_ones(rows: list[ResultRow], shown: int, hint: str = "") -> list[str]:
+    left = rows[shown:]
+    return [f"  … {text.counted(len(left), 'smaller one')}, {text.long_tokens(_tokens(left))}{hint}"] if left else []
+
+
+def _tokens(rows: list[ResultRow]) -> int:
+    return sum(row["tokens"] for row in rows)
+
+
+def _kept_lines(found: Clear, command: str) -> list[text.Line]:
+    """Why expired results stay, and what takes them all the same."""
+    kept = found["kept"]
+    if not kept:
+        return []
+    reasons = ", ".join((f"{have['items']:,} " if len(kept) > 1 else "") + phrases.STAYS[reason] for reason, have in kept.items())
+    items, tokens = (sum(have[name] for have in kept.values()) for name in ("items", "tokens"))
+    noun = "result" if found["tier"] or found["ids"] else "expired result"
+    said = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
+    if "pinned" in kept and (found["tier"] or found["ids"] or found["pattern"]):
+        said += f" To let go of a pin: {command} unpin."
+    return ["", *text.wrap(said, indent="  ")]
+
+
+def _undone_lines(found: Clear, command: str, words: str) -> list[text.Line]:
+    """Nothing was changed: the command that would do it, unless it would lose reasoning and not pay."""
+    goes = found["pays"] or found["now"]
+    lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
+    if goes:
+        return lines + _command(command, words, found["now"])
+    if found["thinking"]:
+        lines += text.wrap("With this model a clear also loses the reasoning that followed these results, so it is better not to force it.")
+    if found["cold"]["items"] and found["wait_s"]:
+        lines += ["To clear once the cache is cold:", *_command(command, words, False)]
+    if not found["thinking"]:
+        held = not (found["tier"] or found["ids"]) and any(reason in _HELD for reason in found["kept"])
+        lines += ["To clear now anyway" + (", including results held back:" if held else ":"), *_command(command, words, True)]
+    return lines
+
+
+def _command(command: str, words: str, now: bool) -> list[text.Line]:
+    return phrases.command_lines(" ".join(filter(None, [command, "clear", words, "--now" if now else ""])))
+
+
+def _done_lines(found: Clear, command: str) -> list[text.Line]:
+    lines = text.wrap("Everything is archived, and a placeholder stands in for each result.")
+    if found["in_place"]:
+        lines += text.wrap("It leaves the running conversation at once, or when Claude is done: there is nothing to load again.")
+        lines += ["", "To put everything back, or one result:", *phrases.command_lines(f"{command} undo")]
+        return lines + phrases.command_lines(f"{command} restore ID --in-place")
+    if found["thinking"]:
+        lines += text.wrap("The reasoning behind them left too. Load the session again before you go on:")
+    else:
+        lines += text.wrap("Claude Code keeps the old contents until you run:")
+    lines += ["", phrases.resume(found["session"]), "", "To put everything back, or one result:"]
+    lines += [*phrases.command_lines(f"{command} undo"), *phrases.command_lines(f"{command} restore ID")]
+    return lines + text.wrap(found["trouble"]) if found["trouble"] else lines
+
+
+def taken_lines(report: Report, most: int = 8) -> list[text.Line]:
+    """The largest results that a clear would take, whatever their tier."""
+    lines = text.title("What a clear would take")
+    rows = sorted(filter(is_leaving, report["results"]), key=lambda row: -row["tokens"])
+    if not rows:
+        return [*lines, "Nothing: no result is worth clearing."]
+    lines += [result_line(row) for row in rows[:most]]
+    lines += _smaller_ones(rows, most)
+    net = report["reclaimable"]["now"]["tokens"]
+    return [*lines, *text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")]

@@ -1,0 +1,105 @@
+"""What people read of memory and of marks in a session: what switching it did, what of value goes soon, what is marked for deletion. Plain
+values in, lines out. Pure."""
+
+from __future__ import annotations
+
+from .. import text
+from ..state import days, marked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .shapes import Switched
+
+_SHELL = "popkit context"
+_SHOWN_LINES = 400
+_NAME = 40  # columns of a project's
+_WHO = {marked.BY_TOOL: "An agent's tool", marked.BY_JOB: "The hourly job"}
+_RETENTION = "popkit retention"
+_LONGEST = 20  # characters of an id that a command is made of
+
+
+def turned_lines(found: Switched, command: str) -> list[text.Line]:
+    """What `on` and `off` answer. `command`: how the reader calls us."""
+    name = text.cut(text.clean(found["project"]).strip(), _NAME) or "this project"
+    us = called(command)
+    already = "" if found["changed"] else "already "
+    store = text.clean(found["store"])
+    if not found["on"]:
+        return [
+            *text.title(f"Memory is {already}off for {name}"),
+            *text.wrap(f"New sessions get no MEMORY.md, and nothing more is learnt. What is remembered stays in {store}."),
+            "To use it again:",
+            f"  {us} on",
+            "To delete all of it, after a day in which you can undo that:",
+            f"  {us} forget --all",
+        ]
+    if already:
+        return [*text.title(f"Memory is already on for {name}"), "To see what it holds:", f"  {us}"]
+    return [
+        *text.title(f"Memory is on for {name}"),
+        *text.wrap(
+            "When a session ends or is compacted, a process in the background notes the files it worked on, the commands that worked, "
+            f"errors with what fixed them, and what you told it to remember. {_leaves(found)}"
+        ),
+        *text.wrap(
+            f"New sessions then begin with MEMORY.md, and so does this one after a compaction: at most {found['tokens']:,} tokens, which "
+            f"every prompt carries. {command} stats shows what that cost and what it spared."
+        ),
+        *text.wrap(f"It is kept in {store}, and MEMORY.md in {text.clean(found['folder'])}."),
+        "To learn from the sessions so far:",
+        f"  {us} learn --past",
+        "To switch it off:",
+        f"  {us} off",
+    ]
+
+
+def called(command: str) -> str:
+    """How the reader calls `popkit memory`."""
+    return "popkit memory" if command == _SHELL else f"{command} memory"
+
+
+def _leaves(found: Switched) -> str:
+    """Who else gets to see what is remembered."""
+    said = ["Your own summariser (memory.summariser) is given texts that have become too long." if found["summariser"] else ""]
+    said += ["What is remembered is sent to that server alone (memory.store)." if "://" in found["store"] else ""]
+    return " ".join(filter(None, said)) or "No model is called, and nothing leaves this machine."
+
+
+def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
+    """Return what of value is about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
+    many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
+    return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
+
+
+def shown(output: str) -> list[str]:
+    """The lines of an output, as Claude Code may write them to a terminal."""
+    lines = list(map(text.visible, output.split("\n")))
+    more = len(lines) - _SHOWN_LINES
+    return [*lines[:_SHOWN_LINES], f"… {text.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines
+
+
+# --- marks ----------------------------------------------------------------------------------------------------------------------------
+
+
+def marks(part: str, row: marked.Marked, now: float, memory_command: str) -> list[text.Line]:
+    """One row of `state.marked`."""
+    count = int(row["count"])
+    one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")
+    what = text.counted(count, one) if count == 1 else f"{count:,} {several}"
+    left = row["first"] - now
+    said = f"{_WHO[row['by']]} has marked {what}, which the next run deletes."
+    if left > 0:
+        said = f"{_WHO[row['by']]} has marked {what} for deletion{' in' if count == 1 else ', starting in'} {text.span(left)}."
+    keep, command = "To keep it:" if count == 1 else "To keep them:", f"{_RETENTION} undo --domain {part}"
+    if part == marked.FORGOTTEN and count <= len(row["ids"]) and all(map(_is_typed_as_it_is, row["ids"])):
+        command = f"{memory_command} undo {' '.join(row['ids'])}"
+    elif part == marked.FORGOTTEN:
+        keep, command = "To see which, so that you can undo it:", f"{memory_command} list --marked"
+    return [*text.wrap(f"{said} {keep}"), "  " + command]
+
+
+def _is_typed_as_it_is(id: str) -> bool:
+    """Whether no shell reads anything else than an id."""
+    return id.isascii() and id.isalnum() and len(id) <= _LONGEST

@@ -1,0 +1,292 @@
+"""The status panel, as `retention` and as the first page of the pane show it. A report in, lines out."""
+
+from __future__ import annotations
+
+from .. import text
+from ..policy import kinds
+from ..policy.ruleset import DEFAULT
+from ..policy.tiers import TIERS
+from . import ledgers, phrases
+from .report import is_leaving
+from .results import detail_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..policy.shapes import Sums
+    from .report_shapes import Coming, Report, Soonest, Tier
+
+
+_COMMAND = "/popkit:context"
+_WHOLE = 60  # columns that the table takes with its last column
+_ASIDE = " " * 10
+_NEXT_AT = 34  # columns before the last column of the table
+_PINNED = "pinned"  # what a report counts as no kind
+_COUNTED = {kind.name: kind.counted for kind in kinds.ALL if kind.counted}
+# Columns below which the pane's tabs have no room for how long the cache stays warm.
+TABS = 57
+_LEAST_LEAVING = 3  # results that are named, however few rows there are
+_TOKENS = 6
+# What the profiles mean.
+_MEANS = {
+    "auto": "a clear takes what is worth more gone than kept",
+    "spec": "results live as long as specified, and a clear takes what has expired",
+    "aggressive": "results live half as long, and a clear takes what has expired",
+    "conservative": "results live twice as long, and a clear takes what has expired",
+}
+
+
+def panel(report: Report, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[text.Line]:
+    """The lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
+    lines = [*text.title("Retention status"), *head(report), ""]
+    if not report["enabled"]:
+        lines += [*text.wrap("Retention is switched off in the configuration. This answer only shows what the transcript holds."), ""]
+    lines += table(report)
+    lines += ["", *expired(report), *reclaimable(report), *came_to(report)]
+    if details:
+        lines += ["", *detail_lines(report, everything)]
+    lines += [*notes(report), "", *text.wrap(phrases.verdict(report))]
+    return lines + (["", *_commands(command, details, report)] if command else [])
+
+
+def head(report: Report) -> list[text.Line]:
+    """How full the context is, whether the cache is warm, and what the session did so far."""
+    return [*context(report), *rest(report, False)]
+
+
+def context(report: Report) -> list[text.Line]:
+    have = report["context"]
+    if not have:
+        return []
+    full = f"{have['tokens']:,} of {have['window']:,} tokens ({have['ratio']:.0%})"
+    full += phrases.WINDOW_FROM.get(have["window_source"], "")
+    return text.folded("Context   " + full, _ASIDE)
+
+
+def rest(report: Report, counts_down: bool) -> list[text.Line]:
+    """The cache, the calls and the profile. `counts_down`: the reader shows by himself how long the cache stays warm."""
+    have, lines = report["context"], []
+    if have and have["cache"] and not (counts_down and have["cache"] == "warm"):
+        left = have["cache_seconds_left"]
+        lines += text.folded("Cache     " + (f"warm, {text.countdown(left)} left" if have["cache"] == "warm" else "cold"), _ASIDE)
+    calls = f"{text.counted(report['calls'], 'tool call')} in {text.counted(report['turns'], 'turn')}"
+    profile = text.clean(report["profile"])
+    if report["profile_source"] == "session":
+        profile += " (chosen for this session)"
+    return [
+        *lines,
+        *text.folded("Calls     " + (calls if report["calls"] else "none yet"), _ASIDE),
+        *text.folded("Profile   " + profile, _ASIDE),
+    ]
+
+
+def table(report: Report) -> list[text.Line]:
+    return [lambda columns: _table(report, columns)]
+
+
+def _table(report: Report, columns: int) -> list[str]:
+    lines = [f"{'Tier':<10}{'Live':>4}{'tokens':>8}{'Expired':>9}{'tokens':>8}".ljust(_NEXT_AT + 7) + "Next expiry"]
+    indent = " " * (_NEXT_AT + 7)
+    narrow = columns < _WHOLE
+    lines = [lines[0].partition("Next")[0].rstrip()] if narrow else lines
+    for tier in TIERS:
+        have = report["tiers"][tier]
+        row = f"{tier.capitalize():<10}{_cells(have['live'], 4, 8)}{_cells(have['expired'], 9, 8)}"
+        if narrow:
+            ends = _next(tier, have)
+            lines += [row.rstrip(), *(text.wrapped("  ends: " + ends, columns, "    ") if ends != "-" else [])]
+            continue
+        said = text.wrapped(_next(tier, have), columns - len(indent))
+        lines.append((row.ljust(len(indent)) + said[0]).rstrip())
+        lines += [indent + line for line in said[1:]]
+    return lines
+
+
+def _cells(sums: Sums, items: int, tokens: int) -> str:
+    count = sums["items"]
+    shown = f"{count:,}" if count < 1_000_000 else "many"
+    return f"{shown:>{items}}{text.tokens(sums['tokens']) if count else '':>{tokens}}"
+
+
+def _next(tier: str, have: Tier) -> str:
+    """What ends the tier's live results next."""
+    if not have["live"]["items"]:
+        return "-"
+    coming, pinned = have["next"], have["next"]["kinds"].get(_PINNED, 0)
+    if tier == "preserved":
+        return _preserved(coming["kinds"])
+    if pinned == have["live"]["items"]:
+        return f"{pinned} pinned"
+    said = _soonest(coming["soonest"]) if coming["soonest"] else _events(coming)
+    return said + (f"; {pinned} pinned" if pinned else "")
+
+
+def _soonest(soonest: Soonest) -> str:
+    calls, seconds = soonest["calls_left"], soonest["seconds_left"]
+    said = []
+    if calls is not None:
+        said.append(f"in {text.counted(calls, 'call')}" if calls > 1 else "at the next call")
+    if seconds is not None:
+        said.append(text.span(seconds) if said else "in " + text.span(seconds))
+    return f"T{soonest['number']} {' or '.join(said)}"
+
+
+def _events(coming: Coming) -> str:
+    counts, on = coming["kinds"], coming["on"]
+    said = []
+    if coming["names"]:
+        said.append("next run: " + text.listed([text.clean(name) for name in coming["names"]], 3))
+    if counts.get(kinds.READ):
+        words = [word for event, word in (("edit", "edited"), ("commit", "committed")) if event in on]
+        said.append(text.counted(counts[kinds.READ], "file") + " until " + (" or ".join(words) if words else "read again"))
+    told = (kinds.READ, _PINNED, *([kinds.RUN] if coming["names"] else []))
+    others = sum(count for name, count in counts.items() if name not in told)
+    if others:
+        said.append(f"{others} until repeated")
+    return "; ".join(said)
+
+
+def _preserved(counts: dict[str, int]) -> str:
+    said = [text.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
+    said += [f"{counts[_PINNED]} pinned"] if _PINNED in counts else []
+    others = sum(count for name, count in counts.items() if name not in _COUNTED and name != _PINNED)
+    return ", ".join([*said, *([f"{others} by pattern"] if others else [])])
+
+
+def expired(report: Report) -> list[text.Line]:
+    have = report["expired"]
+    if not have["items"]:
+        return ["Expired: nothing"]
+    return text.wrap(
+        f"Expired: {text.long_tokens(have['tokens'])} in {text.counted(have['items'], 'result')}{_share(have, report)}", indent="  "
+    )
+
+
+def reclaimable(report: Report) -> list[text.Line]:
+    """What a clear would take, now and once the cache is cold."""
+    now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
+    if not now["items"] and not cold["items"]:
+        return ["Reclaimable: nothing"]
+    later = _taken(cold, True, report, " once the cache is cold")
+    if now == cold:
+        said = _taken(now, False, report, "")
+    else:
+        said = f"{_taken(now, False, report, ' now')}, and {later}" if now["items"] else later
+    return text.wrap("Reclaimable: " + said, indent="  ")
+
+
+def _taken(have: Sums, cold: bool, report: Report, when: str) -> str:
+    states = [row["state"] for row in report["results"] if is_leaving(row, cold)]
+    unused = len(states) - states.count("expired")
+    many = text.counted(have["items"], "result" if unused else "expired result")
+    return f"{text.long_tokens(have['tokens'])}{when}, from {many}" + (f" ({unused} of them live but unused)" if unused else "")
+
+
+def _share(have: Sums, report: Report) -> str:
+    context = report["context"]
+    if not context or context["tokens"] <= have["tokens"] or have["tokens"] / context["tokens"] < 0.01:
+        return ""
+    return f" ({have['tokens'] / context['tokens']:.0%} of the context)"
+
+
+def came_to(report: Report) -> list[text.Line]:
+    """What PopKit did to this session, and what that came to."""
+    have, figures = report["cleared"], report["figures"]
+    lines = []
+    if have["items"]:
+        lines += text.wrap(f"Archived: {text.counted(have['items'], 'cleared result')}")
+    if figures:
+        lines += text.wrap(ledgers.in_words(figures), indent="  ")
+    return lines + by_host(report)
+
+
+def by_host(report: Report) -> list[text.Line]:
+    """What the host itself did to results."""
+    have = report["by_host"]
+    said = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
+    said += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
+    said += [f"{text.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
+    return text.wrap(f"{report['host']}: " + ", ".join(said), indent="  ") if said else []
+
+
+def notes(report: Report) -> list[text.Line]:
+    """What else there is to know, one paragraph each."""
+    said = []
+    if report["compacted"]:
+        said.append(
+            f"{text.counted(report['compactions'], 'compaction')} has taken {text.counted(report['compacted'], 'live result')} out."
+            if report["compactions"] == 1
+            else f"{report['compactions']} compactions have taken {text.counted(report['compacted'], 'live result')} out."
+        )
+    if report["abandoned"]:
+        said.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
+    if report["agents"]:
+        calls = sum(agent["calls"] for agent in report["agents"])
+        said.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
+    measured = "" if report["calibration"] == 1.0 else f", scaled x{report['calibration']:.2f} to this session's usage"
+    net = (
+        " Reclaimable is what leaves, placeholders subtracted."
+        if any(report["reclaimable"][when]["items"] for when in ("now", "cold"))
+        else ""
+    )
+    said.append(f"~ marks estimates{measured}.{net}")
+    return ["", *[line for note in said for line in text.wrap(note)]]
+
+
+def _commands(command: str, details: bool, report: Report) -> list[str]:
+    """What can be done at this moment."""
+    kind = report["verdict"]["kind"]
+    offered = {
+        "clear": [("Clear", f"{command} clear")],
+        "wait": [("Preview", f"{command} clear --dry-run")],
+        "full": [("Compact", "/compact")],
+    }.get(kind, [])
+    if report["cleared"]["items"]:
+        offered.append(("Undo the clear", f"{command} undo"))
+    if report["results"]:
+        offered.append(("View timeline", f"{command} timeline") if details else ("View details", f"{command} retention --details"))
+        offered.append(("Adjust tiers", f"{command} retention --profile NAME"))
+    offered.append(("Help", f"{command} help"))
+    return [f"[{at}] {name + ':':<15} {words}" for at, (name, words) in enumerate(offered, 1)]
+
+
+def profile_chosen(target: str | None, now_holds: str) -> str:
+    """What an answer says of the choice; `now_holds` is the profile that holds after it."""
+    if target is None:
+        return f"Back to the configured profile, {text.clean(now_holds)}."
+    return f"Profile {target} for this session: {_MEANS[target]}. To go back: --profile {DEFAULT}."
+
+
+# --- the pane: what matters most, for the columns and rows there are --------------------------------------------------------------------
+
+
+def pane_head(report: Report) -> list[text.Line]:
+    """Return what to do now: it stands above what can be done."""
+    return text.wrap(phrases.verdict(report))
+
+
+def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[text.Line]:
+    """Return all below that; what matters is in the first `rows` of them. `full`: how full the plan's limits are, "" where nobody knows."""
+    each = full.split(" · ") if text.width(_ASIDE + full) > columns else [full]  # a window is not broken where it fits
+    limits = [part for head, said in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + said, _ASIDE) if full]
+    above = text.laid_out([*context(report), *limits, *came_to(report)], columns)
+    shown = [*above, *_leaving(report, columns, rows - len(above))]
+    return [*shown, "", *table(report), *expired(report), *rest(report, columns >= TABS), *notes(report)]
+
+
+def _leaving(report: Report, columns: int, rows: int) -> list[str]:
+    """Return what a clear would take, the largest first, as many as there are rows for."""
+    lines = text.laid_out(reclaimable(report), columns)
+    now, cold = report["reclaimable"]["now"]["items"], report["reclaimable"]["cold"]["items"]
+    going = [row for row in report["results"] if is_leaving(row, not now)]
+    if not now and not cold:
+        return lines
+    going.sort(key=lambda row: (-row["tokens"], row["number"]))
+    room = max(_LEAST_LEAVING, rows - len(lines))
+    shown = going if len(going) <= room else going[: room - 1]
+    for row in shown:
+        start = f"{text.tokens(row['tokens']):>{_TOKENS}}  {phrases.number(row)} "
+        lines.append(start + phrases.label(row, columns - len(start)))
+    if len(shown) < len(going):
+        others = sum(row["tokens"] for row in going[len(shown) :])
+        lines.append(f"{text.tokens(others):>{_TOKENS}}  in {len(going) - len(shown):,} more")
+    return lines

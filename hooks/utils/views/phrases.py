@@ -1,0 +1,325 @@
+"""What a report says in words: labels that fit, what ends a result, what ended it, the verdict. Pure."""
+
+from __future__ import annotations
+
+from .. import text
+from ..hosts import CLAUDE_CODE, KEEPS
+from ..hosts import tool as tool_named
+from ..policy import kinds
+from ..policy.occasions import CLEARED_BY_USER
+from ..policy.tools import EDITS, FIND, LIST, READS, SHELL
+from . import limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..policy.shapes import Verdict
+    from .report_shapes import Report, ResultRow
+
+
+# What a label of these names is a path.
+_OF_PATHS = READS | EDITS | {FIND, LIST}
+# Triggers that come from another call's content, as against age or the user.
+CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
+
+# What ends a live result, as a continuation of "until".
+_UNTIL = {
+    "edit": "edited",
+    "commit": "committed",
+    "rerun": "the next run",
+    "repeat": "repeated",
+    "reread": "read again",
+    "success": "it succeeds",
+    "newer": "a newer list",
+    "session_end": "the session ends",
+    "manual": "you clear it",
+    "unpin": "unpinned",
+}
+
+# Behind a window that neither a person nor the host has told: where it is known from.
+WINDOW_FROM = {"transcript": ", where it was compacted", "assumed": ", window assumed"}
+
+_AT = {
+    "same_content": "same content",
+    "edited": "edited",
+    "committed": "committed",
+    "changed_on_disk": "changed on disk",
+    "ttl_calls": "expired",
+    "ttl_seconds": "timed out",
+}
+# How the engine's reasons begin that name the call which ended a result.
+_CAUSES = ("a newer run of", "the action succeeded", "the same content")
+_ENDED_BY_ITS_LIKE = {kind.name: kind.ended for kind in kinds.ALL if kind.ended}
+_WASTE = 5  # columns that a path may lose so as to begin with a whole segment
+_AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # what follows says nothing of which run it is
+_RUN_NAME = 22  # columns
+_LEAST_CAUSE = 6  # columns in which a cause still tells something
+
+_TRIGGERS = {
+    "superseded": "superseded",
+    "same_content": "the same content came again",
+    "edited": "file edited",
+    "committed": "file committed",
+    "changed_on_disk": "file changed on disk",
+    "ttl_calls": "its number of calls was up",
+    "ttl_seconds": "its time was up",
+    "session_end": "the session ended",
+    "manual": "cleared by you",
+}
+
+
+# Why a result stays in the context, in a word or two, behind a number of results.
+STAYS = {
+    "waits": "waiting for a cold cache",
+    "grace": "used lately",
+    "leaned_on": "referred to",
+    "pinned": "pinned",
+    "small": "too small",
+    "unseen": "not seen by the model yet",
+    "last_word": "newest run",
+    "preserved": "preserved",
+    "in_use": "in use",
+    "likely": "likely needed again",
+    "worth_keeping": "worth keeping",
+    "live": "live",
+}
+
+
+def agent_of(hosts: Sequence[str]) -> str:
+    """Who answers in sessions of these hosts."""
+    if not hosts or list(hosts) == [CLAUDE_CODE]:
+        return "Claude"
+    return hosts[0] if len(hosts) == 1 else "the model"
+
+
+def number(row: ResultRow) -> str:
+    """The name of a result: T and the number of its call."""
+    return "T" + str(row["number"])
+
+
+def label(row: ResultRow, columns: int) -> str:
+    """A result's label in so many columns, with (fail) for an error."""
+    mark = " (fail)" if row["error"] else ""
+    return shortened(row["label"], columns - len(mark)) + mark
+
+
+def shortened(said: str, columns: int) -> str:
+    """A label in so many columns: of a path the end is kept, of a command line what it does."""
+    said = text.clean(said).strip()
+    tool, _, rest = said.partition(" ")
+    if text.width(said) > columns > len(tool) + 8 and tool_named(tool).operation in _OF_PATHS:
+        return tool + " " + _path(rest, columns - len(tool) - 1)
+    while text.width(said) > columns:
+        later = _without_preparation(rest)
+        if not later:
+            break
+        rest = later
+        said = f"{tool} {text.ELLIPSIS} {rest}"
+    return text.cut(said, columns)
+
+
+def _path(path: str, columns: int) -> str:
+    """The end of a path, from the start of a segment where that wastes little room."""
+    kept = text.cut_start(path, columns)
+    at = kept.find("/")
+    return text.ELLIPSIS + kept[at:] if 0 < at <= _WASTE else kept
+
+
+def run_name(said: str, family: str) -> str:
+    """A run as a person calls it, `npm run build`; where its command line is long, what kind of run it is."""
+    command = text.clean(said).partition(" ")[2]
+    while later := _without_preparation(command):
+        command = later
+    for sign in _AFTER_COMMAND:
+        command = command.partition(sign)[0]
+    command = command.strip()
+    return command if 0 < text.width(command) <= _RUN_NAME else family
+
+
+def _without_preparation(command: str) -> str:
+    """A command line without what it does first to get ready: `cd DIR &&`, `NAME=value`; "" when it does nothing of the kind."""
+    if command.startswith("cd "):
+        return command.partition(" && ")[2]
+    name, equals, value = command.partition("=")
+    if not equals or not name.replace("_", "a").isalnum():
+        return ""
+    if value[:1] in ("'", '"'):
+        value = value[1:].partition(value[0])[2]
+    return value.partition(" ")[2].lstrip("&; ")
+
+
+def quoted(target: str) -> str:
+    """A pin's target as a person would type it."""
+    target = text.clean(target)
+    return '"' + target + '"' if " " in target or "*" in target else target
+
+
+def command_lines(command: str) -> list[text.Line]:
+    """Return a command on a line of its own. In a shell it stays whole, so that it can be copied; Claude Code would break it worse."""
+    return text.wrap("  " + command, indent="  ") if command.startswith("/") else ["  " + command]
+
+
+def resume(session_id: str) -> text.Line:
+    """Return the line that a person types so that the client loads the transcript again."""
+    return text.fitted("  /resume " + text.clean(session_id))
+
+
+def title(row: ResultRow, columns: int) -> str:
+    """Return a result's number and label in one line of so many columns."""
+    return (number(row) + "  " + label(row, columns - len(number(row)) - 2)).rstrip()
+
+
+def until(row: ResultRow) -> str:
+    """What will end a live result, in a few words: `until T7 or 2 min`, `until edited or committed`."""
+    expires = row["expires"]
+    on = expires["on"]
+    if "unpin" in on:
+        return "pinned"
+    if expires["held_until"]:
+        return f"restored, held until T{expires['held_until']}"
+    if row["tier"] == "preserved":
+        return "kept until " + _UNTIL[on[0]]
+    soon = []
+    if expires["at_call"] is not None:
+        soon.append("T" + str(expires["at_call"]))
+    if expires["seconds_left"] is not None:
+        soon.append(text.span(expires["seconds_left"]))
+    if not soon:
+        soon = [_UNTIL[event] for event in on if event not in ("session_end", "reread") or len(on) == 1]
+    return "until " + " or ".join(soon)
+
+
+def fate(row: ResultRow, columns: int = text.WIDTH) -> str:
+    """What ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named where it fits."""
+    ended = row["ended"]
+    trigger, at = ended["trigger"], "T" + str(ended["at_call"])
+    if row["state"] == "cleared":
+        return f"cleared: restore {row['handle']}"
+    if trigger in ("session_end", "manual"):
+        return _TRIGGERS[trigger]
+    if trigger != "superseded":
+        return _AT.get(trigger, text.clean(trigger)) + " at " + at
+    if row["kind"] in _ENDED_BY_ITS_LIKE:
+        return _ENDED_BY_ITS_LIKE[row["kind"]] + " at " + at
+    by = caused_by(row)
+    room = columns - len("superseded at : " + at)
+    same = text.clean(row["label"]).endswith(by) and text.width(by) > room
+    if not by or room < _LEAST_CAUSE or same:
+        return "superseded at " + at
+    return f"superseded at {at}: {shortened(by, room)}"
+
+
+def caused_by(row: ResultRow) -> str:
+    """The label of the call that superseded a result, a command line without its tool; "" where the reasons do not tell."""
+    for reason in row["ended"]["reasons"]:
+        head, colon, tail = text.clean(reason).partition(": ")
+        if colon and head.startswith(_CAUSES):
+            tool, _, line = tail.partition(" ")
+            return text.clean(line if tool_named(tool).operation == SHELL else tail).strip()
+    return ""
+
+
+def why_ended(row: ResultRow) -> str:
+    """The trigger of an expired result, in words."""
+    trigger = row["ended"]["trigger"]
+    if trigger == "manual" and row["ended"]["reasons"][:1] != [CLEARED_BY_USER]:
+        return "long unused"
+    return _TRIGGERS.get(trigger, text.clean(trigger))
+
+
+def endings(row: ResultRow) -> list[str]:
+    """Sentences on what will end a live result, each a line of its own."""
+    expires = row["expires"]
+    said = []
+    if expires["at_call"] is not None and expires["calls_left"] is not None:
+        said.append(f"at call T{expires['at_call']}, {text.counted(expires['calls_left'], 'call')} from now")
+    if expires["seconds_left"] is not None:
+        said.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
+    said += [_SENTENCES[event] for event in expires["on"]]
+    return said + ([f"not before T{expires['held_until']}, because it was restored"] if expires["held_until"] else [])
+
+
+_SENTENCES = {
+    "edit": "when its file is edited or changes on disk",
+    "commit": "when its file is committed",
+    "rerun": "when the same thing runs again",
+    "repeat": "when the same call is made again",
+    "reread": "when everything it shows is read again",
+    "success": "when the action that failed succeeds",
+    "newer": "when a newer list arrives",
+    "session_end": "when the session ends",
+    "manual": "when you clear it",
+    "unpin": "never, while it is pinned",
+}
+
+
+# --- the verdict -----------------------------------------------------------------------------------------------------------------------
+
+
+def verdict(report: Report) -> str:
+    """The verdict of a report (policy/verdict.py) as one sentence: what to do now."""
+    said = report["verdict"]
+    return _VERDICTS[said["kind"]](said, report)
+
+
+def unasked(report: Report) -> str:
+    """The same for somebody who has not asked: what to do now, never to wait."""
+    said = report["verdict"]
+    return _full(said, report) if said["kind"] == "wait" else verdict(report)
+
+
+def _clear_now(said: Verdict, _report: Report) -> str:
+    return f"Clear now: {text.tokens(said['tokens'])} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
+
+
+def _wait(said: Verdict, _report: Report) -> str:
+    wait, tokens = text.countdown(said["wait_s"] or 0), text.tokens(said["tokens"])
+    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(said)}{_thinking(said)}{limits.gain(said['share'], ', ')}"
+
+
+def _full(said: Verdict, _report: Report) -> str:
+    if said["wait_s"] is None:
+        return "Full, and little to clear: /compact (what is dead goes first)"
+    tokens = text.tokens(said["tokens"])
+    return f"Full: /compact (what is dead goes first); in {text.countdown(said['wait_s'])} a clear takes {tokens}"
+
+
+def _resume(said: Verdict, report: Report) -> str:
+    return f"Type /resume {text.clean(report['session'])} if you have not yet: {text.short_tokens(said['tokens'])} were cleared"
+
+
+def _nothing(said: Verdict, report: Report) -> str:
+    if not report["results"]:
+        why = "there are no tool results yet"
+    elif KEEPS in report["doubt"]:
+        why = text.clean(report["doubt"])
+    elif report["doubt"]:
+        why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
+    elif said["tokens"]:
+        why = f"a clear would take only {text.short_tokens(said['tokens'])}"
+    elif said["expired"]:
+        many = f"none of the {said['expired']:,} expired results is" if said["expired"] > 1 else "the expired result is not"
+        why = many + " worth clearing"
+    else:
+        why = "everything in the context is worth keeping"
+    return "Nothing to do: " + why
+
+
+def sum_line(report: Report) -> str:
+    """What the context holds and what was kept out of it, in a line: of results, as in 6 live, 3 expired · ~1.2k tokens kept out."""
+    rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
+    counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
+    line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or "no results yet"
+    return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
+
+
+_VERDICTS = {"clear": _clear_now, "wait": _wait, "full": _full, "resume": _resume, "nothing": _nothing}
+
+
+def _price(said: Verdict) -> str:
+    return f", pays after {text.counted(said['pays_after'], 'request')}" if said["pays_after"] else " for free"
+
+
+def _thinking(said: Verdict) -> str:
+    return f" (with {text.tokens(said['thinking'])} of reasoning)" if said["thinking"] else ""

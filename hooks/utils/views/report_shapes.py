@@ -1,0 +1,170 @@
+"""The report of a context as types: mypy alone loads this. `--json` prints it, so its keys are stable. Token figures are estimates times
+the calibration of the session, times are seconds."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from ..policy.shapes import Agent, Context, LedgerFigures, Sums, Verdict, Weighed
+
+
+class ShownFile(TypedDict):
+    """A file that a result shows, of a live one what nothing newer shows. `lines`: all, part, or intervals."""
+
+    path: str
+    lines: str
+
+
+class Expires(TypedDict):
+    """What will end a live result. `on` holds edit, commit, rerun, repeat, reread, success, newer, session_end, manual, unpin;
+    `held_until`: the call before which a restored one does not end."""
+
+    at_call: int | None
+    calls_left: int | None
+    seconds_left: int | None
+    on: list[str]
+    held_until: int | None
+
+
+class Ended(TypedDict):
+    """What ended a result: the trigger, the call and time of it, the call that did it by its id and number."""
+
+    trigger: str
+    at_call: int
+    at: float
+    by: str
+    by_number: int | None
+    reasons: list[str]
+
+
+class Planned(Weighed):
+    """What a clear thinks of a result that stands in the context; `cold`: its action once the cache is cold."""
+
+    cold: str | None
+
+
+class Entered(TypedDict):
+    """Of a result that entered shorter: tokens kept out, the handle of the archived whole, numbers of the results that it leans on."""
+
+    kept_out_tokens: int
+    handle: str
+    leans_on: list[int]
+    reasons: list[str]
+
+
+class _ResultOfAnyState(TypedDict):
+    id: str
+    number: int
+    label: str
+    tool: str
+    kind: str
+    tier: str
+    basis: str
+    tokens: int
+    at: float
+    turn: int
+    age: int
+    quiet_age: int
+    error: bool
+    verdict: str
+    shows: list[ShownFile]
+    subjects: list[str]
+    state: Literal["live", "expired", "cleared"]
+    pinned_by: str
+    plan: Planned | None
+    entered: Entered | None
+
+
+class ResultRow(_ResultOfAnyState, total=False):
+    """A result. `plan`: None for what does not stand in the context; `entered`: None for what entered whole. A live one has `expires`; any
+    other `ended`, and the `handle` of what is archived of it."""
+
+    expires: Expires
+    ended: Ended
+    handle: str
+
+
+class Soonest(TypedDict):
+    """The live result of a tier that ends first by its lifetime."""
+
+    number: int
+    calls_left: int | None
+    seconds_left: int | None
+
+
+class Coming(TypedDict):
+    """What ends the live results of a tier: the first by lifetime, events, what would have to run again, kind -> live results."""
+
+    soonest: Soonest | None
+    on: list[str]
+    names: list[str]
+    kinds: dict[str, int]
+
+
+class Tier(TypedDict):
+    """One tier."""
+
+    live: Sums
+    expired: Sums
+    next: Coming
+
+
+class PartialReads(TypedDict):
+    """A file of which several live results show something: the lines that they show together, their numbers."""
+
+    path: str
+    lines: str
+    reads: list[int]
+
+
+class Reclaimable(TypedDict):
+    """What a clear takes now, and once the cache is cold, placeholders subtracted."""
+
+    now: Sums
+    cold: Sums
+
+
+class ByHost(TypedDict):
+    """Results of the context that the host has shortened itself: left out of requests, written to files, reads that it answered with
+    "unchanged". None of them is a saving of ours."""
+
+    cleared: int
+    in_files: int
+    unchanged: int
+
+
+class Report(TypedDict):
+    """One context. `profile_source`: session or configuration · `context`: None before the first request · `expired`: still in the context
+    · `cleared`: archived, with a placeholder in its place · `figures`: what PopKit did in this session, its subagents included; {} where
+    nothing was ever booked · `compacted`: results that `compactions` took · `abandoned`: results on a branch that was rewound · `results`
+    by number · `doubt`: what of the transcript is not understood, so that PopKit does not change it."""
+
+    schema: int
+    session: str
+    host: str
+    project: str
+    transcript: str
+    enabled: bool
+    profile: str
+    profile_source: str
+    calls: int
+    turns: int
+    at: float
+    context: Context | None
+    calibration: float
+    tiers: dict[str, Tier]
+    expired: Sums
+    reclaimable: Reclaimable
+    cleared: Sums
+    by_host: ByHost
+    figures: LedgerFigures
+    compactions: int
+    compacted: int
+    abandoned: int
+    pins: list[str]
+    configured_pins: list[str]
+    agents: list[Agent]
+    partial_reads: list[PartialReads]
+    results: list[ResultRow]
+    doubt: str
+    verdict: Verdict

@@ -1,0 +1,294 @@
+"""Results: all of them by tier (`retention --details`), one of them with its reasons (`why`), what a pin did. A report in, lines out."""
+
+from __future__ import annotations
+
+from .. import text
+from ..policy import kinds, worth
+from ..policy.tiers import TIERS
+from . import phrases
+from .report import matching
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .report_shapes import Entered, Planned, Report, ResultRow, ShownFile
+
+
+_MOST = 12  # results of one tier, unless everything is asked for
+_LABEL = 28  # columns at least
+
+
+def detail_lines(report: Report, everything: bool = False) -> list[text.Line]:
+    sections = [_tier_lines(tier, report, everything) for tier in TIERS]
+    sections += [_partial_lines(report, everything), _pin_lines(report), _agent_lines(report)]
+    lines: list[text.Line] = []
+    for section in sections:
+        if section:
+            lines += [*([""] if lines else []), *section]
+    return lines
+
+
+def _tier_lines(tier: str, report: Report, everything: bool) -> list[text.Line]:
+    rows = [row for row in report["results"] if row["tier"] == tier]
+    if not rows:
+        return []
+    live = [row for row in rows if row["state"] == "live"]
+    expired = [row for row in rows if row["state"] != "live"]
+    cleared = sum(row["state"] == "cleared" for row in rows)
+    lines: list[text.Line] = [
+        f"{tier.capitalize()}: {len(live)} live, {len(expired) - cleared} expired" + (f", {cleared} cleared" if cleared else "")
+    ]
+    room = len(rows) if everything else _MOST
+    # Live ones first: they are what the reader may want to hold. Of each the newest.
+    shown_live = live[-room:]
+    shown_expired = expired[len(expired) - max(0, room - len(shown_live)) :]
+    lines += [result_line(row) for row in reversed(shown_live)]
+    lines += [result_line(row) for row in reversed(shown_expired)]
+    left = len(rows) - len(shown_live) - len(shown_expired)
+    if left:
+        lines.append(f"  … {left} more: add --all")
+    return lines
+
+
+def result_line(row: ResultRow, note: str = "") -> text.Line:
+    """Return one result in one line: number, tokens, label, what ends or ended it (or a `note`)."""
+    return lambda columns: [_result_line(row, note, columns)]
+
+
+def _result_line(row: ResultRow, note: str, columns: int) -> str:
+    head = f"  {phrases.number(row):>5} {text.tokens(row['tokens']):>6}  "
+    label = max(_LABEL, (columns - text.width(head)) // 2 + 1)
+    room = columns - text.width(head) - label - 1
+    note = note or (phrases.until(row) if row["state"] == "live" else phrases.fate(row, room))
+    return (head + text.pad(phrases.label(row, label), label) + " " + text.cut(note, room)).rstrip()
+
+
+def _partial_lines(report: Report, everything: bool) -> list[text.Line]:
+    files = report["partial_reads"]
+    if not files:
+        return []
+    shown = files if everything else files[-_MOST:]
+    lines: list[text.Line] = ["Files read in parts:"]
+    for file in shown:
+        tail = f" {file['lines']} in {text.counted(len(file['reads']), 'read')}"
+        lines.append(_path_line(file["path"], tail))
+    if len(shown) < len(files):
+        lines.append(f"  … {len(files) - len(shown)} more: add --all")
+    return lines
+
+
+def _path_line(path: str, tail: str) -> text.Line:
+    """Return the end of a path, and what there is to say of it."""
+
+    def lines(columns: int) -> list[str]:
+        shown = text.cut(tail, columns // 2)
+        return ["  " + text.cut_start(text.clean(path), columns - 2 - text.width(shown)) + shown]
+
+    return lines
+
+
+def _pin_lines(report: Report) -> list[text.Line]:
+    numbers = {row["id"]: phrases.number(row) for row in report["results"]}
+    lines: list[text.Line] = []
+    for target, source in [(pin, "") for pin in report["pins"]] + [(pin, " (configuration)") for pin in report["configured_pins"]]:
+        if target in numbers:
+            lines.append("  " + numbers[target])
+            continue
+        tail = f" holds {text.counted(len(matching(report, target)), 'result')}{source}"
+        lines.append(_path_line(target, tail))
+    return ["Pins:", *lines] if lines else []
+
+
+def _agent_lines(report: Report) -> list[text.Line]:
+    lines = [
+        f"  {text.pad(text.clean(agent['agent']), 24)} {text.counted(agent['calls'], 'call')}, {agent['live']['items']} live"
+        f" {text.tokens(agent['live']['tokens'])}, {agent['expired']['items']} expired {text.tokens(agent['expired']['tokens'])}"
+        for agent in report["agents"]
+    ]
+    return ["Subagents:", *map(text.fitted, lines)] if lines else []
+
+
+# --- one result -----------------------------------------------------------------------------------------------------------------------
+
+
+def why(report: Report, row: ResultRow, command: str = "/popkit:context", left: str = "") -> list[text.Line]:
+    """Return the lines that explain one row of a report; `left`: when and by what it left the context."""
+    lines: list[text.Line] = ["", lambda columns: text.heading(phrases.title(row, columns), columns)]
+    lines += text.pair("What", _what(row))
+    if row["verdict"]:
+        lines += text.pair("Said", row["verdict"])
+    for shown in row["shows"][:5]:
+        lines += text.pair("Shows", _shows(shown))
+    if len(row["shows"]) > 5:
+        lines += text.pair("", f"and {len(row['shows']) - 5} more files")
+    if row["entered"]:
+        lines += _entered(row["entered"])
+    lines += text.pair("Tier", f"{row['tier']} ({row['basis']})")
+    lines += text.pair("Called", _when(report, row))
+    if row["state"] == "live":
+        lines += _state(report, row, command)
+    else:
+        lines += _end(row, command, left)
+    if row["plan"]:
+        lines += _weighed(report, row, row["plan"])
+    return [*lines, "", *text.wrap("Its id: " + row["id"], indent="  ")]
+
+
+# Why a result goes or stays, as a sentence.
+_REASONS = {
+    "worth": "it is worth more gone than kept",
+    "expired": "it has expired and was not used lately",
+    "asked": "you asked for it",
+    "waits": "writing the prompt again costs more while the cache is warm",
+    "grace": "it has expired, but was used lately",
+    "leaned_on": "what stays in the context refers to it",
+    "pinned": "it is pinned",
+    "small": "its placeholder would be almost as large",
+    "unseen": "the model has not seen it yet",
+    "last_word": "it is the newest run of something that no single line of it sums up",
+    "preserved": "it is preserved",
+    "in_use": f"it was used in the last {worth.LEAST_QUIET} calls",
+    "likely": "it is likely to be needed again",
+    "worth_keeping": "fetching it again would cost more than clearing it saves",
+    "live": "it is live, and this profile clears only what has expired",
+}
+
+
+def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
+    """What a clear thinks of a result: whether it goes, why, the chance that it is needed again, what its going is worth."""
+    cold = report["context"] is not None and report["context"]["cache"] == "warm" and plan["cold"] == "clear"
+    if plan["action"] == "clear":
+        said = f"a clear takes it now: {_REASONS[plan['reason']]}"
+    elif cold and plan["reason"] in ("worth", "expired", "waits"):
+        said = "it stays until the cache is cold: until then, writing the prompt again costs more than it saves"
+    elif cold:
+        said = f"it stays while the cache is warm: {_REASONS[plan['reason']]}. Once the cache is cold, a clear takes it"
+    elif plan["reason"] == "pinned" and not row["pinned_by"]:
+        said = "it stays: it was restored, and is held for a while"
+    else:
+        said = f"it stays: {_REASONS[plan['reason']]}"
+    lines = text.pair("Clear", said)
+    if plan["need"] is not None:
+        chance = f"{plan['need']:.0%}" if plan["need"] >= 0.01 else "less than 1%"
+        lines += text.pair("Needed", f"a chance of {chance} that it is needed again")
+    if plan["value"] is not None:
+        without = ", not counting the rewrite" if report["context"] and report["context"]["cache"] == "warm" else ""
+        verb = "saves" if plan["value"] >= 0 else "loses"
+        lines += text.pair("Worth", f"clearing it {verb} {text.long_tokens(abs(plan['value']))} of input{without}")
+    return lines
+
+
+def _entered(entered: Entered) -> list[text.Line]:
+    """What of a result never entered the context, why, and where it is."""
+    if not entered["kept_out_tokens"]:
+        return text.pair("Entered", "shorter; " + "; ".join(entered["reasons"]))
+    lines = text.pair("Entered", f"shorter, {text.long_tokens(entered['kept_out_tokens'])} kept out: " + "; ".join(entered["reasons"]))
+    if entered["leans_on"]:
+        lines += text.pair("", "it refers to " + ", ".join(f"T{number}" for number in entered["leans_on"]))
+    return lines + text.pair("Whole", "popkit restore " + entered["handle"])
+
+
+def _offer(name: str, content: str, command: str) -> list[text.Line]:
+    """Return a pair that ends in a command, which has a line of its own where it does not fit."""
+
+    def lines(columns: int) -> list[str]:
+        fits = text.width(text.clean(content + " " + command)) <= columns - text.ASIDE
+        return text.laid_out(
+            text.pair(name, f"{content} {command}") if fits else [*text.pair(name, content), *phrases.command_lines(command)], columns
+        )
+
+    return [lines]
+
+
+def _what(row: ResultRow) -> str:
+    family = row["kind"].partition(":")[2]
+    said = kinds.of(row["kind"]).said + (f"{':' if kinds.is_run(row['kind']) else ' of'} {family}" if family else "")
+    return f"{said}, {text.long_tokens(row['tokens'])} (estimate)"
+
+
+def _shows(shown: ShownFile) -> str:
+    return shown["path"] + {"all": "", "part": " (in part)"}.get(shown["lines"], " " + shown["lines"])
+
+
+def _when(report: Report, row: ResultRow) -> str:
+    age, quiet = row["age"], row["quiet_age"]
+    said = f"{text.counted(age, 'call')} ago" if age else "the newest call"
+    passed = report["at"] - row["at"]
+    if row["at"] and passed >= 1:
+        said += f" ({text.span(passed)})"
+    said += f", in turn {row['turn']}"
+    if quiet < age:
+        said += f"; last used {text.counted(quiet, 'call')} ago" if quiet else "; used by the newest call"
+    return said
+
+
+def _state(report: Report, row: ResultRow, command: str) -> list[text.Line]:
+    lines = text.pair("State", "live")
+    for name, said in zip(("Ends", *[""] * 9), phrases.endings(row)):
+        lines += text.pair(name, said)
+    if not row["pinned_by"]:
+        return lines + _offer("Pinned", "no. To keep it:", f"{command} pin {phrases.number(row)}")
+    if row["pinned_by"] == row["id"]:
+        return lines + _offer("Pinned", "yes. To let go:", f"{command} unpin {phrases.number(row)}")
+    if row["pinned_by"] not in report["pins"]:
+        return lines + text.pair("Pinned", f"yes, by {row['pinned_by']} in the configuration")
+    return lines + _offer("Pinned", f"yes, by {row['pinned_by']}. To let go:", f"{command} unpin {phrases.quoted(row['pinned_by'])}")
+
+
+def _end(row: ResultRow, command: str, left: str) -> list[text.Line]:
+    ended = row["ended"]
+    by = f" (T{ended['by_number']})" if ended["by_number"] is not None and ended["by_number"] != ended["at_call"] else ""
+    cleared = row["state"] == "cleared"
+    lines = text.pair(
+        "State", f"expired at T{ended['at_call']}{by}: {phrases.why_ended(row)}; {'cleared' if cleared else 'still in the context'}"
+    )
+    for name, reason in zip(("Because", *[""] * 20), ended["reasons"]):
+        lines += text.pair(name, reason)
+    if left:
+        lines += text.pair("Left", left)
+    if cleared:
+        return lines + _offer("Back", f"popkit restore {row['handle']} or", f"{command} restore {phrases.number(row)}")
+    return lines + _offer("Pin", "to keep it after all:", f"{command} pin {phrases.number(row)}")
+
+
+# --- pins ---------------------------------------------------------------------------------------------------------------------------
+
+
+def pinned_lines(before: Report, after: Report, targets: list[str], command: str) -> list[text.Line]:
+    """What a pin did, one paragraph a target."""
+    lines = text.title("Pinned")
+    for target in targets:
+        row = next((row for row in after["results"] if row["id"] == target), None)
+        if row is None:
+            held = text.counted(len(matching(after, target)), "result")
+            lines += [
+                *text.wrap(target),
+                f"  holds {held} now, and every later one",
+                *text.wrap(f"  until {command} unpin {phrases.quoted(target)}", indent="    "),
+            ]
+            continue
+        lines.append(_title_line(row))
+        if target in before["pins"]:
+            lines += ["  was already pinned"]
+        elif any(old["id"] == target and old["state"] == "expired" for old in before["results"]):
+            lines += ["  had expired and is live again"]
+        lines += [f"  stays live until {command} unpin {phrases.number(row)}"]
+    return lines
+
+
+def _title_line(row: ResultRow) -> text.Line:
+    return lambda columns: [phrases.title(row, columns)]
+
+
+def unpinned_lines(after: Report, targets: list[str]) -> list[text.Line]:
+    """What an unpin did, one paragraph a target."""
+    lines = text.title("Unpinned")
+    for target in targets:
+        row = next((row for row in after["results"] if row["id"] == target), None)
+        if row is None:
+            lines += [*text.wrap(target), "  its results follow their tiers again"]
+            continue
+        lines.append(_title_line(row))
+        if row["state"] == "live":
+            until = "still held by " + text.clean(row["pinned_by"]) if row["pinned_by"] else "lives " + phrases.until(row)
+            lines.append(text.fitted("  " + until))
+    return lines

@@ -1,0 +1,206 @@
+"""How many tokens of a model and a kind move a limit's window by how much: fitted from one's own readings and requests. Pure.
+
+A reading is a whole percent. Where one is higher than the one before, the point between the two was passed at an unknown request of those
+in between, so half of their tokens are taken to lie before it: on average that is so. A movement is what lies between two such
+passings, so how the provider rounds does not matter. The weights are those of the least squared difference that are not negative, with a
+ridge: none is likely to be larger than if its tokens alone had moved the window. What the history tells apart is hardly moved by that;
+what it does not keeps an error as wide as everything. A model that was seen in few movements has no weights of its own: its tokens are
+counted with those of all others like it, and nothing is claimed of them.
+
+The error of a sum is the larger of two: by how far the weights are determined at all (kinds that always move together are not told
+apart), and by how much they change when a block of the history is left out (what the weights do not know of).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from hooks.utils.policy.limit_weights import KINDS, Weights
+from hooks.utils.policy.limits import FIVE_HOUR, LEAST_WINDOWS
+from hooks.utils.policy.models import plain
+
+from .least_squares import dot, inverse, not_negative
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from hooks.utils.policy.limit_weights import Column
+    from hooks.utils.policy.limits import Reading
+
+    from .digests import Digest
+
+    Tokens = dict[Column, float]
+    Matrix = list[list[float]]
+
+# A fit needs so many movements beside its LEAST_WINDOWS blocks (windows of five hours; of a longer window, days), and so does a model.
+LEAST_MOVEMENTS = 24
+# Of all movement, the share at most that may come while nothing runs on this machine.
+MOST_ELSEWHERE = 0.1
+OTHERS = ""  # the models that have no weights of their own
+_STEP_S = 600  # that a movement takes, at least
+_LEAST_VARIANCE = 0.02  # of a movement; nobody knows better when a point was passed
+_Z = 1.96  # of the normal distribution: 95 % of both sides
+_UNIT = 1e6  # tokens
+
+
+class Movement:
+    """A window's movement in `percent` between two times, the `tokens` (millions, by column) between them, and the `block` it is of."""
+
+    __slots__ = ("block", "percent", "tokens")
+
+    def __init__(self, block: tuple[int, int], percent: float, tokens: Tokens) -> None:
+        self.block = block
+        self.percent = percent
+        self.tokens = tokens
+
+
+class Fit:
+    """Of one kind of `window`: `blocks` and `movements` that were seen · `why`: `blocks`, `movements`, `elsewhere`, "" where there are
+    `weights`, which are None otherwise."""
+
+    __slots__ = ("blocks", "movements", "weights", "why", "window")
+
+    def __init__(self, window: str, seen: Sequence[Movement]) -> None:
+        self.window = window
+        self.blocks, self.movements = len({each.block for each in seen}), len(seen)
+        self.why = _missing(seen, self.blocks)
+        self.weights: Weights | None = None if self.why else _fitted(window, seen)
+
+
+def _missing(seen: Sequence[Movement], blocks: int) -> str:
+    if blocks < LEAST_WINDOWS:
+        return "blocks"
+    if len(seen) < LEAST_MOVEMENTS:
+        return "movements"
+    whole = _moved(seen)
+    elsewhere = _moved(each for each in seen if not each.tokens)
+    return "elsewhere" if not whole or elsewhere > MOST_ELSEWHERE * whole else ""
+
+
+def _moved(seen: Iterable[Movement]) -> float:
+    return sum(max(0.0, each.percent) for each in seen)
+
+
+# --- movements ---------------------------------------------------------------------------------------------------------------------------
+
+
+def movements(readings: Iterable[Reading], kind: str, digests: Iterable[Digest]) -> list[Movement]:
+    """Return the movements of all windows of a kind, in order of time. `digests`: of all sessions since the oldest reading."""
+    used: dict[int, Tokens] = {}
+    for digest in digests:
+        for model, rows in digest["by_model"].items():
+            columns = [(plain(model), name) for name in KINDS]
+            for at, *counts in rows:
+                _add(used.setdefault(at, {}), {column: count / _UNIT for column, count in zip(columns, counts) if count})
+    times = sorted(used)
+    found: list[Movement] = []
+    for window in _windows(readings, kind):
+        found += _of_window(window, times, used)
+    return found
+
+
+def _add(sums: Tokens, more: Tokens) -> None:
+    for column, count in more.items():
+        sums[column] = sums.get(column, 0.0) + count
+
+
+def _windows(readings: Iterable[Reading], kind: str) -> list[list[Reading]]:
+    windows: list[list[Reading]] = []
+    for reading in sorted((each for each in readings if each.kind == kind and each.resets_at), key=lambda each: each.at):
+        # What fell was given back, or is of a session that rested: no request moves a window down.
+        if windows and reading.is_of(windows[-1][-1]) and reading.percent >= windows[-1][-1].percent:
+            windows[-1].append(reading)
+        else:
+            windows.append([reading])
+    return windows
+
+
+def _of_window(window: list[Reading], times: Sequence[int], used: Mapping[int, Tokens]) -> list[Movement]:
+    kind, reset = window[0].kind, round(window[0].resets_at / 3_600)
+    found: list[Movement] = []
+    tokens: Tokens = {}
+    began: tuple[float, float] | None = None
+    for before, reading in zip(window, window[1:]):
+        between: Tokens = {}
+        for at in times[bisect_right(times, before.at) : bisect_right(times, reading.at)]:
+            _add(between, used[at])
+        if reading.percent == before.percent or (began and reading.at - began[0] < _STEP_S):
+            _add(tokens, between)
+            continue
+        half = {column: count / 2 for column, count in between.items()}
+        level = (before.percent + reading.percent) / 2
+        if began is not None:
+            _add(tokens, half)
+            block = (reset, 0 if kind == FIVE_HOUR else int((window[0].resets_at - began[0]) // 86_400))
+            found.append(Movement(block, level - began[1], tokens))
+        began, tokens = (reading.at, level), half
+    return found
+
+
+# --- weights -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _fitted(window: str, seen: Sequence[Movement]) -> Weights:
+    seen = _merged(seen)
+    columns = sorted({column for each in seen for column in each.tokens})
+    whole = _moved(seen)
+    # The unit of each weight: what it would be if its tokens alone had moved the window.
+    most = [whole / sum(each.tokens.get(column, 0.0) for each in seen) for column in columns]
+    blocks: dict[tuple[int, int], list[list[float]]] = {}
+    for each in seen:  # a row ends in the movement
+        row = [*(each.tokens.get(column, 0.0) * unit for column, unit in zip(columns, most)), each.percent]
+        blocks.setdefault(each.block, []).append(row)
+    parts = [_products(rows) for rows in blocks.values()]
+    total = [[sum(cells) for cells in zip(*rows)] for rows in zip(*parts)]
+    found, variance = _solved(total, _LEAST_VARIANCE), _LEAST_VARIANCE
+    squares = sum((row[-1] - dot(row, found)) ** 2 for rows in blocks.values() for row in rows)
+    variance = max(_LEAST_VARIANCE, squares / max(1, len(seen) - sum(map(bool, found))))
+    found = _solved(total, variance)
+    without = [_solved([[a - b for a, b in zip(*rows)] for rows in zip(total, part)], variance) for part in parts]
+    determined = [[value * variance for value in row] for row in inverse(_ridged(total, variance))]
+    freedom = len(parts) - 1
+    # Student's distribution by its expansion around the normal one (Abramowitz and Stegun, 26.7.5).
+    t = _Z * (1 + 1.21 / freedom + 1.44 / freedom**2)
+    named = [at for at, (model, _) in enumerate(columns) if model != OTHERS]
+    covariances = [[[matrix[a][b] * most[a] * most[b] for b in named] for a in named] for matrix in (determined, _jackknife(without))]
+    return Weights(window, [columns[at] for at in named], [found[at] * most[at] for at in named], (covariances[0], covariances[1]), t)
+
+
+def _merged(seen: Sequence[Movement]) -> list[Movement]:
+    """Return the movements with the tokens of models that are seen in few of them as those of OTHERS."""
+    times: dict[str, int] = {}
+    for each in seen:
+        for model in {model for model, _ in each.tokens}:
+            times[model] = times.get(model, 0) + 1
+    merged = []
+    for each in seen:
+        tokens: Tokens = {}
+        for (model, kind), count in each.tokens.items():
+            _add(tokens, {(model if times[model] >= LEAST_MOVEMENTS else OTHERS, kind): count})
+        merged.append(Movement(each.block, each.percent, tokens))
+    return merged
+
+
+def _products(rows: Matrix) -> Matrix:
+    """Return the products of all columns with each other, summed over the rows."""
+    columns = list(zip(*rows))
+    return [[dot(one, other) for other in columns] for one in columns]
+
+
+def _ridged(products: Matrix, ridge: float) -> Matrix:
+    """Return those of the tokens alone, with a ridge."""
+    return [[value + (ridge if a == b else 0.0) for b, value in enumerate(row[:-1])] for a, row in enumerate(products[:-1])]
+
+
+def _solved(products: Matrix, ridge: float) -> list[float]:
+    return not_negative(_ridged(products, ridge), products[-1][:-1])
+
+
+def _jackknife(without: list[list[float]]) -> Matrix:
+    """Return the covariance of weights of which each was found without one block."""
+    count = len(without)
+    means = [sum(column) / count for column in zip(*without)]
+    apart = [[value - mean for value, mean in zip(weights, means)] for weights in without]
+    places = range(len(means))
+    return [[(count - 1) / count * sum(row[a] * row[b] for row in apart) for b in places] for a in places]

@@ -1,0 +1,1 @@
+"""The `popkit` command: one module per subcommand."""

@@ -1,0 +1,279 @@
+"""`popkit archive`: what has left the contexts and can still be had, whether it is intact, and how it is deleted for good.
+
+Exit 0 when all is well, 1 when there is no such record, something is broken, or the archive cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+
+from hooks.utils import archive, text
+from hooks.utils.archive import chain, holds, index, searching
+from hooks.utils.io import home, repository
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.policy.masking import mask
+from hooks.utils.state import archived, peek, transcript_handles
+from hooks.utils.text import size
+
+from ..views import archive as views
+from . import screen
+from .answering import Refused
+from .screen import Bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from sqlite3 import Connection
+
+    from hooks.utils.archive.records import Record
+    from hooks.utils.archive.searching import Found
+    from hooks.utils.flag_parser import Parsed
+
+MISTAKES = (archive.RetentionIntegrityError, archive.ArchiveError)
+
+
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Do one operation of `popkit archive`; the exit code."""
+    path = home.archive_path(home.popkit_home(environ))
+    try:
+        db = archive.open_archive(path, create=False)
+    except FileNotFoundError:
+        return _nothing_yet(args, environ)
+    except (OSError, sqlite3.Error, archive.ArchiveError) as error:
+        raise Refused(str(error) if path in str(error) else f"{path}: {error}") from None
+    try:
+        return _OPERATIONS[args.word](db, args, environ)
+    except sqlite3.Error as error:
+        raise Refused(f"{path}: {error}") from None
+    finally:
+        db.close()
+
+
+def _nothing_yet(args: Parsed, environ: Mapping[str, str]) -> int:
+    message = "There is no archive yet: nothing has been cleared."
+    if args.word == "show":
+        raise Refused(message)
+    if args.json:
+        _print({"found": []} if args.word == "search" else {"records": [] if args.word == "list" else 0})
+    else:
+        screen.show([message], sys.stdout, environ)
+    return 0
+
+
+def _print(value: object) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+    stats = archive.stats(db)
+    if args.json:
+        _print(stats)
+        return 0
+    zones = ", ".join(f"{count:,} {zone}" for zone, count in stats["zones"].items())
+    original, stored, file = (size(stats[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
+    lines = text.title("Archive") + text.pair("Records", f"{stats['records']:,} ({zones})")
+    lines += text.pair("Contexts", f"{stats['chains']:,}, cleared {text.counted(stats['clears'], 'time')}")
+    lines += text.pair("Contents", f"{original}, kept in {stored}; the file has {file}")
+    if stats["records"]:
+        lines += text.pair("Archived", f"{views.minute(stats['oldest'])} to {views.minute(stats['newest'])} UTC")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+    since = args.since and args.since.ago(time_of_day(environ))
+    where = {"session_id": args.session, "since": since, "limit": args.limit + 1}
+    records = archive.find_records(db, **where) if args.argument is None else archived.matching(db, args.argument, **where)
+    more = len(records) > args.limit
+    records = records[: args.limit]
+    if args.json:
+        _print({"records": [record.to_json() for record in records], "more": more})
+        return 0
+    lines: list[text.Line] = [views.row(record) for record in records] or ["Nothing in the archive matches."]
+    if more:
+        lines.append(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+    record = _meant(db, args.argument)
+    content = archive.recover(db, record.id)
+    if args.json:
+        _print({**record.to_json(), "content": None if content is None else archive.value_of(content)})
+        return int(content is None)
+    whose = archive.chain(db, record.task_id)
+    lines = text.pair("Handle", f"{record.id} ({record.zone})") + text.pair("What", record.label)
+    if whose:
+        lines += text.pair("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
+    lines += text.pair("Call", f"{record.tool_use_id} {record.timestamp}")
+    lines += text.pair("Archived", views.minute(record.created_at) + " UTC")
+    lines += text.pair("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
+    if content is None:
+        lines += text.pair("Content", f"gone for good; its SHA-256 is {record.content_hash}")
+    if not args.raw:
+        screen.show([*lines, ""], sys.stdout, environ)
+    if content is not None:
+        screen.write_content([archive.text_of(content).removesuffix("\n")], sys.stdout, args.raw)
+    return int(content is None)
+
+
+def _meant(db: Connection, word: str) -> Record:
+    """Return the record that a word stands for."""
+    handles = archive.handles_of(db, word)
+    known = archive.record(db, handles[0]) if len(handles) == 1 else None
+    if known:
+        return known
+    name = text.cut(text.clean(word), 60)
+    if len(handles) > 1:
+        raise Refused(f"{name} could be {', '.join(handles)}. Give more of the handle")
+    raise Refused(f"there is no record {name}. `popkit archive list` shows what there is; give at least 4 letters of a handle")
+
+
+def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+    report = archive.verify(db)
+    well = not (report.broken or report.lost or report.problems)
+    if args.json:
+        broken = [each.to_json() for each in report.broken]
+        counts = {"records": report.records, "chains": report.chains}
+        _print({"ok": well, **counts, "broken": broken, "lost": report.lost, "problems": report.problems})
+        return int(not well)
+    lines: list[text.Line] = []
+    for each in report.broken:
+        which = each.id or "no record"
+        lines += text.wrap(f"Broken: {which}, number {each.place} of {each.task_id}: {each.what}", indent="  ")
+    for id in report.lost:
+        known = archive.record(db, id)
+        lines += text.wrap(f"Lost: {id} {known.label if known else '(pruned meanwhile)'}: git no longer gives its content", indent="  ")
+    for problem in report.problems:
+        lines += text.wrap(f"Problem: {problem}", indent="  ")
+    checked = f"{text.counted(report.records, 'record')} of {text.counted(report.chains, 'context')}"
+    lost = f", {len(report.lost)} lost" if report.lost else ""
+    lost += f", {text.counted(len(report.problems), 'other problem')}" if report.problems else ""
+    lines.append(f"Everything is as it was written: {checked}." if well else f"{checked} checked, {len(report.broken)} broken{lost}.")
+    screen.show(lines, sys.stdout, environ)
+    return int(not well)
+
+
+def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+    now = time_of_day(environ)
+    older_than = args.older_than.ago(now)
+    popkit_home = home.popkit_home(environ)
+    holds.place_folders(db, lambda folder: repository.of(folder).key)
+    held = transcript_handles.records(db, environ, set(archive.prunable(db, older_than, now)))
+    doing = not args.dry_run
+    if held and doing and not args.yes:
+        _agree(db, held, older_than, args, environ)
+    pruned = _pruned(db, older_than, now, args, environ)
+    originals = _prune_originals(popkit_home, older_than, args.dry_run)
+    if args.json:
+        _print({
+            **pruned.to_json(), "held": sum(map(len, held.values())), "placeholders": transcript_handles.ids(held), "originals": originals,
+            "dry_run": args.dry_run,
+        })  # fmt: skip
+        return 0
+    lines: list[text.Line] = []
+    if originals:
+        lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
+    if not pruned.records:
+        message = "No other content" if pruned.on_hold else "Nothing: no content"
+        lines += [*views.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."]
+        screen.show(lines, sys.stdout, environ)
+        return 0
+    lines += views.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {views.records(pruned)} for good.")
+    if doing and pruned.chains:
+        lines.append(f"{text.counted(pruned.chains, 'context')} vanished completely.")
+    lines += views.on_hold(pruned)
+    if held and (args.dry_run or args.yes):
+        lines += views.unrestorable(held, doing)
+    if doing and not pruned.shrunk:
+        lines += text.wrap("The file keeps its size for now, because there was no room or no time to write it again.")
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ: Mapping[str, str]) -> archive.Pruned:
+    """Prune the archive, and log that as governance does."""
+    if args.dry_run:
+        return archive.prune(db, older_than, True, now)
+    from ..governance.errors import GovernanceError
+    from ..governance.policies import RAG
+    from ..governance.workspace import Workspace
+
+    try:
+        with (
+            Workspace(environ, now=lambda: now) as workspace,
+            workspace.manual_deletion(RAG, archive.prunable(db, older_than, now), command="popkit archive prune"),
+        ):
+            return archive.prune(db, older_than, False, now)
+    except GovernanceError as error:
+        raise Refused(str(error)) from None
+
+
+def _agree(db: Connection, held: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
+    """Say what would go and which placeholders would stand for nothing, and ask. Refused without a yes."""
+    if args.json:
+        many = text.counted(sum(map(len, held.values())), "placeholder")
+        raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
+    would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
+    screen.show(views.would_delete(would) + views.on_hold(would) + views.unrestorable(held, False), sys.stdout, environ)
+    if not screen.is_confirmed("Delete anyway?"):
+        raise Refused("nothing was deleted. --yes answers beforehand")
+
+
+def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
+    """Delete the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
+    gone = 0
+    for name in peek.sessions(popkit_home):
+        path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
+        try:
+            if os.lstat(path).st_ctime < older_than:  # a kept file is a renamed one: its own time tells of its last line
+                gone += 1
+                if not dry_run:
+                    os.unlink(path)
+        except OSError:
+            continue  # there is none, or it went meanwhile
+    return gone
+
+
+def _search(db: Connection, args: Parsed, environ: Mapping[str, str]) -> int:
+    """Show what was found, or print it as JSON."""
+    waiting = _waiting(db, environ)
+    folders = None if args.everywhere else archived.folders_of(db, repository.of(os.getcwd()).key)
+    matches = searching.search(db, args.argument, mask, folders, args.session, args.limit + 1)
+    more = len(matches) > args.limit
+    matches = matches[: args.limit]
+    if args.json:
+        print(text.as_json({"found": [data(db, each) for each in matches], "more": more, "not_searched": waiting}))
+        return 0
+    shown = views.found(matches, args.everywhere, args.limit if more else 0)
+    if waiting:
+        shown += text.wrap(
+            f"{text.counted(waiting, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
+        )
+    screen.show(shown, sys.stdout, environ)
+    return 0
+
+
+def _waiting(db: Connection, environ: Mapping[str, str]) -> int:
+    """Let the search find what was only queued for it; how many records it still does not find."""
+    bar = Bar(environ, "records")
+    try:
+        return index.work_off(db, bar.show)
+    finally:
+        bar.end()
+
+
+def data(db: Connection, match: Found) -> dict[str, object]:
+    """Return a record that was found, for programs."""
+    record, whose = match.record, chain(db, match.record.task_id)
+    return {
+        "handle": record.id, "label": record.label, "archived_at": record.created_at, "session": whose.session_id if whose else "",
+        "project": repository.of(whose.project).key if whose and whose.project else "", "lines": match.lines,
+    }  # fmt: skip
+
+
+_OPERATIONS = {"stats": _stats, "list": _list, "search": _search, "show": _show, "verify": _verify, "prune": _prune}

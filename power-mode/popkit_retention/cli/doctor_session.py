@@ -1,0 +1,196 @@
+"""What `popkit doctor` finds of a project's sessions: the mod's helper, whether the prompt cache is kept warm, and whether states are what
+transcript and journal give. Asks the helper over its socket; changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from hooks.utils.config import layers
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.io import failures, home, unix_http
+from hooks.utils.io.storage import OK, WARNING, Check
+from hooks.utils.operations import cache
+from hooks.utils.policy import warming
+from hooks.utils.policy.context import shared_facts
+from hooks.utils.state import live, peek, sockets, store
+from hooks.utils.state.rebuild import rebuild
+from hooks.utils.state.site import Site
+from hooks.utils.state.warmth import ON
+from hooks.utils.text import clean, counted, listed
+from hooks.utils.views import cache as views
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+FIRST_CLIENT = (2, 1, 287)
+LIMIT_S = 1.0
+FAULTY, FAULTY_DAYS = "messages", 7  # of the log of failures: what agents sent
+SESSIONS = 3
+_SESSION = "CLAUDE_CODE_SESSION_ID"
+_OURS = ("serve", "door")
+
+
+def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: str, version: str) -> Check:
+    """Check the helper of the session. `client`: its version, "" where it is unknown; `version`: ours."""
+    failed = failures.count(popkit_home, _OURS)
+    facts: dict[str, Any] = {"modules": None, "running": False, "failures": failed}
+    note = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
+    numbers = tuple(int(number) for number in client.split(".")) if client else ()
+    if numbers:
+        facts["modules"] = numbers >= FIRST_CLIENT
+    if facts["modules"] is False:
+        first = ".".join(map(str, FIRST_CLIENT))
+        summary = f"Claude Code {client} loads no code of plugins ({first} does), so results enter as they come"
+        return Check("helper", OK, summary + note, **facts)
+    session_id = newest(popkit_home, project, environ)
+    path = _socket(popkit_home, session_id)
+    if not path:
+        if not environ.get(_SESSION):  # nobody can tell whether it is at work
+            return Check("helper", OK, f"none runs now; each session starts its own{note}", **facts)
+        advice = "Start the session again with --resume. Lines with `serve` in the log of hooks say what went wrong."
+        return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter as they come{note}", advice, **facts)
+    health = _health(path)
+    if health is None:
+        advice = "Nothing is lost: results enter as they come. Start the session again with --resume."
+        return Check("helper", WARNING, f"that of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{note}", advice, **facts)
+    facts.update(running=True, session=session_id, **health)
+    summary = f"runs for session {session_id[:8]}: {_in_words(health)}{note}"
+    if health.get("version") != version:
+        advice = "It was started before the update. Start the session again with --resume."
+        return Check("helper", WARNING, f"{summary}; it is {clean(str(health.get('version')))}, this is {version}", advice, **facts)
+    return Check("helper", OK, summary, **facts)
+
+
+def _in_words(health: dict[str, Any]) -> str:
+    parts = [f"{counted(health['rows'], 'result')}, {health['rewritten']:,} of them entered shorter"]
+    parts += [f"{health['p50_ms']:g} ms each (median)"] if health["p50_ms"] is not None else []
+    parts += [f"{health['rss_mb']:g} MB"] if health["rss_mb"] is not None else []
+    return ", ".join(parts)
+
+
+def messages(popkit_home: str, now: float) -> list[Check]:
+    """Whether an agent or a proxy has sent messages that a provider would refuse within the last days; [] where none ever was."""
+    try:
+        lines = [line.split(" ", 3) for line in failures.failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
+    except OSError:
+        return []  # the log's own check tells of it
+    if not lines:
+        return []
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now - FAULTY_DAYS * 86_400))
+    fresh = [line for line in lines if line[0] >= since]
+    facts: dict[str, Any] = {"conversations": len(fresh)}
+    if not fresh:
+        return [Check("messages", OK, f"no agent has sent any that a provider would refuse for {FAULTY_DAYS} days", **facts)]
+    said = f"{counted(len(fresh), 'conversation')} of agents went out that a provider would refuse, the newest: {clean(fresh[-1][-1])}"
+    advice = "Mend the list where it is made: an answer's field popkit and the proxy's header x-popkit name each fault."
+    return [Check("messages", WARNING, said, advice, **facts)]
+
+
+def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
+    """Return the session that asks, else the newest of the project; "" for none."""
+    if environ.get(_SESSION):
+        return environ[_SESSION]
+    return next((seen.paths.session_id for seen in peek.of_project(popkit_home, project)), "")
+
+
+def _socket(popkit_home: str, session_id: str) -> str:
+    """Return where the session's helper listens; "" where none does."""
+    return next(iter(sockets.of_session(popkit_home, session_id)), "") if session_id else ""
+
+
+def _health(path: str) -> dict[str, Any] | None:
+    """Return what the helper answers to /health; None where that is not understood."""
+    try:
+        value = json.loads(unix_http.ask(path, "/health", b"{}", LIMIT_S))
+    except (OSError, ValueError):
+        return None
+    known: dict[str, Any] = {
+        "version": str,
+        "rows": int,
+        "rewritten": int,
+        "p50_ms": (float, int, type(None)),
+        "rss_mb": (float, int, type(None)),
+    }
+    if not isinstance(value, dict) or not all(isinstance(value.get(name), kind) for name, kind in known.items()):
+        return None
+    return {name: value[name] for name in known}
+
+
+def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> list[Check]:
+    """Check keeping the cache warm; None where it is not configured. `now`: seconds."""
+    if layers.load(home.plugin_root(), popkit_home, project).get("keep_warm") != ON:
+        return []
+    site = Site(environ, newest(popkit_home, project, environ), project)
+    if not site.session_id:
+        return [Check("keep warm", OK, "on; no session of this project is known yet", ended="")]
+    warmth = cache.kept_warm(site, str(site.session.get("transcript") or ""), now)
+    summary = f"{views.pane_line(warmth).removeprefix('Kept warm: ')} (session {site.session_id[:8]})"
+    if warmth["on"] and warmth["ended"] in (warming.HOUR, warming.UNPRICED):
+        advice = "Set keep_warm to off, or promptCacheTtl to 5 minutes in the settings of Claude Code."
+        if warmth["ended"] == warming.UNPRICED:
+            advice = "Add the prices of this model to `models` in your configuration."
+        return [Check("keep warm", WARNING, summary, advice, ended=warmth["ended"])]
+    return [Check("keep warm", OK, summary, ended=warmth["ended"])]
+
+
+def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Check:
+    """Return whether the states of this project's newest sessions, subagents included, are what transcript and journal give."""
+    sessions = _newest(popkit_home, project)
+    if not sessions:
+        return Check("state", OK, f"no session of {project} has a state yet", sessions=[])
+    differing = []
+    for session_id, contexts in sessions.items():
+        site = live.Site(environ, session_id, project)
+        differing += [(session_id, paths.agent_id, *_difference(site, paths)) for paths in contexts]
+    worst = WARNING if any(level != OK for _, _, level, _ in differing) else OK
+    summary = "; ".join(f"{id[:8]}{' subagent ' + agent[:8] if agent else ''} {text}" for id, agent, _, text in differing)
+    facts = [{"session": session_id, "agent": agent, "level": level, "text": text} for session_id, agent, level, text in differing]
+    advice = "`popkit context retention --session ID` reconciles a session with its transcript." if worst != OK else ""
+    return Check("state", worst, summary, advice, sessions=facts)
+
+
+def _newest(popkit_home: str, project: str) -> dict:
+    """Return this project's newest sessions: id -> the stored contexts of each, the main thread first."""
+    newest: dict = {}
+    for seen in peek.of_project(popkit_home, project):
+        if seen.paths.session_id in newest or len(newest) < SESSIONS:
+            newest.setdefault(seen.paths.session_id, []).append(seen.paths)
+    return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in newest.items()}
+
+
+def _transcript(site: live.Site, paths: store.ContextFiles) -> str:
+    """Return the transcript of a context; "" where nobody knows it."""
+    main = site.session.get("transcript")
+    if not isinstance(main, str):
+        return ""
+    return projects.transcript_of_agent(main, paths.agent_id) if paths.agent_id else main
+
+
+def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
+    """Return (level, how a state and its rebuild compare)."""
+    transcript = _transcript(site, paths)
+    try:
+        stored = peek.state(paths)
+        if stored is None or not os.path.isfile(transcript):
+            return OK, "no longer has a transcript"
+        expired = set(store.read_expired(paths, stored))
+        made = rebuild(transcript, live.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
+    except ValueError as error:
+        return WARNING, f"is corrupt ({error})"
+    except OSError as error:
+        return WARNING, f"cannot be read ({error.strerror})"
+    behind = made.index - stored.index
+    if behind > 0:
+        return OK, f"is {counted(behind, 'call')} behind its transcript: reconciled when you next ask"
+    if behind < 0:
+        return OK, f"is {counted(-behind, 'call')} ahead of its transcript: not written yet, or rewound"
+    have, should = shared_facts(stored), shared_facts(made)
+    have["expired"], should["expired"] = expired, set(made.expired)
+    different = [name for name in should if have.get(name) != should[name]]
+    if different:
+        return WARNING, f"differs from its transcript in {listed(different)}: reconciled when you next ask"
+    return OK, f"equals its transcript and journal ({counted(stored.index, 'call')})"

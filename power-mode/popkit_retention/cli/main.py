@@ -1,0 +1,111 @@
+"""The command line: each command is a module that is imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from hooks.utils import text
+from hooks.utils.io import home
+
+from . import screen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Each has its table in `tables`, and a module NAME_command (its `-` as `_`) with run(parsed, environ) -> Answer | exit code, and
+# MISTAKES: errors that are told in a line, beside Refused. One that does more with its words has run_words(words, environ) -> exit code.
+COMMANDS = (
+    "context", "restore", "archive", "memory", "retention", "try", "lab", "bill", "misses", "limits", "try-out", "native", "budget",
+    "config", "doctor", "dashboard", "setup", "statusline", "mcp", "serve", "completion", "uninstall",
+)  # fmt: skip
+_COLUMN = 14  # of the left column of the overview
+
+
+def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
+    """Run one command; return the exit code: 0, or 1 for what the user got wrong."""
+    argv = sys.argv[1:] if argv is None else argv
+    if sys.stdout is None:  # started with it closed: what is opened next would be taken for it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    try:
+        code = _run(argv, environ)
+        sys.stdout.flush()
+    except home.NoHome as error:
+        print(f"popkit: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        _write_no_more()  # the reader of a pipe has gone (`| head`)
+        return 0
+    except OSError as error:
+        print(f"popkit: {text.clean(str(error))}", file=sys.stderr)
+        _write_no_more()
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _write_no_more() -> None:
+    """Send what is still to be written nowhere: at the interpreter's end that would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(argv: list[str], environ: Mapping[str, str]) -> int:
+    name, rest = (argv[0], argv[1:]) if argv else ("help", [])
+    if name in ("help", "-h", "--help"):
+        if not rest:
+            screen.show(overview(), sys.stdout, environ)
+            return 0
+        name, rest = rest[0], ["--help"]
+    if name == "replay":
+        name, rest = "lab", _as_decisions(rest)
+    if name in ("--version", "-V", "version"):
+        print("popkit " + version())
+        return 0
+    if name not in COMMANDS:
+        known = ", ".join((*COMMANDS, "help", "--version"))
+        lines = text.wrap(f'popkit: unknown command "{text.cut(text.clean(name), 40)}". Known: {known}')
+        screen.show(lines, sys.stderr, environ)
+        return 1
+    module = importlib.import_module(f".{name.replace('-', '_')}_command", __package__)
+    if hasattr(module, "run_words"):
+        code: int = module.run_words(rest, environ)
+        return code
+    from ..operations.tables import TABLES
+    from . import answering
+
+    return answering.run(TABLES[name], module.run, rest, environ, getattr(module, "MISTAKES", ()))
+
+
+def _as_decisions(words: list[str]) -> list[str]:
+    """Turn the words of `popkit replay` into those of `popkit lab --decisions`, and say so."""
+    print("popkit replay is another name of popkit lab --decisions, where its --decisions is --out", file=sys.stderr)
+    old, new = "--decisions", "--out"
+    return [old, *(new + word[len(old) :] if word.partition("=")[0] == old else word for word in words)]
+
+
+def overview() -> list[text.Line]:
+    """Return the help of all commands."""
+    from ..operations.tables import TABLES
+
+    lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
+    for name in COMMANDS:
+        lines += text.pair("  " + name, TABLES[name].title, _COLUMN)
+    return [*lines, "", "popkit help COMMAND says more; popkit --version tells the version."]
+
+
+def version() -> str:
+    """Return the plugin's version, as its manifest says; as the package says where it is installed as one."""
+    import json
+
+    try:
+        with open(os.path.join(home.plugin_root(), ".claude-plugin", "plugin.json"), encoding="utf-8") as file:
+            return text.clean(json.load(file)["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        from importlib import metadata
+    try:
+        return metadata.version("popkit-retention")
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,338 @@
+"""`popkit memory`: what past sessions have taught, in a shell. Exit 1 when the user asked for what there is not, or the store cannot be
+used.
+
+What people read comes from `views`; learning from transcripts from `memory_learning`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hooks.utils import flag_parser, text
+from hooks.utils.io import failures
+from hooks.utils.io.home import NoHome, popkit_home
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.operations import memory as turns
+from hooks.utils.state import memory as kept
+from hooks.utils.state.joining import NotJoined
+from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.text import quote as shown
+from hooks.utils.views.memory import turned_lines
+
+from ..governance.data_folder import Folder
+from ..memory.holds import OnHold
+from ..memory.items import BadItem
+from ..memory.memory import Busy, NotThere
+from ..memory.monitoring import monitor
+from ..memory.stores import DuplicateId, StoreUnavailable
+from ..operations import sessions
+from ..operations.memory_table import COMMAND, LISTED, TABLE
+from ..parallel.sources import Source, Unavailable
+from ..views import memory as views
+from ..views import memory_items as item_views
+from . import many_sessions, memory_files, memory_learning
+from .answering import Answer, Refused, run
+from .memory_place import Place
+from .screen import Bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..memory.items import Item
+
+# What the user got wrong, or what stands in the way: the message says which, and what to do.
+MISTAKES = (
+    Refused, sessions.NoSession, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, Unavailable, OSError,
+)  # fmt: skip
+HOOK, _COLLECTS = "memory-learn", "retention"  # in the hooks' log
+_CALLED = "popkit context"  # by which all words that `on` and `off` name can be reached
+_TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
+
+
+def called(environ: Mapping[str, str]) -> str:
+    """Return how the reader calls us: what an answer tells to type next begins with it."""
+    return environ.get(turns.CALLED_AS) or COMMAND
+
+
+class Request:
+    """One request: its words as parsed, the place that they are about, the time, and how the reader calls us."""
+
+    __slots__ = ("arguments", "command", "environ", "flags", "now", "place", "word")
+
+    def __init__(self, parsed: flag_parser.Parsed, place: Place, environ: Mapping[str, str]):
+        self.word = parsed.word
+        self.arguments: list[str] = parsed.arguments
+        self.flags: dict = parsed.flags
+        self.place = place
+        self.environ = environ
+        self.now = time_of_day(environ)
+        self.command = called(environ)
+
+
+def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Answer one line of words; return the exit code."""
+    if words[:1] == ["learn"] and "--quiet" in words:
+        return _quietly(words, environ)
+    return run(TABLE, _answer, words, environ, MISTAKES, called(environ))
+
+
+def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
+    """Learn for a hook's child: nobody reads what it prints or how it ends. It collects, too, so that a session's end starts one child."""
+    from ..governance import hourly_job
+
+    learns = (HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ))
+    collects = (_COLLECTS, lambda: hourly_job.collect(environ))
+    for name, work in (learns, collects):
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001, PERF203  whatever it is, the log is where it is looked for
+            failures.record(environ, name, error)
+    return 0
+
+
+def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
+    folder = parsed.flags.get("project") or os.getcwd()
+    is_gone = not os.path.isdir(folder)
+    if is_gone and (os.path.lexists(folder) or parsed.word in _HERE):
+        raise flag_parser.UsageError(f"--project takes a folder, and {shown(folder)} is none")
+    with Place(environ, folder, makes=parsed.word in _KEEP and not is_gone) as place:
+        try:
+            if is_gone and parsed.word != "learn" and not place.memory.status()["items"]:
+                raise Refused(f"there is no folder {shown(folder)}, and nothing is remembered of one")
+            return _ANSWERS[parsed.word](Request(parsed, place, environ))
+        except NotJoined as error:
+            raise Refused(str(error).replace(COMMAND, called(environ))) from None
+        except MISTAKES:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            wrong = place.memory.store.verify()
+            if not wrong:
+                raise
+            raise StoreUnavailable(f"the store is damaged: {wrong[0]}. `popkit memory verify` lists all that is broken") from None
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _status(request: Request) -> Answer:
+    place = request.place
+    if "store" in request.flags:
+        stored = monitor(place.memory.store, request.now, place.project.repository.key if "project" in request.flags else None)
+        return Answer(views.store(stored), stored.to_json())
+    here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens, "theirs": place.theirs}
+    status = {**place.memory.status(), **here}
+    return Answer(views.status(status, request.now, request.command), status)
+
+
+def _list(request: Request) -> Answer:
+    tiers, kinds = request.flags.get("tier", ()), request.flags.get("kind", ())
+    most = None if "all" in request.flags else LISTED + 1
+    items = request.place.memory.list(tiers, kinds, "marked" in request.flags, None if "waiting" in request.flags else most)
+    if "waiting" in request.flags:
+        items = [item for item in items if item.waits][:most]
+    more = len(items) > LISTED and "all" not in request.flags
+    items = items[:LISTED] if more else items
+    lines = item_views.by_tier(items, request.now) if items else text.wrap(_nothing(request))
+    if more:
+        lines += ["", f"There is more: --all shows more than {LISTED} items."]
+    lines += item_views.to_accept(items, request.command)
+    return Answer(lines, {"items": [item.to_json() for item in items], "more": more})
+
+
+def _nothing(request: Request) -> str:
+    if "marked" in request.flags:
+        return "Nothing is forgotten."
+    if "waiting" in request.flags:
+        return "Nothing waits for your yes."
+    if "tier" in request.flags or "kind" in request.flags:
+        return "Nothing matches."
+    return f"Nothing is remembered about {request.place.name} yet. {request.command} learn --past learns from its past sessions."
+
+
+def _search(request: Request) -> Answer:
+    words = request.arguments[0]
+    matches = request.place.memory.search(words, request.flags["most"])
+    lines = item_views.in_order([item for item, _ in matches], request.now)
+    lines = lines or text.wrap(f"Nothing found for {shown(words)}.")
+    lines += item_views.to_accept([item for item, _ in matches], request.command)
+    return Answer(lines, {"items": [{**item.to_json(), "relevance": relevance} for item, relevance in matches]})
+
+
+def _show(request: Request) -> Answer:
+    item = request.place.memory.show(request.arguments[0])
+    return Answer([*item_views.show(item, request.place.name, request.now, request.command), ""], item.to_json(), item.text)
+
+
+def _why(request: Request) -> Answer:
+    reasons = request.place.memory.why(request.arguments[0])
+    return Answer(item_views.why(reasons, request.now, request.command), reasons)
+
+
+# --- changing --------------------------------------------------------------------------------------------------------------------------
+
+
+def _add(request: Request) -> Answer:
+    content = _read_stdin() if request.arguments == [memory_files.STDIN] else request.arguments[0]
+    if not content.strip():
+        raise flag_parser.UsageError("there is nothing to remember: the text is empty")
+    kind = request.flags.get("kind", "").strip()
+    if "," in kind:
+        raise flag_parser.UsageError("an item is of one kind")
+    item = request.place.memory.add(content, *([kind] if kind else []))
+    return _changed(request, request.place.memory.mark_key([item.id]) if "key" in request.flags else [item])
+
+
+def _read_stdin() -> str:
+    data = sys.stdin.buffer.read(_TEXT_BYTES + 1) if sys.stdin else b""
+    if len(data) > _TEXT_BYTES:
+        raise flag_parser.UsageError(f"standard input holds more than {_TEXT_BYTES >> 20} MB. Split it into smaller items")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise flag_parser.UsageError("standard input is not UTF-8 text") from None
+
+
+def _change(request: Request) -> Answer:
+    """Pin, unpin, promote, demote, restore or undo: each is a method of the memory."""
+    return _changed(request, getattr(request.place.memory, request.word)(request.arguments))
+
+
+def _accept(request: Request) -> Answer:
+    if ("all" in request.flags) == bool(request.arguments):
+        raise flag_parser.UsageError("accept needs ID…, for example: accept m3fa. To accept everything that waits: accept --all")
+    memory = request.place.memory
+    ids = request.arguments or [item.id for item in memory.waiting()]
+    if not ids:
+        raise Refused("nothing waits for your yes")
+    return _changed(request, memory.accept(ids))
+
+
+def _forget(request: Request) -> Answer:
+    if ("all" in request.flags) == bool(request.arguments):
+        raise flag_parser.UsageError("forget needs ID…, for example: forget m3fa. To forget everything about this project: forget --all")
+    memory = request.place.memory
+    ids = request.arguments or [item.id for item in memory.list(most=None)]
+    answer = _changed(request, memory.forget(ids))
+    if not request.place.project.is_on():
+        answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {request.command} run"]
+    archives = Folder(popkit_home(request.environ)).archives
+    if os.path.isdir(archives) and os.listdir(archives):
+        answer.lines += ["Archives that you have made may keep copies. To see them:", "  popkit retention archives"]
+    return answer
+
+
+def _changed(request: Request, items: list[Item]) -> Answer:
+    request.place.refresh()
+    return Answer(item_views.changed(request.word, items, request.now, request.command), {"items": [item.to_json() for item in items]})
+
+
+# --- learning and keeping house ----------------------------------------------------------------------------------------------------------
+
+
+def _learn(request: Request) -> Answer:
+    if "if-on" in request.flags:
+        if len(request.arguments) != 1 or "past" in request.flags:
+            raise flag_parser.UsageError("--if-on takes one transcript")
+        memory_learning.if_on(request.arguments[0], request.environ)
+        return Answer([], {})
+    flags, past, left_out = request.flags, "past" in request.flags, many_sessions.LeftOut()
+    words, where = many_sessions.paths_of(request.arguments, flags), many_sessions.where_of(flags)
+    many_sessions.equip(words, flags, request.environ)
+    if past and words:
+        found = many_sessions.sources_of(words, left_out)
+    else:
+        paths = memory_learning.transcripts(words, past, request.place, flags.get("host", sessions.CLAUDE_CODE))
+        found = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
+    into = request.place if "project" in flags or (past and not words) else None
+    learnt = memory_learning.learn(found, request.environ, into, Bar(request.environ, "sessions"), where)
+    for _, reason in left_out.files:
+        learnt.leave_out(reason.rpartition(": ")[2])
+    return Answer(views.learnt(learnt.to_json(), request.command), learnt.to_json())
+
+
+def _run(request: Request) -> Answer:
+    report = request.place.memory.run("force" in request.flags)
+    if report is None:
+        return Answer(text.wrap(f"The job has run less than an hour ago. {request.command} run --force runs it anyway."), {"ran": False})
+    request.place.refresh()
+    result = report.to_json()
+    return Answer(views.ran(result, request.now, request.command), {"ran": True, **result})
+
+
+def _file(request: Request) -> Answer:
+    budget = request.flags.get("tokens", request.place.tokens)
+    if budget > MOST_TOKENS:
+        raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts a longer MEMORY.md without a word")
+    document = request.place.memory.document(budget, request.flags.get("for", ""))
+    lines: list[text.Line] = []
+    if "why" in request.flags:
+        absent = {id for id, _ in document.left_out}
+        items = [item for item in request.place.memory.list(marked=None, most=None) if item.id in absent]
+        lines = views.left_out(document, items, budget, request.now)
+    elif not document.text:
+        empty = f"MEMORY.md would be empty. {request.command} file --why says why."
+        lines = text.wrap(empty if document.left_out else _nothing(request))
+    data = {name: value for name, value in vars(document).items() if name != "entries"}
+    return Answer(lines, data, "" if "why" in request.flags else document.text)
+
+
+def _loss(request: Request) -> Answer:
+    levels = [vars(each) for each in request.place.memory.loss()]
+    return Answer(views.loss(levels), {"levels": levels})
+
+
+def _export(request: Request) -> Answer:
+    lines = request.place.memory.export("all" in request.flags)
+    if not request.arguments:
+        for line in lines:
+            print(line.rstrip("\n"))
+        return Answer([])
+    path = os.path.abspath(request.arguments[0])
+    count = memory_files.write_lines(path, lines) - 2  # of which the first is the head, the last the end
+    return Answer(text.wrap(f"Wrote {text.counted(count, 'item')} to {path}"), {"items": count, "file": path})
+
+
+def _import(request: Request) -> Answer:
+    with memory_files.lines_of(request.arguments[0]) as lines:
+        try:
+            count = request.place.memory.take_in(lines, "missing" in request.flags)
+        except DuplicateId as error:
+            raise Refused(f"{error}, so nothing is imported. --missing skips what is there") from None
+    request.place.refresh()
+    return Answer(text.wrap(f"Imported {text.counted(count, 'item')}."), {"items": count})
+
+
+def _verify(request: Request) -> Answer:
+    wrong = request.place.memory.store.verify()
+    lines = [line for each in wrong for line in text.wrap(f"Broken: {each}", indent="  ")] or ["Everything is as it was written."]
+    return Answer(lines, {"ok": not wrong, "broken": wrong}, code=int(bool(wrong)))
+
+
+def _turn(request: Request) -> Answer:
+    result = turns.turn(request.word == "on", request.place.site, request.now)
+    request.place.refresh()
+    return Answer(turned_lines(result, _CALLED), result)
+
+
+def _join(request: Request) -> Answer:
+    project = kept.project_of(request.place.site.home, request.place.folder, claimed=True)
+    owner, joins = project.owner(), "no" not in request.flags
+    if not owner:
+        raise Refused(f"there is nothing to decide: no other checkout of {text.clean(project.repository.name)} has switched memory on")
+    project.decide(joins)
+    result = {"joined": joins, "project": project.repository.name, "root": project.repository.claimed_by, "owner": owner}
+    return Answer(views.joined(result, request.command), result)
+
+
+# Words that have something to keep: the others make no store.
+_KEEP = ("add", "import", "learn")
+# Words about a folder itself: one that is gone cannot be switched on.
+_HERE = ("on", "off", "join")
+_ANSWERS = {
+    "status": _status, "list": _list, "search": _search, "show": _show, "why": _why, "add": _add, "accept": _accept, "forget": _forget,
+    **dict.fromkeys(("pin", "unpin", "promote", "demote", "restore", "undo"), _change),
+    "learn": _learn, "run": _run, "file": _file, "loss": _loss, "export": _export, "import": _import, "verify": _verify,
+    **dict.fromkeys(("on", "off"), _turn), "join": _join,
+}  # fmt: skip

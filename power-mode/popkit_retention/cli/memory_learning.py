@@ -1,0 +1,251 @@
+"""`popkit memory learn`: transcripts into memory, in the order of time, with progress; and what hooks' children do at a session's end."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from hooks.utils import text
+from hooks.utils.hosts.claude_code import entries, projects
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.opencode import storage
+from hooks.utils.io import repository
+from hooks.utils.io.codec import loads
+from hooks.utils.state import memory as kept
+from hooks.utils.state.live import Site
+from hooks.utils.text import quote as shown
+
+from ..memory.extraction import lesson_of, taught
+from ..operations import sessions
+from ..parallel.results import Skipped, Where, results, results_of
+from ..parallel.sources import Source
+from .answering import Refused
+from .memory_place import Place
+from .screen import Bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..memory.extraction import Taught
+
+_STAMP = b'"timestamp"'
+HERE = Where(1)
+_ALONE_BYTES = 16 * 1024 * 1024  # fewer are read by one process before others would have started
+_LOOKED_INTO = 200  # lines at the head of a transcript until one has a time
+
+
+@dataclass
+class Learnt:
+    """What came of learning: from how many sessions of which projects (and for which of them memory is `off`), what they added, what they
+    `strengthened` because it was known, what of it they `used`; {reason: how many transcripts were left out}."""
+
+    sessions: int = 0
+    projects: list[str] = field(default_factory=list)
+    off: list[str] = field(default_factory=list)
+    added: int = 0
+    strengthened: int = 0
+    used: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, reason: str) -> None:
+        """Count a transcript that cannot be learnt."""
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+
+    def to_json(self) -> dict[str, object]:
+        """Return all of it, as JSON knows it."""
+        return asdict(self)
+
+
+def transcripts(words: Sequence[str], past: bool, place: Place, host: str) -> list[str]:
+    """Return the transcripts that a user means: those named, by file or by session; all past ones of the project that a host has; else its
+    newest. NoSession or Refused where there is none."""
+    environ = place.environ
+    if words:
+        return [_named(environ, word) for word in words]
+    ours = environ.get("CLAUDE_CODE_SESSION_ID")  # Claude Code runs us
+    if ours and not past and host == sessions.CLAUDE_CODE:
+        return [sessions.by_id(environ, ours)]
+    paths = _of_project(environ, place.project.repository.key, host)
+    if not paths:
+        where = ", ".join(map(text.clean, sessions.places_of_host(environ, host)))
+        raise Refused(f"there are no past sessions of {place.name} under {where}. Name transcript files instead")
+    return paths if past else [max(paths, key=sessions.changed)]
+
+
+def _named(environ: Mapping[str, str], word: str) -> str:
+    if storage.id_of(word):
+        return word
+    if os.path.isdir(word):
+        raise Refused(f"{text.clean(word)} is a folder. Name the transcripts in it, such as {text.clean(os.path.join(word, '*.jsonl'))}")
+    if storage.holds_sessions(word):
+        raise Refused(f"{text.clean(word)} holds many sessions. To learn from all of them, put --past before it")
+    if os.path.exists(word):
+        return os.path.abspath(word)
+    if "/" in word or word.endswith(projects.SUFFIX):
+        raise Refused(f"there is no file {shown(word)}")
+    return sessions.by_id(environ, word, "popkit memory learn --past takes all sessions of this project", of_any_host=True)
+
+
+def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:
+    """Return the transcripts of all sessions of a host that began in a checkout of a repository."""
+    keys: dict[str, str] = {}
+    home = Site(environ, "").home
+    paths = []
+    for path in sessions.all_of_host(environ, host):
+        try:
+            began = sessions.check(path)
+        except sessions.NoSession:
+            continue
+        if began not in keys:
+            keys[began] = kept.project_of(home, began).repository.key if began else ""
+        if keys[began] == key:
+            paths.append(path)
+    return paths
+
+
+def learn(found: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Where = HERE) -> Learnt:
+    """Learn transcripts, those first that began first: each into the project that it began in, or all into one. MEMORY.md is rewritten at
+    the end. What cannot be read is left out and counted, unless it is the only one: then NoSession says why. What a session shows is
+    found out `where` the user wants it; it is taken in here, one after the other."""
+    learnt = Learnt()
+    places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
+    found = list({os.path.realpath(each.address) if each.store is None else each.address: each for each in found}.values())
+    with ExitStack() as opened:
+        opened.callback(bar.end)
+        ordered: list[tuple[Head, Source]] = []
+        for source, head, reason in results(head_of, found, HERE if all(each.store is None for each in found) else where):
+            if head is None:
+                _leave_out(source, reason, len(found), learnt)
+            else:
+                ordered.append((head, source))
+        ordered.sort(key=lambda pair: (pair[0].at, pair[1].address))
+        work = [(partial(taught, root=_checkout(head.began, environ, into).root), source) for head, source in ordered]
+        for done, ((head, _), (source, shown, reason)) in enumerate(zip(ordered, results_of(work, where.worth(found, _ALONE_BYTES)))):
+            bar.show(done, len(ordered))
+            try:
+                if shown is None:
+                    _leave_out(source, reason, len(found), learnt)
+                else:
+                    _take_in(source, head.began, shown, environ, into, places, opened, learnt)
+            except (sessions.NoSession, OSError) as error:
+                if len(found) == 1:
+                    raise
+                learnt.leave_out(_why(error))
+        for place in places.values():
+            place.refresh()
+        learnt.projects = sorted(place.name for place in places.values())
+        learnt.off = sorted(place.name for place in places.values() if not place.project.is_on())
+    return learnt
+
+
+class Head(NamedTuple):
+    """In which folder a session began ("" when it does not say), and when (seconds)."""
+
+    began: str
+    at: float
+
+
+def head_of(path: str) -> Head:
+    """Return how the session of a transcript began; Skipped for a file that is none."""
+    try:
+        return Head(sessions.check(path), _began(path))
+    except sessions.NoSession as error:
+        raise Skipped(str(error).partition(f"{text.clean(path)}: ")[2] or str(error)) from None
+
+
+def _leave_out(source: Source, reason: str, of: int, learnt: Learnt) -> None:
+    if of == 1:
+        raise sessions.NoSession(f"{text.clean(source.address)}: {reason}")
+    learnt.leave_out(reason.rpartition(": ")[2])
+
+
+def _checkout(began: str, environ: Mapping[str, str], into: Place | None) -> repository.Repository:
+    """Return the checkout that a session worked in; where it does not say, that of the project that it is learnt into."""
+    if began or into is None:
+        return kept.project_of(Site(environ, "").home, began).repository
+    return into.project.repository
+
+
+def _take_in(
+    source: Source, began: str, shown: Taught, environ: Mapping[str, str], into: Place | None, places: dict[str, Place], opened: ExitStack,
+    learnt: Learnt,
+) -> None:  # fmt: skip
+    path = source.address
+    if began:
+        project = kept.project_of(Site(environ, "").home, began)
+        project.check_joined()  # each folder for itself: others of the project may have joined
+        project.note_checkout()
+    elif into is None:
+        raise sessions.NoSession(f"{text.clean(path)}: does not say in which folder it began. Name its project with --project FOLDER")
+    checkout = _checkout(began, environ, into)
+    place = into or places.get(checkout.key)
+    if place is None:
+        place = places[checkout.key] = opened.enter_context(Place(environ, began))
+    mine = place.project.repository
+    counts = place.learn(lesson_of(shown, repository.Repository(mine.key, checkout.root, mine.name)))
+    place.project.learnt(path)
+    learnt.sessions += 1
+    learnt.added += counts.added
+    learnt.strengthened += counts.strengthened
+    learnt.used += counts.used
+
+
+def _why(error: Exception) -> str:
+    """Return what is wrong with a transcript, without its path."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error).rpartition(": ")[2]
+
+
+def _began(path: str) -> float:
+    """Return when the session of a transcript began (seconds); when its file was written where it does not say."""
+    try:
+        for _, (_, line) in zip(range(_LOOKED_INTO), entries.lines(path)):
+            if _STAMP in line:
+                entry = loads(line.decode("utf-8", "replace"))
+                at = seconds_of(entry.get("timestamp")) if isinstance(entry, dict) else 0.0
+                if at:
+                    return at
+    except (OSError, ValueError):
+        pass  # what is wrong with it is said when it is learnt
+    return sessions.changed(path)
+
+
+def if_on(path: str, environ: Mapping[str, str]) -> None:
+    """Learn from a session that has ended, and from those that an earlier child left undone, where memory is on for its project; then
+    rewrite MEMORY.md and run the job when it is due. A transcript without a conversation has nothing to teach, which is no failure."""
+    from ..memory.memory import Busy
+
+    if not _is_session(path):
+        return
+    with Place(environ, sessions.check(path) or os.getcwd()) as place:
+        if not place.project.is_on():
+            return
+        learn([Source(one, 0) for one in (path, *_left(place))], environ, place, Bar(environ))
+        try:
+            place.memory.run()
+        except Busy:
+            pass  # another child is at it
+        place.refresh()
+
+
+def _left(place: Place) -> list[str]:
+    """Return the transcripts that are still to be learnt; those that cannot be are not tried again."""
+    left = place.project.to_learn()
+    paths = [path for path in left if _is_session(path)]
+    for path in left:
+        if path not in paths:
+            place.project.learnt(path)
+    return paths
+
+
+def _is_session(path: str) -> bool:
+    try:
+        sessions.check(path)
+    except sessions.NoSession:
+        return False
+    return True

@@ -1,0 +1,239 @@
+"""`popkit native`: switches the provider's own clearing of tool results on and off in a project's local settings, on the user's word."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+
+from hooks.utils import text
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.text import clean
+
+from . import screen, settings_file, settings_text
+from .answering import Refused
+from .screen import Bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from hooks.utils.flag_parser import Parsed
+
+    from ..lab.outcomes import NativeFit as Fit
+    from ..lab.outcomes import NativeSettings as Settings
+
+MISTAKES = (OSError,)
+# Of one's own sessions so many are replayed, the newest: a minute or so.
+_NEWEST = 30
+_FOR_ALL = 20_000  # --at-least where only a trigger is named
+ENV, VARIABLE, MANAGEMENT = "env", "CLAUDE_CODE_EXTRA_BODY", "context_management"
+_CLEAR, _THINKING = "clear_tool_uses_20250919", {"type": "clear_thinking_20251015", "keep": "all"}
+
+
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Show, set or remove the settings; return 0 when they are as they were asked to be."""
+    path = os.path.join(os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()), ".claude", "settings.local.json")
+    try:
+        before = settings_file.read(path)
+        held = edit_in(before or "{}")
+        if args.word == "show":
+            return _show(path, held, environ)
+        if args.word == "off":
+            if before is None or held is None:
+                print(f"It is not in {clean(path)}, so nothing was changed.")
+                return 0
+            return _change(path, before, switched_off(before), "off", args, environ)
+        chosen, spared = _named(args) or _best(args, environ), getattr(args, "except")
+        edit = edit_of(chosen, spared)
+        return _change(path, before, switched_on(before or "{}\n", edit), _again(chosen, spared), args, environ)
+    except NotOurs as error:
+        raise Refused(f"{path} is left alone: {error}. Take it out by hand, and try again") from None
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{path} is left alone, because it is not valid: {error}") from None
+
+
+def _show(path: str, held: dict[str, Any] | None, environ: Mapping[str, str]) -> int:
+    lines = text.title("Clearing by the provider")
+    if held is None:
+        lines += text.wrap("Off in this project. `popkit native on` finds the settings that would have paid on your sessions.")
+    else:
+        lines += [*text.wrap(_in_words(held)), *text.wrap(f"In {clean(path)}. `popkit native off` takes it out.")]
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+def _in_words(edit: dict[str, Any]) -> str:
+    value = lambda name: edit.get(name, {}).get("value", 0) if isinstance(edit.get(name), dict) else 0  # noqa: E731
+    message = f"On: from a prompt of {value('trigger'):,} tokens on, all results but the newest {value('keep'):,} are cleared"
+    if value("clear_at_least"):
+        message += f", if these are at least {value('clear_at_least'):,} tokens"
+    spared = edit.get("exclude_tools")
+    return message + (
+        f"; never those of {text.listed([clean(str(tool)) for tool in spared], 5)}." if isinstance(spared, list) and spared else "."
+    )
+
+
+def _named(args: Parsed) -> Settings | None:
+    from ..lab.outcomes import NativeSettings as Settings
+
+    if args.trigger is None:
+        if args.keep is not None or args.at_least is not None:
+            raise Refused("name --trigger too")
+        return None
+    return Settings(args.trigger, 15 if args.keep is None else args.keep, _FOR_ALL if args.at_least is None else args.at_least)
+
+
+def _best(args: Parsed, environ: Mapping[str, str]) -> Settings:
+    """Return the settings that would have paid best on the user's newest sessions; Refused where none would have."""
+    from ..lab import outcomes
+    from .lab_decisions import TTLS
+
+    read = _newest_sessions(environ)
+    if not read:
+        raise Refused("there are no sessions here to learn from. Name the settings yourself: popkit native on --trigger 100000")
+    bar = Bar(environ, "settings")
+    best = outcomes.best_of(outcomes.native_fits(read, TTLS[args.ttl], args.model, progress=bar.show))
+    bar.end()
+    if best is None:
+        raise Refused(
+            f"nothing was changed: over your {text.counted(len(read), 'newest session')} no setting would have paid without many results"
+            " being needed again. To set it all the same, name --trigger"
+        )
+    screen.show(text.wrap(_best_in_words(best, len(read))), sys.stdout, environ)
+    return best.settings
+
+
+def _best_in_words(best: Fit, count: int) -> str:
+    trigger, keep, at_least = best.settings
+    return (
+        f"Over your {text.counted(count, 'newest session')}, clearing all but the newest {keep} results from {trigger:,} tokens on, "
+        f"{at_least:,} tokens or more at once, would have come to {best.cost:.3f} of the cost without; {best.misses:.1f} results per 100 "
+        f"requests would have been needed again, and {best.dearer:.0%} of the sessions would have been dearer."
+    )
+
+
+def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
+    from ..lab import sessions as lab_sessions
+    from ..lab import survey
+    from ..parallel.sources import find
+
+    folder = projects.folder_of(environ)
+    if not os.path.isdir(folder):
+        return []
+    paths = [source.address for source in find([folder], lambda *_: None) if "/subagents/" not in source.address]
+    read = []
+    for path in sorted(paths, key=os.path.getmtime, reverse=True):
+        try:
+            session = lab_sessions.read(path)
+        except OSError:
+            continue
+        if len(session.requests) >= survey.LEAST_REQUESTS:
+            read.append(session)
+        if len(read) == _NEWEST:
+            break
+    return read
+
+
+def _again(chosen: Settings, spared: list[str]) -> str:
+    """Return the words that ask for the same settings without looking for them."""
+    trigger, keep, at_least = chosen
+    words = [f"on --trigger {trigger} --keep {keep} --at-least {at_least}", *(f"--except {shlex.quote(tool)}" for tool in spared)]
+    return " ".join(words)
+
+
+def _change(path: str, before: str | None, after: str, again: str, args: Parsed, environ: Mapping[str, str]) -> int:
+    """Show the change, ask, make it if the file is still what it was. `again`: the words that ask for it."""
+    if after == before:
+        print(f"{clean(path)} asks for just that already.")
+        return 0
+    settings_file.show_change(path, before, after, environ)
+    if args.dry_run:
+        print(f"Nothing was changed. To make this change: popkit native {again} --yes")
+        return 0
+    if not settings_file.is_confirmed(args.yes):
+        return 1
+    json.loads(after.lstrip("\ufeff"))  # what is written can be read again
+    settings_file.write(path, before, after)
+    print(f"Changed {clean(path)}. It holds from the next session of this project on.")
+    return 0
+
+
+# --- the client's settings for the provider's own clearing: text in, text out ---------------------------------------------------------
+#
+# The client puts what CLAUDE_CODE_EXTRA_BODY holds over the body of each request, so its own edit of thinking, which it sends where nothing
+# is said, has to be said again beside ours.
+
+
+class NotOurs(ValueError):
+    """The settings hold something there that is left alone; the message says what."""
+
+
+def edit_of(settings: Settings, spared: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the edit that the provider is asked for; results of `spared` tools stay."""
+    edit: dict[str, Any] = {
+        "type": _CLEAR,
+        "trigger": {"type": "input_tokens", "value": settings.trigger},
+        "keep": {"type": "tool_uses", "value": settings.keep},
+    }
+    if settings.at_least:
+        edit["clear_at_least"] = {"type": "input_tokens", "value": settings.at_least}
+    return {**edit, "exclude_tools": list(spared)} if spared else edit
+
+
+def edit_in(text: str) -> dict[str, Any] | None:
+    """Return the clearing of tool results that a settings file asks for; None for none. NotOurs, ValueError for what is not understood."""
+    edits = _body(_environment(text)).get(MANAGEMENT, {}).get("edits", [])
+    return next((edit for edit in edits if isinstance(edit, dict) and edit.get("type") == _CLEAR), None)
+
+
+def switched_on(text: str, edit: dict[str, Any]) -> str:
+    """Return the settings with the edit, in place of one that they have. NotOurs where something else stands there."""
+    environment = _environment(text)
+    body = _body(environment)
+    others = [one for one in body.get(MANAGEMENT, {}).get("edits", [_THINKING]) if not _is_clear(one)]
+    body[MANAGEMENT] = {**body.get(MANAGEMENT, {}), "edits": [*others, edit]}
+    return _with(text, {**environment, VARIABLE: json.dumps(body)})
+
+
+def switched_off(text: str) -> str:
+    """Return the settings without it, and without what only it needed."""
+    environment = _environment(text)
+    body = _body(environment)
+    others = [one for one in body.get(MANAGEMENT, {}).get("edits", []) if not _is_clear(one)]
+    if others in ([], [_THINKING]):
+        body.pop(MANAGEMENT, None)
+    else:
+        body[MANAGEMENT]["edits"] = others
+    environment = {**environment, VARIABLE: json.dumps(body)} if body else {k: v for k, v in environment.items() if k != VARIABLE}
+    return _with(text, environment) if environment else settings_text.without(text, ENV)
+
+
+def _is_clear(edit: object) -> bool:
+    return isinstance(edit, dict) and edit.get("type") == _CLEAR
+
+
+def _with(text: str, environment: dict[str, Any]) -> str:
+    return settings_text.with_value(text, ENV, settings_text.formatted(text, environment))
+
+
+def _environment(text: str) -> dict[str, Any]:
+    value = settings_text.value_text(text, ENV)
+    environment = json.loads(value) if value else {}
+    if not isinstance(environment, dict):
+        raise NotOurs(f'"{ENV}" is no object')
+    return environment
+
+
+def _body(environment: dict[str, Any]) -> dict[str, Any]:
+    value = environment.get(VARIABLE, "{}")
+    try:
+        body = json.loads(value) if isinstance(value, str) else None
+    except ValueError:
+        body = None
+    management = body.get(MANAGEMENT, {}) if isinstance(body, dict) else None
+    if not isinstance(body, dict) or not isinstance(management, dict) or not isinstance(management.get("edits", []), list):
+        raise NotOurs(f"{VARIABLE} holds something that is not understood")
+    return body

@@ -1,0 +1,142 @@
+"""Parse the arguments of `popkit retention`: `KEY=VALUE` as policies understand it, and what a hold is on."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import NamedTuple
+
+from hooks.utils import text
+from hooks.utils.flag_parser import UsageError
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.io import repository
+from hooks.utils.text import quote as shown
+
+from ..governance.domains import ITEM, PROJECT, SESSION
+from ..governance.errors import DomainUnavailable
+from ..governance.policies import DEFAULT_POLICY, DOMAINS, KEYS
+from ..operations.retention_table import COMMAND
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from .retention_command import Request
+
+_SET, _ADD, _REMOVE = "=", "+=", "-="
+_SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+_NUMERALS = "keep_context_ids"  # the list that holds numbers
+_LONGEST_NUMBER = 40  # letters: a longer one is none that a key can have
+_NAMED = 5  # sessions that a word can mean
+
+
+class Assignment(NamedTuple):
+    """One change: of a domain's key, by `=`, `+=` or `-=`, to a value as a policy's JSON has it."""
+
+    domain: str
+    key: str
+    how: str
+    value: object
+
+
+def read(word: str, domain: str = "") -> Assignment:
+    """Return one parsed `KEY=VALUE`, whose key names its domain unless one is given; UsageError for anything else."""
+    left, equals, value = word.partition("=")
+    if not equals:
+        raise UsageError(f"{shown(word)} is not KEY=VALUE. For example: memory.older_than_days=90")
+    how = _SET
+    if left[-1:] in ("+", "-"):
+        left, how = left[:-1], left[-1] + "="
+    named, dot, key = left.strip().rpartition(".")
+    if key not in KEYS:
+        raise UsageError(f"unknown key {shown(key)}. Known: {', '.join(KEYS)}")
+    if dot:
+        if named not in DOMAINS:
+            raise UsageError(f"unknown domain {shown(named)}. Known: {', '.join(DOMAINS)}")
+        if domain and named != domain:
+            raise UsageError(f"{shown(word)} is about {named}, and --domain says {domain}")
+    elif not domain:
+        raise UsageError(f"which domain does {key} mean? Write memory.{key} or rag.{key}, or add --domain")
+    default = getattr(DEFAULT_POLICY, key)
+    if how != _SET and not isinstance(default, tuple):
+        raise UsageError(f"{key} is not a list, so {how} does not work with it. Write {key}=VALUE")
+    return Assignment(named or domain, key, how, _value(key, value.strip(), default))
+
+
+def _value(key: str, word: str, default: object) -> object:
+    if isinstance(default, bool):
+        if word.lower() not in _SWITCHES:
+            raise UsageError(f"{key} must be true or false, not {shown(word)}")
+        return _SWITCHES[word.lower()]
+    if isinstance(default, tuple):
+        words = [each.strip() for each in word.split(",") if each.strip()]
+        return [_number(key, each) for each in words] if key == _NUMERALS else words
+    return _number(key, word)
+
+
+def _number(key: str, word: str) -> int | float:
+    """Return a number as Python writes it; what is not finite is for the policy to refuse."""
+    try:
+        number = float(word[:_LONGEST_NUMBER])
+        if len(word) <= _LONGEST_NUMBER:
+            return int(word) if word.lstrip("+-").isdigit() else number
+    except ValueError:
+        pass
+    raise UsageError(f"{key} takes {'numbers' if key == _NUMERALS else 'a number'}, not {shown(word)}")
+
+
+def config_of(changes: Iterable[Assignment], policy: Mapping[str, Any]) -> dict[str, object]:
+    """Return the configuration that the changes make, one after the other: lists begin as the policy has them."""
+    config: dict[str, Any] = {}
+    for change in changes:
+        if change.how == _SET or not isinstance(change.value, list):
+            config[change.key] = change.value
+            continue
+        before = config.get(change.key, policy[change.key])
+        if change.how == _REMOVE:
+            config[change.key] = [each for each in before if each not in change.value]
+        else:
+            config[change.key] = [*before, *(each for each in change.value if each not in before)]
+    return config
+
+
+def amends(changes: Iterable[Assignment]) -> bool:
+    """Return whether the result depends on what the policy was."""
+    return any(change.how != _SET for change in changes)
+
+
+def hold_targets(request: Request) -> list[tuple[str, str, str]]:
+    """Return (domain, scope, target) of all that is to be held: items by their ids, else a session or a project in each domain."""
+    session, folder = request.flags.get("session"), request.flags.get("project")
+    if sum((bool(request.arguments), session is not None, folder is not None)) != 1:
+        raise UsageError(f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT")
+    if session is not None:
+        (target,) = sessions_meant([session], request)
+        return [(domain, SESSION, target) for domain in request.domains]
+    if folder is None:
+        by_domain = request.controller.by_domain(request.arguments, request.domain)
+        return [(domain, ITEM, id) for domain, ids in by_domain.items() for id in ids]
+    key = repository.of(os.path.abspath(folder)).key
+    stored = (each for domain in request.domains for each in request.controller.domain(domain).resources(request.now, key))
+    if not os.path.isdir(folder) and next(stored, None) is None:
+        raise UsageError(f"--project takes a folder, and {shown(folder)} is none. Nothing that is stored is of it either")
+    return [(domain, PROJECT, key) for domain in request.domains]
+
+
+def sessions_meant(words: Sequence[str], request: Request) -> list[str]:
+    """Return the id of the session that each word begins: of those that have a transcript here, and of those that have left something. The
+    word itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
+    ids = {projects.session_id_of(path) for path in projects.every(request.environ)}
+    if not ids.issuperset(words):
+        for domain in request.domains:
+            with suppress(DomainUnavailable):  # whoever needs it is told
+                ids.update(id for each in request.controller.domain(domain).resources(request.now) for id in each.sessions)
+    return [_session(word, ids) for word in words]
+
+
+def _session(word: str, ids: set[str]) -> str:
+    matches = [word] if word in ids else sorted(id for id in ids if word and id.startswith(word))
+    if len(matches) > 1:
+        raise UsageError(f"{shown(word)} could be {text.listed(matches, _NAMED)}. Give more of the session's id")
+    return matches[0] if matches else word

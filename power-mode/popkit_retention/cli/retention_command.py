@@ -1,0 +1,299 @@
+"""`popkit retention`: what stored data may be deleted, and when, in a shell. Exit 1 when the user got something wrong, or something is
+broken.
+
+The Controller decides and does everything; what people read of its answers comes from `views`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hooks.utils import flag_parser, text
+from hooks.utils.io import failures
+from hooks.utils.io.home import NoHome
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.state.collecting import HOOK
+
+from ..governance import hourly_job
+from ..governance.controller import Controller
+from ..governance.domains import USER
+from ..governance.errors import Conflict, Damaged, GovernanceError
+from ..governance.policies import DOMAINS, RetentionPolicy, merged
+from ..operations.retention_table import COMMAND, LISTED, TABLE
+from ..usage.database import login_name
+from ..views import retention_activity, retention_phrases, retention_policies
+from . import retention_arguments, screen
+from .answering import Answer, Refused, run
+from .screen import Bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MISTAKES = (Refused, GovernanceError, NoHome, OSError)
+
+
+class Request:
+    """One request: its words as parsed, the controller that answers it, the time, and the domains that it is about."""
+
+    __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "word")
+
+    def __init__(self, parsed: flag_parser.Parsed, controller: Controller, environ: Mapping[str, str]) -> None:
+        self.word = parsed.word
+        self.arguments: list[Any] = parsed.arguments
+        self.flags: dict[str, Any] = parsed.flags
+        self.controller = controller
+        self.environ = environ
+        self.bar = Bar(environ, "items")
+        self.now = controller.now()
+        self.domain: str | None = self.flags.get("domain")
+        self.domains = DOMAINS if self.domain is None else (self.domain,)
+
+    @property
+    def most(self) -> int | None:
+        """Return how many things a list shows; None for all."""
+        return None if "all" in self.flags else LISTED
+
+    def progress(self, _what: str, done: int, whole: int) -> None:
+        """Show the progress of long work."""
+        self.bar.show(done, whole)
+
+
+def run_words(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Answer one line of words; return the exit code."""
+    if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
+        return _quietly(words, environ)
+    return run(TABLE, _answer, words, environ, MISTAKES)
+
+
+def _quietly(words: list[str], environ: Mapping[str, str]) -> int:
+    """Collect for a hook's child: nobody reads what it prints or how it ends."""
+    try:
+        _answer(flag_parser.parse(words, TABLE), environ)
+    except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
+        failures.record(environ, HOOK, error)
+    return 0
+
+
+def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
+    with Controller(environ, USER, now=lambda: time_of_day(environ)) as controller:
+        request = Request(parsed, controller, environ)
+        try:
+            return _ANSWERS[parsed.word](request)
+        finally:
+            request.bar.end()
+
+
+# --- policies --------------------------------------------------------------------------------------------------------------------------
+
+
+def _show(request: Request) -> Answer:
+    status: dict[str, Any] = request.controller.status(request.domain)
+    requests: dict[str, Any] = request.controller.requests()
+    status["requests"] = [each for each in requests["requests"] if each["domain"] in request.domains]
+    return Answer(retention_policies.shown(status, request.now, COMMAND), status)
+
+
+def _set(request: Request) -> Answer:
+    wanted: dict[str, list[retention_arguments.Assignment]] = {}
+    for word in request.arguments:
+        change = retention_arguments.read(word, request.domain or "")
+        if change.key == "keep_session_ids" and isinstance(change.value, list):
+            # As `hold add --session` takes it: a policy compares whole ids, and a beginning would keep nothing.
+            change = change._replace(value=retention_arguments.sessions_meant(change.value, request))
+        wanted.setdefault(change.domain, []).append(change)
+    before: dict[str, Any] = request.controller.policies()
+    configs = {domain: retention_arguments.config_of(changes, before[domain]) for domain, changes in wanted.items()}
+    for config in configs.values():
+        merged(RetentionPolicy(), config)  # all of it is refused, or none
+    expect = before["revision"] if any(map(retention_arguments.amends, wanted.values())) else None
+    configured: list[dict[str, Any]] = []
+    for domain, config in configs.items():
+        try:
+            configured.append(request.controller.configure(domain, config, expect))
+        except Conflict:
+            done = f"Only {configured[0]['domain']} was set" if configured else "Nothing was set"
+            raise Refused(f"somebody else has changed the policies at the same time. {done}. Look at them, and try again") from None
+        expect = None if expect is None else configured[-1]["revision"]
+    return Answer(retention_policies.configured(before, configured, COMMAND), {"policies": configured})
+
+
+def _accept(request: Request) -> Answer:
+    accepted: list[dict[str, Any]] = [request.controller.accept(id) for id in dict.fromkeys(request.arguments)]
+    return Answer([line for each in accepted for line in retention_policies.accepted(each, COMMAND)], {"accepted": accepted})
+
+
+def _decline(request: Request) -> Answer:
+    declined: list[dict[str, Any]] = [request.controller.decline(id) for id in dict.fromkeys(request.arguments)]
+    return Answer([f"Declined {each['request']}. Nothing else changed." for each in declined], {"declined": declined})
+
+
+def _unset(request: Request) -> Answer:
+    removed: dict[str, Any] = request.controller.unset(request.arguments[0], request.domain)
+    message = f"{removed['project']} has no {' or '.join(removed['domains'])} policy of its own any more. Yours applies there again."
+    return Answer(text.wrap(message), removed)
+
+
+def _history(request: Request) -> Answer:
+    history: dict[str, Any] = request.controller.history(request.domain)
+    return Answer(retention_policies.history(history["versions"], request.now, COMMAND), history)
+
+
+def _rollback(request: Request) -> Answer:
+    (revision,) = request.arguments
+    try:
+        before = request.controller.policies()
+    except Damaged:
+        before = None  # then it is written again
+    result: dict[str, Any] = request.controller.rollback(revision, request.domain)
+    return Answer(retention_policies.rolled_back(revision, before, result, COMMAND), result)
+
+
+# --- what they say of things -----------------------------------------------------------------------------------------------------------
+
+
+def _explain(request: Request) -> Answer:
+    explanation: dict[str, Any] = request.controller.explain(request.arguments[0], request.domain)
+    policy = request.controller.get(explanation["domain"], explanation["project"])
+    return Answer(retention_policies.explained(explanation, policy, request.now, COMMAND), explanation)
+
+
+def _apply(request: Request) -> Answer:
+    verdicts: list[dict[str, Any]] = [request.controller.apply(domain, dry_run="dry-run" in request.flags) for domain in request.domains]
+    lines: list[text.Line] = []
+    for each in [part for domain in verdicts for part in (domain, *domain.get("own", ()))]:
+        labels = request.controller.describe(each["domain"], retention_policies.shown_ids(each, request.most))
+        lines += retention_policies.applied(each, labels, request.now, request.most)
+    if any(part["eligible"] for each in verdicts for part in (each, *each.get("own", ()))):
+        lines += ["", *retention_phrases.what_goes(COMMAND)]
+    return Answer(lines, {"domains": verdicts})
+
+
+def _gc(request: Request) -> Answer:
+    if "auto" in request.flags:
+        if others := [name for name in request.flags if name not in ("auto", "quiet", "json")]:
+            raise flag_parser.UsageError(f"--auto decides by itself, so --{others[0]} does not go with it")
+        collected = hourly_job.collect(request.environ)
+        lines = retention_activity.collected({**collected, "dry_run": False}, request.now, request.most, COMMAND)
+        return Answer(lines or ["Nothing is due."], collected)
+    if "quiet" in request.flags:
+        raise flag_parser.UsageError("--quiet goes only with --auto")
+    doing, sure = "dry-run" not in request.flags, "yes" in request.flags
+    if doing and "json" in request.flags and not sure:
+        raise Refused("nothing was changed: --json needs --yes or --dry-run")
+    collected = _collect(request, dry_run=not (doing and sure))
+    if doing and sure:
+        return Answer(retention_activity.collected(collected, request.now, request.most, COMMAND), collected)
+    lines = retention_activity.collected(collected, request.now, request.most, COMMAND)
+    if not doing or retention_activity.is_idle(collected):
+        message = "There is nothing to collect." if doing else "This was a dry run: nothing was changed."
+        return Answer([*lines, "", message], collected)
+    screen.show(lines, sys.stdout, request.environ)
+    if not screen.is_confirmed("Do this?"):
+        raise Refused("nothing was changed. --yes answers beforehand")
+    collected = _collect(request, dry_run=False)
+    return Answer(retention_activity.done(collected, COMMAND), collected)
+
+
+def _collect(request: Request, dry_run: bool) -> dict[str, Any]:
+    placeholders = "placeholders" in request.flags
+    return request.controller.gc(request.domain, dry_run=dry_run, placeholders=placeholders, progress=request.progress)
+
+
+def _undo(request: Request) -> Answer:
+    result: dict[str, Any] = request.controller.undo(request.arguments, request.domain)
+    return Answer(retention_activity.unmarked(result["unmarked"]), result)
+
+
+# --- holds -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _hold_add(request: Request) -> Answer:
+    why = request.flags["why"]
+    if not why.strip():
+        raise flag_parser.UsageError(f"a hold needs a reason: {COMMAND} hold add … --why TEXT")
+    targets = retention_arguments.hold_targets(request)
+    who = request.flags.get("who") or login_name(request.environ)
+    until = request.flags["until"].ahead(request.now) if "until" in request.flags else None
+    holds = [request.controller.add_hold(domain, scope, target, who, why, until) for domain, scope, target in targets]
+    return Answer(retention_activity.held(holds, request.now, COMMAND), {"holds": holds})
+
+
+def _hold_list(request: Request) -> Answer:
+    listed: dict[str, Any] = request.controller.holds(request.domain, "all" in request.flags)
+    return Answer(retention_activity.holds(listed["holds"], request.now, "all" in request.flags, COMMAND), listed)
+
+
+def _hold_release(request: Request) -> Answer:
+    released: dict[str, Any] = request.controller.release_hold(request.arguments[0])
+    return Answer(retention_activity.released(released, request.now), released)
+
+
+# --- archives --------------------------------------------------------------------------------------------------------------------------
+
+
+def _archive(request: Request) -> Answer:
+    archives: list[dict[str, Any]] = []
+    wanted: dict[str, list[str] | None] = {**request.controller.by_domain(request.arguments, request.domain)}
+    if not request.arguments:
+        wanted = {domain: None for domain in wanted if _has_eligible(request, domain)}
+        if not wanted:
+            raise Refused(f"nothing may be deleted now. To archive something else, name it: {COMMAND} archive ID…")
+    for domain, ids in wanted.items():
+        made = request.controller.archive(domain, ids, request.flags.get("note", ""), request.progress)
+        archives.append({"domain": domain, **made})
+    return Answer(retention_activity.archived(archives, COMMAND), {"archives": archives})
+
+
+def _has_eligible(request: Request, domain: str) -> bool:
+    verdict: dict[str, Any] = request.controller.apply(domain, dry_run=True)
+    return any(each["eligible"] for each in (verdict, *verdict.get("own", ())))
+
+
+def _archives(request: Request) -> Answer:
+    listed: dict[str, Any] = request.controller.archives()
+    return Answer(retention_activity.archives(listed["archives"], request.now, COMMAND), listed)
+
+
+def _restore(request: Request) -> Answer:
+    restored: dict[str, Any] = request.controller.restore(request.arguments[0], "sound" in request.flags, request.progress)
+    return Answer(retention_activity.restored(restored), restored)
+
+
+def _remove(request: Request) -> Answer:
+    sure, ids = "yes" in request.flags, list(dict.fromkeys(request.arguments))
+    if not sure and "json" in request.flags:
+        raise Refused("nothing was deleted: --json needs --yes")
+    if not sure:
+        listed: dict[str, Any] = request.controller.archives()
+        known = {each["archive_id"]: each for each in listed["archives"]}
+        screen.show(retention_activity.to_remove(ids, known, request.now), sys.stdout, request.environ)
+        if not screen.is_confirmed("Delete for good?"):
+            raise Refused("nothing was deleted. --yes answers beforehand")
+    removed = [request.controller.remove(id) for id in ids]
+    return Answer([f"Deleted {text.clean(str(each['archive_id']))} for good." for each in removed], {"removed": removed})
+
+
+# --- proof -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _verify(request: Request) -> Answer:
+    result: dict[str, Any] = request.controller.verify("read-data" in request.flags, request.progress)
+    return Answer(retention_activity.verified(result), result, code=int(not result["ok"]))
+
+
+def _log(request: Request) -> Answer:
+    log: dict[str, Any] = request.controller.log(
+        request.flags["most"], request.domain, request.flags.get("action"), request.flags.get("id")
+    )
+    return Answer(retention_activity.logged(log["entries"], request.now), log)
+
+
+_ANSWERS = {
+    "show": _show, "set": _set, "accept": _accept, "decline": _decline, "unset": _unset, "history": _history, "rollback": _rollback,
+    "explain": _explain, "apply": _apply, "gc": _gc, "undo": _undo,
+    "hold add": _hold_add, "hold list": _hold_list, "hold release": _hold_release,
+    "archive": _archive, "archives": _archives, "restore": _restore, "remove": _remove, "verify": _verify, "log": _log,
+}  # fmt: skip

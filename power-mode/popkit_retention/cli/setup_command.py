@@ -1,0 +1,145 @@
+"""`popkit setup NAME`: what some commands need beyond Python goes into a virtual environment in our folder, by pip. Hooks never use it.
+`popkit setup opencode` is another matter: it changes a configuration (opencode_setup.py).
+
+Exit 0 when it is there afterwards; done again it brings what is there up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from hooks.utils import text
+from hooks.utils.io import files
+
+from ..extras import EXTRAS, folder_of, place_of, works
+from ..extras import run as run_python
+from . import opencode_setup, screen
+from .answering import Answer, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hooks.utils.flag_parser import Parsed
+
+_HOW_TO_GET_VENV = "Install Python's venv module (on Debian and Ubuntu: sudo apt install python3-venv), then try again"
+_NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Temporary failure in name resolution", "ConnectTimeoutError",
+               "ReadTimeoutError", "ProxyError", "Network is unreachable")  # fmt: skip
+
+
+def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
+    """List what there is, or set one of it up."""
+    name: str = args.argument
+    if name == opencode_setup.NAME:
+        if args.json:
+            raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes answers beforehand")
+        return opencode_setup.set_up(args.undo, args.scope, args.yes, environ)
+    if args.undo or args.yes or args.scope != "user":
+        raise Refused(f"--undo, --yes and --scope are for popkit setup {opencode_setup.NAME}")
+    if not name:
+        return _list(args.json, environ)
+    result = _set_up(name, environ, quiet=args.json)
+    message = f"{name} is ready: " + ("installed " + ", ".join(result["installed"]) if result["installed"] else "nothing was missing") + "."
+    return Answer(text.wrap(message), result)
+
+
+def _list(as_data: bool, environ: Mapping[str, str]) -> int:
+    places = {name: place_of(name, environ) for name in EXTRAS}
+    if as_data:
+        known = {name: {"for": purpose, "packages": packages} for name, (purpose, packages, _) in EXTRAS.items()}
+        print(json.dumps({name: {**about, "python": places[name]} for name, about in known.items()}, indent=2))
+        return 0
+    lines = text.title("What can be set up")
+    for name, (purpose, _, _) in EXTRAS.items():
+        lines += text.pair(f"{name:<12}{'ready' if places[name] else 'not set up'}", purpose, 24)
+    lines += text.pair(
+        f"{opencode_setup.NAME:<12}{'ready' if opencode_setup.found(environ) else 'not set up'}",
+        "PopKit in OpenCode: its plugin in opencode.json and tui.json",
+        24,
+    )
+    lines += ["", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")]
+    screen.show(lines, sys.stdout, environ)
+    return 0
+
+
+# --- setting up --------------------------------------------------------------------------------------------------------------------------
+
+
+def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
+    """Set one extra up; return what was done, as data."""
+    folder = folder_of(environ)
+    if os.path.lexists(folder) and not os.path.lexists(folder + ".lock"):
+        raise Refused(f"{folder} is not from popkit setup. Move it away, or set POPKIT_HOME to another folder")
+    try:
+        files.make_private_folder(os.path.dirname(folder))
+        with files.Lock(folder + ".lock"):
+            python = os.path.join(folder, "bin", "python")
+            if run_python([python, "-c", "pass"], environ).returncode:
+                _say(f"Making a virtual environment in {folder} …", quiet)
+                _make(folder, environ)
+            _say(f"Installing {', '.join(EXTRAS[name][1])} …", quiet)
+            installed = _install(name, _pip_for(python, environ), environ)
+            _make_private(folder)
+    except files.LockTimeout:
+        raise Refused("another popkit setup is running. Wait until it is done") from None
+    except OSError as error:
+        raise Refused(f"{folder} cannot be written ({error.strerror or error}). Make it yours, or set POPKIT_HOME") from None
+    if not works(python, name, environ):
+        raise Refused(f"what was installed does not work with {python}. Delete {folder}, then run popkit setup {name} again")
+    return {"name": name, "python": python, "folder": folder, "installed": installed}
+
+
+def _say(line: str, quiet: bool) -> None:
+    if not quiet:
+        print(text.clean(line), file=sys.stderr, flush=True)
+
+
+def _make(folder: str, environ: Mapping[str, str]) -> None:
+    """Make a new virtual environment. Its own pip comes later, if it is needed at all."""
+    made = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
+    if made.returncode:
+        if not os.access(os.path.dirname(folder), os.W_OK):
+            raise Refused(f"{os.path.dirname(folder)} cannot be written. Make it yours, or set POPKIT_HOME to another folder")
+        raise Refused(f"{sys.executable} cannot make a virtual environment: {_last_line(made.stdout)}. {_HOW_TO_GET_VENV}")
+
+
+def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the command of a pip that installs for an interpreter: one that is there already saves a quarter of a minute."""
+    ours = [sys.executable, "-m", "pip", "--python", python]
+    its_own = [python, "-m", "pip"]
+    for pip in (ours, its_own):
+        if not run_python([*pip, "--version"], environ).returncode:
+            return pip
+    made = run_python([python, "-m", "ensurepip"], environ)
+    if made.returncode:
+        raise Refused(f"{sys.executable} has no pip: {_last_line(made.stdout)}. {_HOW_TO_GET_VENV}")
+    return its_own
+
+
+def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
+    """Install the packages of an extra; return what is new. What is there already needs no network."""
+    wanted = EXTRAS[name][1]
+    done = run_python([*pip, "install", "--disable-pip-version-check", "--no-input", "--no-user", "--retries", "1", *wanted], environ)
+    if done.returncode:
+        if any(sign in done.stdout for sign in _NO_NETWORK):
+            raise Refused("the package index cannot be reached. Check your network, then try again")
+        raise Refused(f"pip could not install {', '.join(wanted)}: {_last_line(done.stdout)}")
+    (new,) = [line.partition(" ")[2].split()[1:] for line in done.stdout.splitlines() if line.startswith("Successfully installed")] or [[]]
+    return new
+
+
+def _make_private(folder: str) -> None:
+    """Take from others the rights that scripts of the venv module come with."""
+    for inner, _, names in os.walk(folder):
+        for path in [inner, *(os.path.join(inner, name) for name in names)]:
+            if not os.path.islink(path):
+                os.chmod(path, os.stat(path).st_mode & 0o700)
+
+
+def _last_line(output: str) -> str:
+    """Return the last line that a program printed on standard error, else on standard output."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    return text.cut(text.clean((errors or lines or ["it said nothing"])[-1]), 200)

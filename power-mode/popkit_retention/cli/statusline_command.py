@@ -1,0 +1,168 @@
+"""`popkit statusline`: one line for the status line of Claude Code, from the JSON that it writes to stdin.
+
+Never fails: whatever comes in, one short line goes out.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hooks.utils import text
+from hooks.utils.hosts.claude_code import usage
+from hooks.utils.io import failures, home
+from hooks.utils.io.codec import loads
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.policy.limits import windows
+from hooks.utils.policy.ruleset import THRESHOLDS
+from hooks.utils.state import limits, live, peek
+from hooks.utils.views.limits import line as limits_line
+
+from . import statusline_install
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hooks.utils.flag_parser import Parsed
+
+MISTAKES = (OSError,)
+INPUT_BYTES = 1 << 20
+SEPARATOR = " · "
+_YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
+
+
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Print the line, or change the settings on the user's word."""
+    if args.word == "install":
+        return statusline_install.install(args.scope, args.yes, args.replace, environ)
+    if args.word == "uninstall":
+        return statusline_install.uninstall(args.scope, args.yes, environ)
+    if sys.stdin is None or sys.stdin.isatty():
+        print("Claude Code runs this command for its status line. To set that up: popkit statusline install")
+        return 0
+    data = sys.stdin.buffer.read(INPUT_BYTES).decode("utf-8", "replace")
+    sys.stdout.buffer.write(line_for(data, environ).encode("utf-8") + b"\n")
+    return 0
+
+
+def line_for(data: str, environ: Mapping[str, str]) -> str:
+    """Return the line for what the client wrote."""
+    try:
+        payload = loads(data)
+    except ValueError:
+        payload = None
+    if not isinstance(payload, dict):
+        return "popkit"
+    window, ratio = _context_of(payload)
+    facts = {"ratio": ratio}
+    thresholds = THRESHOLDS
+    try:
+        if os.path.isdir(home.popkit_home(environ)):  # else no hook has ever run
+            site = live.Site(environ, _text(payload, "session_id"), _project(payload))
+            thresholds = site.rules().thresholds
+            if site.enabled and not environ.get("POPKIT_OFF"):
+                facts.update(_stored(site, payload, window, time_of_day(environ)))
+    except Exception as error:  # noqa: BLE001  the line must not go out because a file of ours cannot be read
+        failures.record(environ, "statusline", error)
+    return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
+
+
+def _context_of(payload: dict) -> tuple:
+    """Return (window, ratio) as the client gives them, None for what it does not."""
+    window_data = payload.get("context_window")
+    window_data = window_data if isinstance(window_data, dict) else {}
+    window = _number(window_data.get("context_window_size"))
+    tokens = usage.prompt_tokens(window_data.get("current_usage"))
+    percentage = window_data.get("used_percentage")
+    if tokens and window:
+        return window, tokens / window
+    if isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
+        return window, percentage / 100
+    return window, None
+
+
+def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
+    """Return what our state and the transcript say; remember the window, which the client reports exactly."""
+    facts: dict = {}
+    newest = usage.newest_usage(_text(payload, "transcript_path"))
+    kept = (site.session.get("warming") or {}).get("used")
+    if newest is not None and isinstance(kept, (int, float)):
+        newest.keep(kept)
+    warm = newest is not None and newest.is_warm(now)
+    if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
+        if window and site.session.get("window_tokens") != window:
+            site.remember(window_tokens=window)
+        facts = _reclaimable(site, warm)
+    if newest is not None:
+        facts["cache_seconds_left"] = newest.seconds_left(now)
+    return {**facts, "limits": limits_line(windows(limits.readings(site.home), now), now)}
+
+
+def _reclaimable(site: live.Site, warm: bool) -> dict:
+    """Return what a clear takes as it was last planned, while that holds: no call came since, and the cache has not been warmed. Otherwise
+    what has expired."""
+    paths = site.paths()
+    try:
+        known = peek.state(paths)
+    except ValueError:
+        return {}  # corrupt: the next hook sets it aside and begins a new one
+    planned = site.session.get("planned")
+    if known is None:
+        return {}
+    if planned and planned.get("calls") == known.index and (planned.get("warm") or not warm):
+        now, cold = planned.get("now"), planned.get("cold")
+        if isinstance(now, int) and isinstance(cold, int):
+            return {"now": now if warm else cold, "cold": cold}
+    return {"expired": peek.expired(paths, known)}
+
+
+def _project(payload: dict) -> str:
+    workspace = payload.get("workspace")
+    folder = _text(workspace, "project_dir") if isinstance(workspace, dict) else ""
+    return folder or _text(payload, "cwd")
+
+
+def _text(values: dict, name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
+
+
+def line(facts: dict, thresholds: dict, coloured: bool) -> str:
+    """Return one line of the known facts: `ratio` of the window that is full; what a clear takes as it was last planned, `now` and once the
+    cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0 when cold); `limits`
+    of the plan, in words."""
+    parts = [_context(facts.get("ratio"), thresholds, coloured), *_amounts(facts)]
+    left = facts.get("cache_seconds_left")
+    if left is not None:
+        parts.append("cache warm " + _minutes(left) if left > 0 else "cache cold")
+    if facts.get("limits"):
+        parts.append(facts["limits"])
+    return SEPARATOR.join(parts)
+
+
+def _amounts(facts: dict) -> list:
+    now, cold, expired = facts.get("now"), facts.get("cold"), facts.get("expired")
+    if now is not None:
+        later = f"{text.tokens(cold)} reclaimable when cold" if cold else "nothing reclaimable"
+        return [f"{text.tokens(now)} reclaimable" if now else later]
+    if expired is None:
+        return []
+    return [f"{expired['items']:,} expired, {text.tokens(expired['tokens'])}" if expired["items"] else "nothing expired"]
+
+
+def _context(ratio: float | None, thresholds: dict, coloured: bool) -> str:
+    if ratio is None:
+        return "context –"
+    shown = f"context {ratio:.0%}"
+    colour = _RED if ratio >= thresholds["critical"] else _YELLOW if ratio >= thresholds["warning"] else ""
+    return colour + shown + _PLAIN if colour and coloured else shown
+
+
+def _minutes(seconds: float) -> str:
+    """Return the time left, to the minute: the line is drawn again twice a minute at most."""
+    return f"{round(seconds / 60)} min" if seconds >= 90 else "1 min" if seconds >= 45 else "<1 min"

@@ -1,0 +1,202 @@
+"""`popkit try`: what PopKit would say about a session, without being installed. Reads only: no state is written anywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import time
+
+from hooks.utils import text
+from hooks.utils.config import layers
+from hooks.utils.hosts import KEEPS, recorded_tools, recordings
+from hooks.utils.io import home
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.reclaim import outlook
+from hooks.utils.state import store
+from hooks.utils.state.rebuild import rebuild
+from hooks.utils.text import as_json
+from hooks.utils.views import clear, report
+from hooks.utils.views.panel import panel
+from hooks.utils.views.timeline import timeline
+
+from ..lab import outcomes
+from ..operations import sessions
+from . import answering, lab_decisions, screen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from hooks.utils.flag_parser import Parsed
+    from hooks.utils.views.report_shapes import Report
+
+MISTAKES = (sessions.NoSession,)
+_HOUR_S = 3_600
+_CALLS = 20  # lines of the timeline
+_SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl")
+
+
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Show status, timeline and what could be reclaimed of one session."""
+    if args.argument:
+        path = sessions.named(environ, args.argument)
+    else:
+        path = sessions.newest_with_results(environ, args.host, os.getcwd()) or _SAMPLE
+    try:
+        project = sessions.check(path)
+        host = recordings.host_of(path)
+        report, got = _counted(path, project, host, environ)
+    except OSError as error:
+        raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
+    if args.json:
+        print(as_json({**report, "installed": got}))
+        return 0
+    ends = _install(home.plugin_root()) if host == recordings.CLAUDE_CODE else _elsewhere(host)
+    screen.show([*_whose(report, path == _SAMPLE), *_shown(report, got), *ends], sys.stdout, environ)
+    return 0
+
+
+def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
+    """Return the report, and what the whole session would have got; None where that cannot be
+    counted. Says that it works where a person waits."""
+    waits = sys.stderr is not None and sys.stderr.isatty()
+    if waits:
+        print("Reading the session and counting what PopKit would have saved …", end="", file=sys.stderr, flush=True)
+    try:
+        report = report_of(path, project, environ)
+        try:
+            config = layers.load(home.plugin_root(), _home(environ), project)
+            rules = Ruleset.from_config(config, recorded_tools())
+            return report, outcomes.installed(lab_decisions.read(path), rules, _may_clear(host)).to_json()
+        except answering.Refused:
+            return report, None
+    finally:
+        if waits:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _may_clear(host: str) -> bool:
+    """Return whether PopKit would clear in a session of this host: OpenCode lets nobody edit what it has sent."""
+    return host != recordings.opencode.NAME
+
+
+def _home(environ: Mapping[str, str]) -> str | None:
+    try:
+        return home.popkit_home(environ)
+    except home.NoHome:
+        return None
+
+
+def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
+    """Return the report of a transcript as it stood at its last line, under the configuration that holds for its project. The cache counts
+    as cold: that is how it will be found."""
+    popkit_home = _home(environ) or ""
+    config = layers.load(home.plugin_root(), popkit_home or None, project)
+    journal = _journal(popkit_home, path)
+    session, tools = recordings.session_id_of(path), recorded_tools()
+    made = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
+    if _may_clear(recordings.host_of(path)):  # as if it had run where a clear is possible
+        made.index.doubts = [doubt for doubt in made.index.doubts if KEEPS not in doubt]
+    site = Unwritten(popkit_home, project, session)
+    view = outlook.Outlook(site, path, made.state, made.conversation.rules, made.state.at, made, is_cold=True)
+    if view.context:
+        view.context["cache"] = None  # it was warm then; that says nothing today
+    return report.build(view)
+
+
+class Unwritten:
+    """A site of which nothing is kept."""
+
+    __slots__ = ("home", "session", "session_id", "session_project")
+    in_place = False
+
+    def __init__(self, popkit_home: str, project: str, session_id: str) -> None:
+        self.home = popkit_home
+        self.session: dict = {}
+        self.session_id = session_id
+        self.session_project = project
+
+
+def _journal(popkit_home: str, path: str) -> list:
+    """Return what hooks have noted of a session, if they saw it: git's answers, pins, clears."""
+    return store.read_lines(store.ContextFiles(popkit_home, recordings.session_id_of(path)).journal) if popkit_home else []
+
+
+def _whose(report: Report, is_sample: bool) -> list[text.Line]:
+    own = "PopKit on your session" + ("" if report["host"] == recordings.CLAUDE_CODE else f" of {report['host']}")
+    lines = text.title("PopKit on a recorded sample session" if is_sample else own)
+    if not is_sample:
+        lines.append(text.fitted("Session   " + text.clean(report["session"])))
+        lines.append(lambda columns: ["Project   " + text.cut_start(text.clean(report["project"]) or "unknown", columns - 10)])
+    if report["at"]:
+        lines.append("As of     " + time.strftime("%Y-%m-%d %H:%M UTC, its last call", time.gmtime(report["at"])))
+    return lines
+
+
+def _shown(report: Report, got: dict[str, Any] | None) -> list[text.Line]:
+    lines: list[text.Line] = [*panel(report, command=""), *timeline(report, _CALLS)]
+    may_clear = _may_clear(report["host"])
+    return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_got(got, may_clear)]
+
+
+def _got(got: dict[str, Any] | None, may_clear: bool) -> list[text.Line]:
+    """Return what the whole session would have got with PopKit installed."""
+    lines = text.title("With PopKit from the start")
+    if got is None or got["cost_share"] is None:
+        return [*lines, "This session has no request that could be counted."]
+    pairs = [("Kept out", _amount(got["kept_out_tokens"], got["kept_out_results"]))]
+    at = f", at {text.counted(got['moments'], 'moment')}" if got["moments"] else ""
+    pairs += [("Cleared", _amount(got["cleared_tokens"], got["cleared_results"]) + at)] if may_clear else []
+    saved = 1 - got["cost_share"]
+    pairs.append(("Net", f"{saved:.1%} of what its prompts cost is saved" if saved >= 0 else f"its prompts cost {-saved:.1%} more"))
+    for name, words in pairs:
+        lines += text.pair(name, words)
+    life = "an hour" if got["cache_ttl_s"] == _HOUR_S else "five minutes"
+    restored = f"; {text.counted(got['missed'], 'content')} fetched again" if got["missed"] else ""
+    words = f"Counted over {text.counted(got['requests'], 'request')} as `popkit lab --decisions` counts, with a prompt cache that lives"
+    how = f": a clear whenever it pays{restored}" if may_clear else ""
+    lines += ["", *text.wrap(f"{words} {life}{how}. Net has what PopKit costs taken off.")]
+    if may_clear and not got["kept_out_tokens"] and not got["cleared_tokens"]:
+        lines += text.wrap("While it ran, no clear would have paid. What a clear would take, above, is what it would take now.")
+    return lines
+
+
+def _amount(tokens: int, results: int) -> str:
+    return f"{text.long_tokens(tokens)} in {text.counted(results, 'result')}" if tokens else "nothing"
+
+
+def _elsewhere(host: str) -> list[text.Line]:
+    """Return what the figures of another host's session are worth, and how to have PopKit there."""
+    lacks = "docs/hosts.md says what the recording lacks."
+    if host != recordings.opencode.NAME:
+        words = f"PopKit reads what {host} has recorded, and never changes it. It does not run in {host}: this is what it would have done."
+        return ["", *text.wrap(f"{words} {lacks}")]
+    words = (
+        "PopKit reads what OpenCode has recorded, and never changes it. In OpenCode it shortens results before they enter and answers"
+        f" compactions; what a conversation holds stays as it is. {lacks}"
+    )
+    return ["", *text.wrap(words), "", "Install PopKit to have this in every session of OpenCode:", "  popkit setup opencode"]
+
+
+def _install(root: str) -> list[text.Line]:
+    """Return how to have this in every session."""
+    add = f"  claude plugin marketplace add {shlex.quote(root)}"
+    parts = ["  claude plugin marketplace add \\", "    " + shlex.quote(root)]
+    return [
+        "",
+        "Install PopKit to have this in every session as /popkit:context:",
+        lambda columns: [add] if text.width(add) <= columns else parts,
+        f"  claude plugin install popkit@{_marketplace(root)}",
+    ]
+
+
+def _marketplace(root: str) -> str:
+    try:
+        with open(os.path.join(root, ".claude-plugin", "marketplace.json"), encoding="utf-8") as file:
+            name = json.load(file)["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return "popkit"
+    return text.clean(name)

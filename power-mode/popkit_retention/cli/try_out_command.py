@@ -1,0 +1,136 @@
+"""`popkit try-out`: settings that a coin gives to every second session, how far each trial is, and what finished ones have shown."""
+
+from __future__ import annotations
+
+import time
+
+from hooks.utils import text
+from hooks.utils.config import layers
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.recordings import session_id_of
+from hooks.utils.io import home
+from hooks.utils.io.sqlite_file import StoreError
+from hooks.utils.policy.models import models_of
+from hooks.utils.policy.ruleset import TRY
+from hooks.utils.policy.trials import ARMS, MEMORY, is_tried
+from hooks.utils.state import trials
+
+from ..bill import digests, trial
+from ..views import trials as views
+from . import own_configuration
+from .answering import Answer, Refused
+from .screen import Bar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from hooks.utils.flag_parser import Parsed
+    from hooks.utils.state.trials import Run
+
+MISTAKES = (OSError, StoreError)
+
+
+def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Answer one line."""
+    try:
+        return _answer(args, environ)
+    except trials.Corrupt as error:
+        raise Refused(f"{error.filename} is not as it was written. {trials.AGAIN}") from None
+
+
+def _answer(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    if args.word == "start":
+        return _start(args, environ)
+    if args.word == "stop":
+        return _stop(args, environ)
+    now, popkit_home = time.time(), home.popkit_home(environ)
+    config = layers.load(home.plugin_root(), popkit_home, None)
+    known = trials.load(popkit_home)
+    running = [run for name in ARMS for run in [known.current(name)] if run is not None and run.is_open]
+    found: trial.Totals = {}
+    models = models_of(config)
+    if any(run.rows for run in running):
+        bar = Bar(environ)
+        try:
+            used = digests.of_user(environ, min(run.began for run in running), now, bar.show)
+        finally:
+            bar.end()
+        found = trial.totals(used, models, map(session_id_of, projects.every(environ)))
+    for one in running:
+        standing = trial.Standing(one, found, now)
+        if standing.is_complete:
+            one.result = _frozen(popkit_home, one, trial.read(one, standing, found, now, models.dated))
+    shown = [_as_data(run, found, now, config) for run in known.runs if run.result or run is known.current(run.name)]
+    shown += [_as_data(trials.Run(name, 1, 0.0), {}, now, config) for name in ARMS if is_tried(config, name) and not known.current(name)]
+    return Answer(views.lines_of(shown), {"needs": trial.PER_ARM, "trials": shown})
+
+
+def _frozen(popkit_home: str, read: Run, result: dict[str, Any]) -> dict[str, Any]:
+    """Keep what a trial has shown, and return it; what somebody else has read meanwhile stands."""
+    with trials.Changing(popkit_home) as known:
+        kept = next(run for run in known.runs if (run.name, run.number) == (read.name, read.number))
+        kept.result = kept.result or result
+        return kept.result
+
+
+def _as_data(run: Run, found: trial.Totals, now: float, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a trial as data; of one that is not finished, nothing but counts."""
+    data: dict[str, Any] = {"name": run.name, "began": run.began or None}
+    if run.result is not None:
+        return {**data, "status": "finished", "result": run.result}
+    if run.stopped is not None:
+        return {**data, "status": "stopped", "stopped": run.stopped}
+    standing = trial.Standing(run, found, now)
+    status = "running" if is_tried(config, run.name) else "paused"
+    return {**data, "status": status, "arms": standing.counts(run.name), "waits": standing.waits}
+
+
+# --- start and stop --------------------------------------------------------------------------------------------------------------------
+
+
+def _start(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    name, before, popkit_home = args.argument, _own(args.argument, environ), home.popkit_home(environ)
+    current = trials.load(popkit_home).current(name)
+    is_on = current is not None and current.is_open
+    if before in (TRY, True) and is_on:
+        return Answer(text.wrap(f"{name} is on trial already. popkit try-out shows how far it is."))
+    if not own_configuration.change(_changed(name, True if name == MEMORY else TRY), args.yes, args.dry_run, environ):
+        return Answer([], code=0 if args.dry_run else 1)
+    with trials.Changing(popkit_home) as known:
+        current = known.current(name)
+        if current is None or not current.is_open:
+            current = known.begin(name, time.time())
+        current.before = None if before in (TRY, True) else before
+    return Answer(views.started(name))
+
+
+def _stop(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    name, popkit_home = args.argument, home.popkit_home(environ)
+    current = trials.load(popkit_home).current(name)
+    is_tried_here, is_open = _own(name, environ) in (TRY, True), current is not None and current.is_open
+    if not is_tried_here and not is_open:
+        raise Refused(f"{name} is not on trial. popkit try-out shows what is")
+    back = False if name == MEMORY else current.before if current else None
+    if is_tried_here and not own_configuration.change(_changed(name, back), args.yes, args.dry_run, environ):
+        return Answer([], code=0 if args.dry_run else 1)
+    if args.dry_run:
+        return Answer(text.wrap("Nothing was changed."))
+    with trials.Changing(popkit_home) as known:
+        current = known.current(name)
+        if current is not None and current.is_open:
+            current.stopped = time.time()
+    return Answer(views.stopped(name, is_open))
+
+
+def _own(name: str, environ: Mapping[str, str]) -> Any:
+    """Return what the user's own file says of a setting; of memory, whether it is tried."""
+    value = own_configuration.settings(environ).get(name)
+    if name == MEMORY:
+        return value.get(TRY) if isinstance(value, dict) else None
+    return value
+
+
+def _changed(name: str, value: Any) -> dict[str, Any]:
+    return {name: {TRY: value}} if name == MEMORY else {name: value}

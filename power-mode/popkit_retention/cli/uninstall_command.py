@@ -1,0 +1,213 @@
+"""`popkit uninstall`: deletes what PopKit has stored, after saying what that is and which placeholders would then stand for nothing.
+
+The plugin itself is Claude Code's to remove; the commands for that are printed. Exit 0 when everything is deleted, 1 when it is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sqlite3
+import sys
+
+from hooks.utils import archive, text
+from hooks.utils.io import files, home
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.reclaim import access, rewrite, undoing
+from hooks.utils.state import live, sockets, transcript_handles
+
+from ..governance import data_folder as governance
+from ..operations import holdings, sessions
+from ..views.archive import placeholders
+from . import opencode_setup, screen, statusline_install
+from .answering import Answer, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hooks.utils.archive.records import Record
+    from hooks.utils.flag_parser import Parsed
+
+MISTAKES = (OSError,)
+PLUGIN = ("claude plugin uninstall popkit@popkit", "claude plugin marketplace remove popkit")
+
+
+def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Say what would go, ask, delete."""
+    with contextlib.redirect_stdout(io.StringIO() if args.json else sys.stdout):
+        return Answer([], _uninstall(args, environ))
+
+
+def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
+    folder = home.popkit_home(environ)
+    held = _held(folder, environ)
+    parts = holdings.sizes(folder)
+    _tell(folder, parts, held, environ)
+    if args.json and not (args.yes or args.dry_run):
+        raise Refused("nothing was deleted: --json needs --yes or --dry-run")
+    result = {
+        "folder": folder,
+        "bytes": sum(part["bytes"] for part in parts.values()),
+        "parts": parts,
+        "placeholders": transcript_handles.ids(held),
+        "dry_run": args.dry_run,
+        "put_back": 0,
+        "deleted": [],
+        "left": [],
+        "then": list(PLUGIN),
+    }
+    if args.dry_run:
+        _show(["This was a dry run: nothing was deleted."], environ)
+        return result
+    if held and (args.undo or (not args.yes and screen.is_confirmed("Put their contents back first?"))):
+        result["put_back"] = _put_back(held, environ)
+        held = _held(folder, environ)
+        result["placeholders"] = transcript_handles.ids(held)
+        if held:
+            _show([*text.wrap(f"{_many(held)} could not be put back:"), *placeholders(held)], environ)
+            if args.undo:
+                raise Refused("nothing was deleted. To go on without them, omit --undo")
+    if not args.yes and not screen.is_confirmed("Delete what PopKit has stored?"):
+        raise Refused("nothing was deleted. --yes answers beforehand")
+    for scope in ("user", "project"):
+        _remove_status_line(scope, environ)
+        if opencode_setup.is_in(environ, scope):
+            _remove_opencode(scope, environ)
+    result["deleted"], result["left"] = _delete(folder)
+    if result["left"]:
+        _show(text.wrap(f"Left in {folder}: {text.listed(result['left'])}"), environ)
+    done = "Deleted. To" if result["deleted"] else "To"
+    _show([f"{done} remove the plugin itself, run in a shell:", *("  " + command for command in PLUGIN)], environ)
+    return result
+
+
+def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
+    screen.show(lines, sys.stdout, environ)
+
+
+def _held(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
+    """Return the placeholders that stand for contents in the archive."""
+    try:
+        db = archive.open_archive(home.archive_path(folder), create=False)
+    except FileNotFoundError:
+        return {}
+    except (OSError, sqlite3.Error, archive.ArchiveError) as error:
+        return _unknown(error, environ)
+    try:
+        return transcript_handles.records(db, environ)
+    except sqlite3.Error as error:
+        return _unknown(error, environ)
+    finally:
+        db.close()
+
+
+def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Record]]:
+    message = f"The archive cannot be read, so PopKit does not know which placeholders stand for something: {error}"
+    _show(text.wrap(text.clean(message)), environ)
+    return {}
+
+
+def _many(held: dict[str, list[Record]]) -> str:
+    return f"{text.counted(sum(map(len, held.values())), 'placeholder')} in {text.counted(len(held), 'session')}"
+
+
+def _tell(folder: str, parts: dict, held: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
+    lines = text.title("Uninstall")
+    lines += text.wrap(f"{folder} holds {holdings.in_words(parts)}." if parts else f"There is nothing in {folder}.")
+    for advice, *where in [each.keep for each in holdings.every() if each.keep and each.title in parts]:
+        lines += [*text.wrap(advice), *("  " + line.format(folder) for line in where)]
+    lines += _holds(environ) if governance.TITLE in parts else []
+    if held:
+        lines += ["", *text.wrap(f"{_many(held)} would no longer lead to anything:"), *placeholders(held), ""]
+        lines += text.wrap("--undo puts their contents back first.")
+    _show(lines, environ)
+
+
+def _holds(environ: Mapping[str, str]) -> list[text.Line]:
+    """Return the holds that would end with what they keep."""
+    from ..governance.controller import Controller
+    from ..governance.errors import GovernanceError
+    from ..views import retention_activity
+
+    now = time_of_day(environ)
+    try:
+        with Controller(environ, now=lambda: now) as controller:
+            answer: dict = controller.holds()
+    except GovernanceError as error:
+        return text.wrap(f"PopKit does not know what is on hold: {error}")
+    holds = answer["holds"]
+    if not holds:
+        return []
+    message = f"{text.counted(len(holds), 'hold')} in force: somebody wants this to stay, and it would be deleted:"
+    return ["", *text.wrap(message), *text.indented(retention_activity.holds(holds, now, False, "popkit retention"), "  ")]
+
+
+def _put_back(held: dict[str, list[Record]], environ: Mapping[str, str]) -> int:
+    """Undo clear after clear in each of these transcripts; return how many results went back."""
+    count = sum(_undo_all(path, environ) for path in held)
+    _show([f"{text.counted(count, 'result')} put back. Running sessions load them with /resume."], environ)
+    return count
+
+
+def _undo_all(path: str, environ: Mapping[str, str]) -> int:
+    count = 0
+    try:
+        site = live.Site(environ, sessions.session_id_of(path), sessions.check(path))
+        while True:
+            back = undoing.undo(site, path, time_of_day(environ))
+            count += len(back.records)
+            if back.trouble:
+                _show(text.wrap(back.trouble), environ)
+    except (access.Refused, sessions.NoSession, rewrite.RewriteFailed):
+        return count  # nothing is left to undo there; what still stands is told
+
+
+def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
+    try:
+        ours = statusline_install.Settings(scope, environ).ours()
+    except (Refused, OSError, ValueError):
+        return  # what cannot be read is left alone
+    if ours:
+        statusline_install.uninstall(scope, True, environ)
+
+
+def _remove_opencode(scope: str, environ: Mapping[str, str]) -> None:
+    try:
+        opencode_setup.set_up(True, scope, True, environ)
+    except (Refused, OSError) as error:
+        _show(text.wrap(text.clean(str(error))), environ)
+
+
+def _delete(folder: str) -> tuple:
+    """Return (what was deleted, what is left) of the names in our folder. Only what PopKit makes goes, file by file, and the folders that
+    this leaves empty; no link is followed."""
+    before = files.names(folder)
+    sockets.end_all(folder)
+    for top in holdings.trees(folder):
+        for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
+            links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
+            _unlink_ours(folder, inner, names + links)
+            _remove_empty(inner)
+    _remove_empty(os.path.join(folder, "data"))
+    _unlink_ours(folder, folder, [name for name in before if name not in holdings.folders()])
+    left = files.names(folder)
+    if not left and not os.path.islink(folder):
+        _remove_empty(folder)
+    return [name for name in before if name not in left], left
+
+
+def _unlink_ours(popkit_home: str, folder: str, names: list) -> None:
+    for path in [os.path.join(folder, name) for name in names]:
+        is_folder = os.path.isdir(path) and not os.path.islink(path)
+        mine = None if is_folder else holdings.owner(popkit_home, path)
+        if mine and not mine.stays:
+            os.unlink(path)
+
+
+def _remove_empty(folder: str) -> None:
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass  # something of somebody else's is in it, or it was never made

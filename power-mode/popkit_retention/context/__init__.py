@@ -1,0 +1,77 @@
+"""Assembled prompts: the parts of a conversation, of memory and of files that a request carries, by budget.
+
+    from popkit_retention.context import ContextBuildOptions, build_context
+
+    built = build_context(ContextBuildOptions(messages=messages, budgetPercent=35))
+    client.messages.create(model=model, messages=built.messages)  # and hand on built.state as `previous` of the next
+
+Each name is loaded when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..usage.budgets import BudgetExceeded
+    from .build_types import (
+        ContextBuildOptions,
+        ContextResult,
+        ContextStatus,
+        ContextTier,
+        FileSource,
+        FileText,
+        MemorySource,
+        Provider,
+        PruningStrategy,
+        Remembered,
+        Sources,
+        TierBreakdown,
+        TierContent,
+        calculate_tier_breakdown,
+        get_pruning_strategy,
+    )
+    from .builder import build_context
+    from .clients import with_context
+    from .tightening import apply_pruning
+    from .tokens import count_tokens
+
+__all__ = [
+    "BudgetExceeded",
+    "ContextBuildOptions",
+    "ContextResult",
+    "ContextStatus",
+    "ContextTier",
+    "FileSource",
+    "FileText",
+    "MemorySource",
+    "Provider",
+    "PruningStrategy",
+    "Remembered",
+    "Sources",
+    "TierBreakdown",
+    "TierContent",
+    "apply_pruning",
+    "build_context",
+    "calculate_tier_breakdown",
+    "count_tokens",
+    "get_pruning_strategy",
+    "with_context",
+]
+
+
+# The modules of the names that are not in build_types.
+_HOMES = {
+    "BudgetExceeded": ".usage.budgets",
+    "apply_pruning": "tightening",
+    "build_context": "builder",
+    "count_tokens": "tokens",
+    "with_context": "clients",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("." + _HOMES.get(name, "build_types"), __name__), name)

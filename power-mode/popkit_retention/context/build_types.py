@@ -1,0 +1,221 @@
+"""The types of a build: its options, the sources that it may ask, the strategies of pruning, and the result. Pure.
+
+The specification's fields are in snake case in Python, in its camel case in JSON. Its one `budgetPercent` is two values here: *used*, which
+people see, and *remaining*, which chooses the strategy; `usage/records.py` alone converts one into the other. Memories and files come
+from sources: the builder itself touches no disk.
+"""
+
+# No `from __future__ import annotations`: pydantic evaluates annotations, also under Python 3.9.
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import Any, Literal, NamedTuple, Optional, Protocol, Union
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ..usage.records import range_of
+
+# A mapping, or the object that an SDK answered with: callers put those into the list as they are.
+Message = Any
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", allow_inf_nan=False)
+
+
+class ContextTier(str, Enum):
+    """The four layers of an assembled context, by the specification's names."""
+
+    SYSTEM = "tier1"  # the system prompt and the current request
+    MEMORY = "tier2"
+    FILES = "tier3"
+    HISTORY = "tier4"
+
+
+class Provider(str, Enum):
+    """The provider whose form the messages have: the system prompt is beside Anthropic's, and among OpenAI's."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+class TierContent(_Model):
+    """One layer as it enters: its text as the model reads it, its tokens, its number of items (messages, memories, files), and its
+    source."""
+
+    tier: ContextTier
+    content: str
+    token_count: int = Field(ge=0)
+    source: str
+    items: int = Field(default=1, ge=0)
+
+
+class LayerShare(_Model):
+    """One layer's share of a context."""
+
+    tokens: int = Field(default=0, ge=0)
+    items: int = Field(default=0, ge=0)
+
+
+class TierBreakdown(_Model):
+    """Each layer's share of a context, and the tokens of all of them."""
+
+    tier1: LayerShare = LayerShare()
+    tier2: LayerShare = LayerShare()
+    tier3: LayerShare = LayerShare()
+    tier4: LayerShare = LayerShare()
+    total: int = Field(default=0, ge=0)
+
+
+class PruningStrategy(_Model):
+    """How much of each layer enters. `tier4_messages` counts exchanges (a message of the user's with all messages that answer it): in a
+    strategy the newest ones, which stay whole; in a result those of the history that are sent."""
+
+    budget_range: str
+    tier1_messages: int = Field(ge=0)
+    tier2_items: Union[int, Literal["all"]]
+    tier3_mode: Literal["full", "summary", "none"]
+    tier4_messages: int = Field(ge=0)
+
+
+class ContextBuildOptions(_Model):
+    """The options of a build.
+
+    `messages`: as the caller would have sent them; they are never changed. `system`, `tools`: the rest of the request, for counting.
+    `budget_used_percent`: None where it is not known, so nothing is pruned for the budget's sake. `max_tokens`: the most that the request
+    may have, whatever the budget; None: the model's window. `project`: the folder whose memory and files may enter, "" for none.
+    `previous`: the state that the last build of this conversation handed on (`ContextResult.state`). `digests`: of the messages, one for
+    each, where the caller has them already (`parsed.digests_of`).
+    """
+
+    agent: str = ""
+    messages: list[Message]
+    session_id: Optional[str] = None
+    user_id: str = ""
+    budget_used_percent: Optional[float] = Field(default=None, alias="budgetPercent")
+    force_include_tiers: list[ContextTier] = []
+    provider: Provider = Provider.ANTHROPIC
+    model: str = ""
+    system: Any = None
+    tools: Any = None
+    project: str = ""
+    max_tokens: Optional[int] = Field(default=None, gt=0)
+    previous: Optional[dict[str, Any]] = None
+    digests: Optional[list[str]] = None
+
+
+class ContextResult(_Model):
+    """A built context.
+
+    `messages`: valid for the provider, the caller's own objects where they are unchanged. `full_tokens`: those of the caller's messages.
+    `counted`: whether tokens are exact or estimated. `appended`: whether it begins with everything that the build before sent, unchanged;
+    `changed_from`: the number of the first message that differs from that, None for none. `thinking_left_out`: blocks of thinking that
+    left with a cut. `notes`: for people, the parts that were left out and why. `faults`: why a provider would refuse the caller's messages.
+    `state`: hand it to the next build of this session.
+    """
+
+    messages: list[Message]
+    tiers: list[TierContent]
+    total_tokens: int = Field(ge=0)
+    tier_breakdown: TierBreakdown
+    pruning_strategy: PruningStrategy
+    budget_used_percent: float = Field(alias="budgetPercent", ge=0)
+    budget_remaining_percent: float = Field(ge=0, le=100)
+    full_tokens: int = Field(default=0, ge=0)
+    counted: Literal["exact", "estimate"] = "estimate"
+    appended: bool = True
+    changed_from: Optional[int] = None
+    thinking_left_out: int = Field(default=0, ge=0)
+    notes: list[str] = []
+    faults: list[str] = []
+    state: dict[str, Any] = {}
+
+
+class ContextStatus(_Model):
+    """The newest snapshot of a session's context. `last_updated`: ISO 8601, UTC."""
+
+    session_id: str
+    current_context: dict[str, Any]
+    tier_breakdown: TierBreakdown
+    budget_used_percent: float = Field(alias="budgetPercent")
+    budget_remaining_percent: float
+    last_updated: str
+
+
+# --- sources ------------------------------------------------------------------------------------------------------------------------------
+
+
+class Remembered(NamedTuple):
+    """A memory: `id`, its `text`, and its worth for the request, from 0 to 1."""
+
+    id: str
+    text: str
+    score: float
+
+
+class FileText(NamedTuple):
+    """A file of the project: its relative `path`, its `text` with secrets masked, its `outline` ("" where its language has none), and a
+    `stamp` that changes when the file does."""
+
+    path: str
+    text: str
+    outline: str
+    stamp: str
+
+
+class MemorySource(Protocol):
+    """Memories of the project."""
+
+    def relevant(self, request: str, most: Optional[int]) -> Sequence[Remembered]:
+        """Return the best memories for a request first, at most so many; None for all that have any worth."""
+        ...
+
+
+class FileSource(Protocol):
+    """Files of the project."""
+
+    def read(self, path: str, with_outline: bool = False) -> Optional[FileText]:
+        """Return the file that a path in a conversation means; None for one that is outside of the project (by a link, too), is no text, is
+        too large, or does not exist."""
+        ...
+
+
+class Sources(NamedTuple):
+    """The sources that a build may ask; None for those that it does without."""
+
+    memory: Optional[MemorySource] = None
+    files: Optional[FileSource] = None
+
+
+# --- strategies ---------------------------------------------------------------------------------------------------------------------------
+
+# The specification's, from the most generous down. Its bounds are of the *remaining* budget: below 40, below 60, below 80, from 80 on.
+STRATEGIES = (
+    PruningStrategy(budget_range=">80%", tier1_messages=1, tier2_items="all", tier3_mode="full", tier4_messages=10),
+    PruningStrategy(budget_range="60-80%", tier1_messages=1, tier2_items="all", tier3_mode="full", tier4_messages=5),
+    PruningStrategy(budget_range="40-60%", tier1_messages=1, tier2_items=3, tier3_mode="summary", tier4_messages=2),
+    PruningStrategy(budget_range="<40%", tier1_messages=1, tier2_items=1, tier3_mode="none", tier4_messages=0),
+)
+FULL = STRATEGIES[0]
+
+
+def get_pruning_strategy(remaining_percent: float) -> PruningStrategy:
+    """Return the strategy for the remaining percentage of the budget; the minimum where none remains, and for anything but a number."""
+    name = range_of(remaining_percent)
+    return next(strategy for strategy in STRATEGIES if strategy.budget_range == name).model_copy()
+
+
+def with_forced(strategy: PruningStrategy, tiers: Iterable[ContextTier]) -> PruningStrategy:
+    """Return a strategy under which these layers enter as they do with the fullest budget. Layer 1 always does."""
+    forced = {ContextTier.MEMORY: "tier2_items", ContextTier.FILES: "tier3_mode", ContextTier.HISTORY: "tier4_messages"}
+    return strategy.model_copy(update={name: getattr(FULL, name) for tier, name in forced.items() if tier in set(tiers)})
+
+
+def calculate_tier_breakdown(tiers: Iterable[TierContent]) -> TierBreakdown:
+    """Return each layer's share of a context: tokens and items."""
+    shares = {tier: LayerShare() for tier in ContextTier}
+    for content in tiers:
+        before = shares[content.tier]
+        shares[content.tier] = LayerShare(tokens=before.tokens + content.token_count, items=before.items + content.items)
+    return TierBreakdown(**{tier.value: share for tier, share in shares.items()}, total=sum(share.tokens for share in shares.values()))

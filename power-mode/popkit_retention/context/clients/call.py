@@ -1,0 +1,235 @@
+"""One call of a wrapped client: its settings, the request that is sent, the one to the fallback model, and the tokens that the answer
+reports. Neither package is imported."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ...usage.budgets import BudgetExceeded
+from ..build_types import Provider
+from ..parsed import made_plain
+from ..service import Caller, ContextService, Notice, Request, Used
+
+# The keyword arguments with which a client's `post` is called.
+Arguments = dict[str, Any]
+
+_log = logging.getLogger("popkit_retention.context")
+# The field in which a call overrides settings (it is not sent, and stands in the argument `extra_body` that every method has), and in which
+# an answer carries what there is to say of its request.
+FIELD = "popkit"
+# By this header the packages ask for the response itself; "stream" leaves its body to be read by the caller.
+_RAW_HEADER, UNREAD = "x-stainless-raw-response", "stream"
+
+
+class Setting(NamedTuple):
+    """The settings for the calls of a client; a call may override them (`FIELD`)."""
+
+    user_id: str = ""
+    session_id: str = ""
+    project: str = ""
+    agent: str = ""
+    fallback_model: str = ""
+    max_context_tokens: int | None = None
+
+    def changed(self, fields: Mapping[str, Any]) -> Setting:
+        """Return the settings with these fields; None means the default. TypeError for an unknown field, which must not be ignored."""
+        if not isinstance(fields, dict):
+            raise TypeError(f"{FIELD} takes an object with {', '.join(self._fields)}, not {type(fields).__name__}")
+        if unknown := sorted(map(str, set(fields) - set(self._fields))):
+            raise TypeError(f"{FIELD} takes {', '.join(self._fields)}, not {', '.join(unknown)}")
+        return self._replace(**{name: self._field_defaults[name] if value is None else value for name, value in fields.items()}).checked()
+
+    def checked(self) -> Setting:
+        """Return the same settings; TypeError for a value of another type, which could not identify a session, ValueError for a number of
+        tokens that no request fits in."""
+        for name, value in self._asdict().items():
+            if name != "max_context_tokens" and not isinstance(value, str):
+                raise TypeError(f"{name} takes a text, not {type(value).__name__}")
+        most = self.max_context_tokens
+        if most is not None and (not isinstance(most, int) or isinstance(most, bool)):
+            raise TypeError(f"max_context_tokens takes a whole number, not {type(most).__name__}")
+        if most is not None and most <= 0:
+            raise ValueError(f"max_context_tokens takes a number above 0, not {most}")
+        return self
+
+
+class Form(NamedTuple):
+    """The differences between the providers' requests and answers. `path`: where requests with messages go; others are not built.
+    `used(item, before)`: the tokens used by an answer, or by an event of a stream and the events before it (`before`)."""
+
+    provider: Provider
+    path: str
+    used: Callable[[Any, Used | None], Used | None]
+
+
+class Call:
+    """One call. `arguments`: those that the request is sent with. `raw`: "" where the answer itself is asked for, else the kind of its
+    response."""
+
+    def __init__(self, form: Form, arguments: Arguments, setting: Setting, service: ContextService) -> None:
+        self.arguments = arguments
+        self.service = service
+        self._form = form
+        self._setting = setting
+        self._model = str(self._field("model"))
+        self._caller = Caller(*setting[:4])
+        self._notice = Notice()
+        headers = dict((arguments.get("options") or {}).get("headers") or {})
+        self.raw = next((str(value) for name, value in headers.items() if str(name).lower() == _RAW_HEADER), "")
+
+    @classmethod
+    def of(cls, path: str, arguments: Arguments, setting: Setting, service: ContextService) -> Call | Arguments:
+        """Return the call that a client makes by its `post`; its arguments without `FIELD` where no context is built for it."""
+        arguments, fields = _without_field(arguments)
+        setting = setting.changed(fields)
+        form = FORMS.get(path.partition("?")[0])
+        if form is None or not setting.user_id or not isinstance(arguments.get("body"), dict):
+            return arguments
+        return cls(form, arguments, setting, service)
+
+    def build(self) -> None:
+        """Replace the messages by built ones. This takes a moment: not for an event loop. BudgetExceeded."""
+        with self.service.careful("a request could not be read, so it was sent as it is", but=BudgetExceeded):
+            messages, system, tools = [self._made_plain(name) for name in ("messages", "system", "tools")]
+            self._caller = self._caller.within(messages)
+            request = Request(self._form.provider, self._model, messages, system, tools, self._setting.max_context_tokens)
+            prepared = self.service.prepare(self._caller, request)
+            self._notice = prepared.notice
+            if prepared.messages is not None:
+                self._put("messages", prepared.messages)
+
+    def mark(self, answer: Any) -> Any:
+        """Put what there is to say into the field `popkit` of an answer, a stream, its first event or a failure; return it."""
+        if self._notice:
+            with suppress(AttributeError, TypeError, ValueError):
+                begins = getattr(answer, "type", None) == "message_start"  # of a stream of Anthropic's, with the message that it makes
+                setattr(answer.message if begins else answer, FIELD, self._notice.as_fields())
+        return answer
+
+    def to_fallback(self, error: Exception) -> Arguments:
+        """Return the arguments of the same request, to the fallback model."""
+        model = self._setting.fallback_model
+        _log.warning("PopKit: %s failed (%s), so %s is asked.", self._model, type(error).__name__, model)
+        self._put("model", model)
+        return self.arguments
+
+    @property
+    def has_fallback(self) -> bool:
+        return self._setting.fallback_model not in ("", self._model)
+
+    def read(self, item: Any, before: Used | None) -> Used | None:
+        """Return the tokens used by an answer, or by an event of a stream and those before it. It never fails."""
+        return self._form.used(item, before)
+
+    def answered(self, used: Used | None) -> None:
+        """Record the tokens that the answer used, by the model that was asked last."""
+        self.service.answered(self._caller, str(self._field("model")), used)
+
+    def _field(self, name: str) -> Any:
+        """Return a field of the body as it will be sent: `extra_body` has the last word."""
+        extra = (self.arguments.get("options") or {}).get("extra_json") or {}
+        value = extra.get(name, self.arguments["body"].get(name))
+        # The packages' marks for an argument that was not given.
+        return None if type(value).__name__ in {"Omit", "NotGiven"} else value
+
+    def _made_plain(self, name: str) -> Any:
+        """Return a field as plain data, and send that too: an iterator can be read only once."""
+        value = made_plain(self._field(name))
+        self._put(name, value)
+        return value
+
+    def _put(self, name: str, value: Any) -> None:
+        """Set a field of the body, in copies of the caller's objects."""
+        if value is self._field(name):
+            return
+        options = self.arguments.get("options") or {}
+        if name in (options.get("extra_json") or {}):
+            extra = {**options["extra_json"], name: value}
+            self.arguments = {**self.arguments, "options": {**options, "extra_json": extra}}
+        else:
+            self.arguments = {**self.arguments, "body": {**self.arguments["body"], name: value}}
+
+
+def _without_field(arguments: Arguments) -> tuple[Arguments, Mapping[str, Any]]:
+    options = arguments.get("options") or {}
+    extra = options.get("extra_json")
+    if not isinstance(extra, dict) or FIELD not in extra:
+        return arguments, {}
+    rest = {name: value for name, value in extra.items() if name != FIELD}
+    options = {name: value for name, value in options.items() if name != "extra_json"}
+    fields = extra[FIELD]
+    return {**arguments, "options": {**options, "extra_json": rest} if rest else options}, {} if fields is None else fields
+
+
+# --- the providers' forms -----------------------------------------------------------------------------------------------------------------
+
+
+def _anthropic_used(item: Any, before: Used | None) -> Used | None:
+    """Read the usage of a message, which reports all at once, or of an event: the first of a stream reports the input, and each
+    `message_delta` all the output so far; some of them report both."""
+    message = getattr(item, "message", item)
+    usage = getattr(message, "usage", None)
+    if usage is None:
+        return before
+    used = Used(
+        input=_count(usage, "input_tokens"),
+        cache_read=_count(usage, "cache_read_input_tokens"),
+        cache_write=_count(usage, "cache_creation_input_tokens"),
+        cache_write_1h=_count(getattr(usage, "cache_creation", None), "ephemeral_1h_input_tokens"),
+        output=_count(usage, "output_tokens"),
+        id=_id_of(message),
+    )
+    if before is None:
+        return used
+    return Used._make([*map(max, before[:-1], used[:-1]), before.id or used.id])
+
+
+def _openai_used(item: Any, before: Used | None) -> Used | None:
+    """Read the usage of a completion, or of a stream's last chunk, where `stream_options` asks for it."""
+    usage = getattr(item, "usage", None)
+    if usage is None:
+        return before
+    prompt, cached = _count(usage, "prompt_tokens"), _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
+    return Used(input=max(prompt - cached, 0), cache_read=cached, output=_count(usage, "completion_tokens"), id=_id_of(item))
+
+
+def _id_of(answer: object) -> str:
+    value = getattr(answer, "id", None)
+    return value if isinstance(value, str) else ""
+
+
+def _count(holder: object, name: str) -> int:
+    value = getattr(holder, name, None)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+FORMS = {
+    form.path: form
+    for form in (Form(Provider.ANTHROPIC, "/v1/messages", _anthropic_used), Form(Provider.OPENAI, "/chat/completions", _openai_used))
+}
+
+# --- the user in a request of Claude Code's -----------------------------------------------------------------------------------------------
+
+# `metadata.user_id` has device, account and session in one. Until version 2.1 as this text, since then as
+# {"device_id": "…", "account_uuid": "…", "session_id": "…", …}.
+_JOINED = re.compile(r"(user_[0-9a-f]+_account_[0-9a-f-]*)_session_[0-9a-f-]+")
+
+
+def person_of(user_id: str) -> str:
+    """Return the user without the session, the same for both forms of Claude Code's; any other name as it is."""
+    joined = _JOINED.fullmatch(user_id)
+    if joined:
+        return joined[1]
+    if not user_id.startswith("{"):
+        return user_id
+    try:
+        fields = json.loads(user_id)
+    except (ValueError, RecursionError):
+        return user_id
+    device, account = fields.get("device_id"), fields.get("account_uuid")
+    return f"user_{device}_account_{account or ''}" if device and isinstance(fields.get("session_id"), str) else user_id

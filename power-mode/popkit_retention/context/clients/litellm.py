@@ -1,0 +1,135 @@
+"""Sends built contexts for all users of a team's LiteLLM proxy. In its config.yaml:
+
+    litellm_settings:
+      callbacks: popkit_retention.context.clients.litellm.popkit_context
+
+The user of a request is that of its key, else the one that it names (`user`, or `metadata.user_id`); without any the request is sent
+unchanged. Only `messages` change. No request names a folder: callers do not decide what of the proxy's machine may be read.
+
+An answer's header HEADER says, as JSON, that a limit is used up or that the provider would refuse the messages. Where the limit refuses,
+the answer is 429 and nothing is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import anyio.to_thread
+from fastapi import HTTPException
+from litellm.integrations.custom_logger import CustomLogger
+
+from ...usage.budgets import BudgetExceeded
+from ..build_types import Provider
+from ..parsed import made_plain
+from ..service import Caller, ContextService, Notice, Request, Used, default_service
+from .call import person_of
+
+# LiteLLM's names for requests that carry messages -> the provider whose form these have.
+_PROVIDERS = {"completion": Provider.OPENAI, "acompletion": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC}
+# The user of the proxy's own master key, whoever has it.
+_EVERYBODY = "default_user_id"
+_SESSION_HEADERS = ("x-litellm-session-id", "x-claude-code-session-id", "x-session-id")
+_MOST_CALLS = 10_000
+HEADER = "x-popkit"
+
+
+class PopkitContext(CustomLogger):
+    """The callbacks of a proxy: before each request, and when it has been answered."""
+
+    def __init__(self, service: ContextService) -> None:
+        super().__init__()
+        self._service = service
+        self._callers: OrderedDict[str, Caller] = OrderedDict()  # by the id of the call, until it is answered
+        self._notices: OrderedDict[str, Notice] = OrderedDict()  # by the same, until the answer has its headers
+        self._lock = threading.Lock()
+
+    async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str) -> dict[str, Any]:
+        provider = _PROVIDERS.get(call_type)
+        user = user_of(user_api_key_dict, data)
+        if provider is not None and user and isinstance(data.get("messages"), list):
+            try:
+                with self._service.careful("a request could not be read, so it was sent as it is", but=BudgetExceeded):
+                    data["messages"] = await anyio.to_thread.run_sync(self._built, user, provider, data) or data["messages"]
+            except BudgetExceeded as error:
+                # As LiteLLM tells of a budget of its own: its endpoints make a body of this in the form of each provider.
+                raise HTTPException(429, {"error": str(error), "type": "budget_exceeded", "limit": error.standing._asdict()}) from None
+        return data
+
+    async def async_post_call_response_headers_hook(
+        self, data: dict[str, Any], user_api_key_dict: Any, response: Any, request_headers: dict[str, str] | None = None, **_: Any
+    ) -> dict[str, str] | None:
+        with self._lock:
+            notice = self._notices.pop(str(data.get("litellm_call_id")), None)
+        return {HEADER: json.dumps(notice.as_fields())} if notice else None
+
+    async def async_log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
+        with self._lock:
+            caller = self._callers.pop(str(kwargs.get("litellm_call_id")), None)
+        if caller is not None:
+            logged = kwargs.get("standard_logging_object") or {}
+            # "anthropic/claude-…": the table of prices has the name of the model alone.
+            self._service.answered(caller, str(logged.get("model") or "").rpartition("/")[2], used_of(logged))
+
+    def _built(self, user: str, provider: Provider, data: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+        messages, system, tools = [made_plain(data.get(name)) for name in ("messages", "system", "tools")]
+        caller = Caller(user, session_of(data)).within(messages)
+        prepared = self._service.prepare(caller, Request(provider, str(data.get("model") or ""), messages, system, tools))
+        with self._lock:
+            _keep(self._callers, data, caller)
+            if prepared.notice:
+                _keep(self._notices, data, prepared.notice)
+        return prepared.messages
+
+
+def _keep(held: OrderedDict[str, Any], data: Mapping[str, Any], value: object) -> None:
+    """Keep a value under the id of a call, of the newest calls alone."""
+    held[str(data.get("litellm_call_id"))] = value
+    if len(held) > _MOST_CALLS:
+        held.popitem(last=False)
+
+
+def user_of(key: Any, data: Mapping[str, Any]) -> str:
+    """Return the user of a request: that of its key, else the one that it names, the same in every session; "" for none."""
+    metadata = data.get("metadata")
+    in_metadata = metadata.get("user_id") if isinstance(metadata, dict) else None
+    named = (getattr(key, "user_id", None), getattr(key, "end_user_id", None), data.get("user"), in_metadata)
+    return next((person_of(user) for user in named if isinstance(user, str) and user not in ("", _EVERYBODY)), "")
+
+
+def session_of(data: Mapping[str, Any]) -> str:
+    """Return the session that a request names, in LiteLLM's own field, its metadata or a header; "" for none."""
+    holders = [data.get(name) for name in ("metadata", "litellm_metadata")]
+    named = [data.get("litellm_session_id"), *(holder.get("session_id") for holder in holders if isinstance(holder, dict))]
+    headers = (data.get("proxy_server_request") or {}).get("headers") or {}
+    lowered = {str(name).lower(): value for name, value in headers.items()}
+    named += [lowered.get(name) for name in _SESSION_HEADERS]
+    return next((session for session in named if isinstance(session, str) and session), "")
+
+
+def used_of(logged: Mapping[str, Any]) -> Used | None:
+    """Return the tokens that a call used by LiteLLM's log; None where it reports none. Its prompt includes the tokens read from the cache
+    and written to it."""
+    usage = (logged.get("metadata") or {}).get("usage_object") or {}
+    details = usage.get("prompt_tokens_details") or {}
+    read, written = _count(details, "cached_tokens"), _count(details, "cache_creation_tokens")
+    for_an_hour = _count(details.get("cache_creation_token_details") or {}, "ephemeral_1h_input_tokens")
+    used = Used(
+        input=max(_count(usage, "prompt_tokens") - read - written, 0),
+        cache_read=read,
+        cache_write=written,
+        cache_write_1h=for_an_hour,
+        output=_count(usage, "completion_tokens"),
+    )
+    return used._replace(id=str(logged.get("id") or "")) if any(used) else None
+
+
+def _count(holder: Mapping[str, Any], name: str) -> int:
+    value = holder.get(name)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+popkit_context = PopkitContext(default_service())

@@ -1,0 +1,227 @@
+"""The state that one build hands on to the next, so that a request begins with everything that was sent before; and the conversations
+whose states are kept, in memory alone.
+
+A state is plain JSON values; one that is corrupt is passed over. Of the caller's messages it has digests and counts of tokens alone; of the
+builder's own texts (notices, additions) the text, which has to be sent again to the letter.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from .dialogue import Addition, Changes, Dialogue, Tokens
+from .parsed import alike, digest_of
+
+SCHEMA = 2
+# A state of more messages is not handed on: the next build begins without one.
+MOST_MESSAGES = 20_000
+
+
+class Previous(NamedTuple):
+    """The last build: the digests of the caller's messages then and their counts, the changes, the tier4_messages of the strategy that the
+    history is cut for, which messages were thinking `alone`, and whether all counts were `exact`."""
+
+    digests: list[str]
+    tokens: dict[str, Tokens]
+    changes: Changes
+    level: int
+    alone: Set[int] = frozenset()
+    exact: bool = True
+
+
+NOTHING = Previous([], {}, Changes(), -1)
+
+
+def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, provider: str) -> dict[str, Any]:
+    """Return the state to hand on."""
+    if len(dialogue.parsed) > MOST_MESSAGES:
+        return {}
+    return {
+        "schema": SCHEMA, "provider": provider, "model": model, "level": level, "digests": dialogue.digests,
+        "tokens": [[each.all, each.thinking, *each.results] for each in dialogue.tokens], "exact": dialogue.meter.exact,
+        "alone": _runs({number for number, parsed in enumerate(dialogue.parsed) if parsed.alone}), **as_json(changes),
+    }  # fmt: skip
+
+
+def as_json(changes: Changes) -> dict[str, Any]:
+    """Return changes as plain values."""
+    return {
+        "left": _runs(changes.left),
+        "unthought": _runs(changes.unthought),
+        "notices": {str(number): notices for number, notices in changes.notices.items()},
+        "additions": {str(number): [list(each) for each in additions] for number, additions in changes.additions.items()},
+    }
+
+
+def read(state: Any, model: str) -> Previous:
+    """Return the last build; NOTHING for anything but a state. Counts for another model are not used."""
+    try:
+        if state["schema"] != SCHEMA or len(state["digests"]) > MOST_MESSAGES:
+            return NOTHING
+        changes = Changes()
+        changes.left, changes.unthought = _numbers(state["left"]), _numbers(state["unthought"])
+        changes.notices = {int(number): _texts(notices) for number, notices in state["notices"].items()}
+        changes.additions = {
+            int(number): [Addition(*map(_text, each)) for each in additions] for number, additions in state["additions"].items()
+        }
+        digests = [_text(digest) for digest in state["digests"]]
+        counts = [Tokens(_count(whole), _count(thinking), tuple(map(_count, results))) for whole, thinking, *results in state["tokens"]]
+        known = dict(zip(digests, counts)) if state["model"] == model else {}
+        alone = _numbers(state["alone"])
+        return Previous(digests, known, changes, int(state["level"]), alone, not known or state["exact"] is True)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return NOTHING
+
+
+def carried(previous: Previous, dialogue: Dialogue) -> tuple[Changes, int]:
+    """Return the changes of earlier builds that still apply, and the number of messages that the caller has not changed since."""
+    same = alike(previous.digests, dialogue.digests)
+    old, changes = previous.changes, Changes()
+    whole = {number for each in dialogue.history if each.end <= same for number in range(each.start, each.end)}
+    changes.left = {number for number in old.left & whole if dialogue.can_leave(number)}
+    changes.unthought = {number for number in old.unthought if number < same}
+    for number, notices in old.notices.items():
+        if number < same:
+            ids = [*(result.id for result in dialogue.parsed[number].results), *(use.id for use in dialogue.parsed[number].uses)]
+            changes.notices[number] = {id: notices[id] for id in ids if id in notices}
+    changes.additions = {number: list(each) for number, each in old.additions.items() if number < same}
+    return changes, same
+
+
+def first_difference(previous: Previous, same: int, before: Changes, after: Changes) -> int | None:
+    """Return the number of the first message that was sent before and is sent otherwise now; None for none."""
+    for number in range(same):
+        if before.of(number) != after.of(number):
+            return number
+    return same if same < len(previous.digests) else None
+
+
+def key_of(numbers: set[int]) -> str:
+    """Return numbers of messages as the key of the addition in their place: "0-5 9-9"."""
+    return " ".join(f"{first}-{last}" for first, last in _runs(numbers))
+
+
+def numbers_in(key: str) -> set[int]:
+    """Return the numbers in such a key; none for any other text."""
+    try:
+        return _numbers([[int(number) for number in run.split("-")] for run in key.split()])
+    except ValueError:
+        return set()
+
+
+def _runs(numbers: set[int]) -> list[list[int]]:
+    """Return numbers as runs [first, last]."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
+
+
+def _numbers(runs: Any) -> set[int]:
+    return {number for first, last in runs for number in range(_count(first), min(_count(last), MOST_MESSAGES) + 1)}
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("not a count")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a text")
+    return value
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {_text(name): _text(text) for name, text in value.items()}
+
+
+# --- conversations ------------------------------------------------------------------------------------------------------------------------
+
+# The most states that are kept, and of them the most that begin with the same message.
+MOST, MOST_ALIKE = 2_000, 32
+
+
+class _Kept(NamedTuple):
+    """The state that was handed on over messages with these digests."""
+
+    digests: Sequence[str]
+    state: dict[str, Any]
+
+
+class _Begun:
+    """Conversations that begin with the same message, and the states that were handed on in them, the newest last."""
+
+    __slots__ = ("kept", "lock")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.kept: list[_Kept] = []
+
+
+class Turn:
+    """One build. `state`: handed on by the build before (`ContextResult.state`), None for the first."""
+
+    def __init__(self, begun: _Begun, digests: Sequence[str], most: int) -> None:
+        self._kept = begun.kept
+        self._digests = digests
+        self._most = most
+        self._before = max(self._kept, key=self._fit, default=None)
+        self.state = self._before.state if self._before else None
+
+    def hand_on(self, state: dict[str, Any], appended: bool) -> None:
+        """Keep the state of this build. The state that it continues is dropped where this one has all of it (`appended`); else another
+        conversation that branched off there, such as another agent's, may still continue it."""
+        before = self._before
+        if before is not None:
+            same = alike(before.digests, self._digests)
+            if same == len(before.digests) and (appended or same == len(self._digests)):
+                self._kept[:] = [kept for kept in self._kept if kept is not before]
+        self._kept.append(_Kept(self._digests, state))
+        del self._kept[: -self._most]
+
+    def _fit(self, kept: _Kept) -> tuple[int, int]:
+        """Rank a state: the more messages in common the better, and the fewer others."""
+        return alike(kept.digests, self._digests), -len(kept.digests)
+
+
+class Conversations:
+    """The conversations used last, at most so many. One that was dropped starts over at its next build.
+
+    A session may hold several conversations, and parallel agents of one template even begin alike, so a state is chosen by the messages
+    that it was handed on over. Conversations that begin with the same message are built one after the other, so neither of two parallel
+    calls of one conversation sees half of the other's state."""
+
+    def __init__(self, most: int = MOST, most_alike: int = MOST_ALIKE) -> None:
+        self._most = most
+        self._most_alike = most_alike
+        self._known: OrderedDict[tuple[str, ...], _Begun] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return sum([max(1, len(begun.kept)) for begun in self._known.values()])
+
+    @contextmanager
+    def turn(self, caller: tuple[str, ...], digests: Sequence[str]) -> Iterator[Turn]:
+        """Take the turn of a caller's conversation whose messages have these digests, alone among those that begin with the same."""
+        key = (*caller, *digests[:1])
+        with self._lock:
+            begun = self._known.setdefault(key, _Begun())
+            self._known.move_to_end(key)
+            while len(self) > self._most and len(self._known) > 1:
+                self._known.popitem(last=False)
+        with begun.lock:
+            yield Turn(begun, digests, self._most_alike)
+
+
+def mark_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return a name for an unnamed session: the digest of its first message of a user's."""
+    return digest_of(next((message for message in messages if message.get("role") == "user"), messages[0]))

@@ -1,0 +1,153 @@
+"""Layer 4: the parts of the history that leave under a strategy. What stands in their places is in replacements.py. Pure.
+
+The parts that are least likely to be missed leave first: below 80 percent the thinking, and the long texts that the assistant wrote into
+files; results that the engine judges dead, then those that are unlikely to be needed again, the more of them the tighter the budget, and
+sooner in exchanges that are older than the newest that the strategy names. Then whole exchanges leave, of the older ones, until what was
+said has no more than the strategy's share of its tokens: those first whose names were used least lately, the oldest of them before the
+others. All leave only where no exchange is to stay, the oldest first for the sake of a limit of tokens. A tighter cut begins where the
+looser ones end, so it never keeps more than they do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .build_types import PruningStrategy
+from .dialogue import Changes, Dialogue, Exchange
+from .judging import Judged, judge
+from .provider_forms import BARE
+from .replacements import MOST_ASKED, Names, remains_tokens
+
+# Tokens of a result, below which a notice is more to read than it saves; and the gain that a cut of any result needs.
+LEAST_TOKENS, LEAST_GAIN = 100, 40
+
+
+class Depth(NamedTuple):
+    """The depth of a cut that keeps so many newest `exchanges`: results leave that are less likely needed again than `need`, in older
+    exchanges than `older`; with `dead_only` only those that are dead. `bare`: listings that stay lose the numbers of their lines. `said`:
+    the share that stays of the tokens of what was said."""
+
+    exchanges: int
+    need: float
+    older: float
+    dead_only: bool
+    bare: bool
+    said: float
+
+
+# Strategies that keep no more exchanges than this begin with the parts that nothing depends on.
+LEAN = 5
+# Chosen over recorded sessions (docs/measured.md). Everything is less likely than 2.
+DEPTHS = (
+    Depth(10, 0.1, 0.1, True, False, 1.0),
+    Depth(5, 0.08, 0.08, False, True, 0.6),
+    Depth(2, 0.35, 2.0, False, True, 0.5),
+)
+
+
+def numbers_of(dialogue: Dialogue) -> list[int]:
+    """Return the messages of the history that could leave."""
+    return [number for each in dialogue.history for number in range(each.start, each.end) if dialogue.can_leave(number)]
+
+
+def reduced(dialogue: Dialogue, before: Changes, strategy: PruningStrategy, most: int | None, folder: str = "") -> Changes:
+    """Return the changes of a cut under a strategy, to no more than so many tokens (`most`, None for no limit), on top of those before."""
+    changes = before.copy()
+    judged = [each for each in judge(dialogue, folder) if each.number < dialogue.current.start]
+    if strategy.tier4_messages <= LEAN:
+        _lighten(dialogue, changes)
+    names = Names(dialogue, changes)
+    for depth in DEPTHS:
+        if depth.exchanges >= strategy.tier4_messages:
+            _go_to(depth, dialogue, changes, judged, names)
+            _leave(depth, dialogue, before, changes, names)
+    if most is not None and dialogue.size(numbers_of(dialogue), changes) > most:
+        _go_to(Depth(0, 2.0, 2.0, False, True, 0.0), dialogue, changes, judged, names)
+    _drop(dialogue, changes, 0 if strategy.tier4_messages <= 0 else most)
+    return changes
+
+
+def _lighten(dialogue: Dialogue, changes: Changes) -> None:
+    """Remove the parts that nothing depends on: the thinking before the current request, as one run from the front, and the long texts in
+    the input of calls, which files have."""
+    for number in numbers_of(dialogue):
+        parsed = dialogue.parsed[number]
+        if number in changes.left:
+            continue
+        if parsed.thoughts:
+            changes.unthought.add(number)
+        for use in parsed.uses:
+            if dialogue.spared(number, use) >= LEAST_GAIN:
+                changes.notices.setdefault(number, {})[use.id] = BARE
+
+
+def _go_to(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judged], names: Names) -> None:
+    """Replace results by notices, to a depth."""
+    newest = dialogue.exchanges[-1 - depth.exchanges].start if len(dialogue.exchanges) > depth.exchanges else 0
+    leaving = []
+    for each in judged:
+        if each.number in changes.left or changes.notices.get(each.number, {}).get(each.id):
+            continue
+        likely = depth.need if each.number >= newest else depth.older
+        if (each.dead or not depth.dead_only) and each.need < likely and dialogue.meter.text(each.text) >= LEAST_TOKENS:
+            leaving.append(each)
+    for each, notice in names.notices(leaving):
+        if dialogue.meter.text(each.text) - dialogue.meter.text(notice) >= LEAST_GAIN:
+            changes.notices.setdefault(each.number, {})[each.id] = notice
+    if depth.bare:
+        for each in judged:
+            if dialogue.bare(each.text) is not None and each.number not in changes.left:
+                changes.notices.setdefault(each.number, {}).setdefault(each.id, "")
+
+
+def _leave(depth: Depth, dialogue: Dialogue, before: Changes, changes: Changes, names: Names) -> None:
+    """Leave older exchanges out, those first whose names were used least lately, until the history, or what was said in it, has no more
+    than the depth's share of its tokens. One with a result that stays, stays with it; of the newest exchanges only what was said counts."""
+    if depth.said >= 1.0 or len(dialogue.history) <= depth.exchanges:
+        return
+    newest, history = dialogue.history[len(dialogue.history) - depth.exchanges :], numbers_of(dialogue)
+    older = [each for each in dialogue.history[: -depth.exchanges] if not _holds_results(dialogue, changes, each)]
+    said = sum([dialogue.said(number) for each in newest for number in range(each.start, each.end)])
+    whole = said + sum([dialogue.tokens[number].all for each in older for number in range(each.start, each.end)])
+    over = said + sum([dialogue.size(range(each.start, each.end), changes) for each in older]) - depth.said * whole
+    over = min(over, dialogue.size(history, changes) - depth.said * sum([dialogue.tokens[number].all for number in history]))
+    told = [remains_tokens(each, dialogue) for each in dialogue.history if each.start in changes.left - before.left]
+    over += sum([sum(tokens) for tokens in told])
+    used = names.last_used(dialogue.exchanges)
+    for exchange in sorted((each for each in older if each.start not in changes.left), key=lambda each: (used[each.start], each.start)):
+        size, (of_names, asked) = dialogue.size(range(exchange.start, exchange.end), changes), remains_tokens(exchange, dialogue)
+        if over > 0 and size - of_names - asked >= LEAST_GAIN:
+            told.append((of_names, asked if len(told) < MOST_ASKED else 0.0))
+            over -= size - sum(told[-1])
+            _take_out(exchange, dialogue, changes)
+
+
+def _holds_results(dialogue: Dialogue, changes: Changes, exchange: Exchange) -> bool:
+    """Return whether an exchange has a result that stays for its content."""
+    numbers = range(exchange.start, exchange.end)
+    return any(
+        tokens >= LEAST_TOKENS and not changes.notices.get(number, {}).get(result.id)
+        for number in numbers
+        for result, tokens in zip(dialogue.parsed[number].results, dialogue.tokens[number].results)
+    )
+
+
+def _drop(dialogue: Dialogue, changes: Changes, most: float | None) -> None:
+    """Leave exchanges out, the oldest first, until no more than so many tokens stay."""
+    if most is None:
+        return
+    now = dialogue.size(numbers_of(dialogue), changes)
+    for exchange in dialogue.history:
+        if now <= max(0, most):
+            break
+        now -= dialogue.size(filter(dialogue.can_leave, range(exchange.start, exchange.end)), changes)
+        _take_out(exchange, dialogue, changes)
+
+
+def _take_out(exchange: Exchange, dialogue: Dialogue, changes: Changes) -> None:
+    """Leave an exchange out, but what stays where the form keeps it."""
+    numbers = {number for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)}
+    changes.left |= numbers
+    for number in numbers:
+        changes.notices.pop(number, None)
+        changes.additions.pop(number, None)

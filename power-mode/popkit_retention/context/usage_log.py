@@ -1,0 +1,215 @@
+"""The usage log of clients, in the database that the user's configuration names: the limits, the tokens that calls used, and snapshots of
+assembled contexts. No call waits for it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.utils.config import remembered
+from hooks.utils.io import failures, home
+from hooks.utils.policy.models import models_of
+
+from ..usage import budgets, records
+from ..usage.database import open_store
+from ..usage.ingestion import catch_up
+from ..usage.records import name_of
+from ..usage.store import DatabaseUnavailable, UsageStore
+from ..usage.writer import Writer
+from .build_types import ContextResult, ContextStatus
+
+if TYPE_CHECKING:
+    from .service import Caller, Request, Used
+
+_LOG = logging.getLogger("popkit")
+CAUGHT_UP_EVERY_S = 15.0
+WRITTEN_S = 5.0  # how long a request waits for what was used before it, where a limit refuses
+FAULTY = "messages"  # in the log of failures
+_LARGEST = 2**31 - 1  # that a column of whole numbers holds
+
+
+class Exceeded(NamedTuple):
+    """A limit that is used up, and whether it `refuses` requests."""
+
+    standing: budgets.Standing
+    refuses: bool
+
+
+class FaultyMessages(ValueError):
+    """Messages went out that a provider would refuse."""
+
+    is_safe_to_log = True
+
+
+class DatabaseLog:
+    """The usage log of one process. Limits apply as they are set now; prices, and the choice of the database, as of the process's start.
+    NoHome where PopKit has no folder."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ, clock: Callable[[], float] = time.time) -> None:
+        self._environ = environ
+        self._clock = clock
+        config = self._configuration()
+        self._models = models_of(config)
+        self._writer = Writer(lambda: open_store(environ), config["context"]["snapshot_days"], clock)
+        self._budgets = budgets.Budgets(self._limits, lambda: open_store(environ), clock)
+        self._caught_up = CatchingUp(environ)
+        self._faulty: set[str] = set()  # sessions
+
+    def used_percent(self, user_id: str, session_id: str) -> float | None:
+        """Return the used percentage of the limit that is used up most; None where there is no limit, or none is known."""
+        return self._budgets.used_percent(session_id, user_id)
+
+    def exceeded(self, user_id: str, session_id: str) -> Exceeded | None:
+        """Return the limit that is used up, and whether it refuses requests; None where none is. One that refuses is looked up at this
+        moment, with all that this process has used: this waits for the database, as `used_percent` does not."""
+        config = self._configuration()["context"]
+        if not budgets.limits_of(config).any:
+            return None
+        refuses = config["on_exceeded"] == budgets.REFUSE
+        if refuses and not self._writer.is_failing:
+            self._writer.flush(WRITTEN_S)
+        worst = (self._budgets.now if refuses else self._budgets.worst)(session_id, user_id)
+        return Exceeded(worst, refuses) if worst is not None and worst.used >= worst.limit else None
+
+    def built(self, caller: Caller, request: Request, result: ContextResult) -> None:
+        """Record a snapshot of a build, and in the log of failures, once for each conversation, messages that a provider would refuse."""
+        if result.faults and caller.session_id not in self._faulty:
+            self._faulty.add(caller.session_id)
+            failures.record(self._environ, FAULTY, FaultyMessages(result.faults[0]))
+        at = self._clock()
+        self._writer.put(snapshot_of(result, caller.session_id, caller.user_id, at, request.model, caller.project, caller.agent))
+
+    def answered(self, caller: Caller, model: str, used: Used) -> None:
+        """Record the tokens that a call used."""
+        hour = used.cache_write_1h
+        tokens = records.Tokens(used.input, used.cache_read, max(0, used.cache_write - hour), hour, used.output)
+        id, usd, at = records.request_id(used.id), records.usd_of(self._models.model(model), tokens), self._clock()
+        self._writer.put(records.Used(records.CLIENT, id, caller.session_id, caller.user_id, model, at, tokens, usd, caller.project))
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until all is written, at most so long; return whether it is."""
+        return self._writer.flush(timeout_s)
+
+    def close(self) -> None:
+        """Write what is pending and close the database."""
+        self._writer.close()
+        self._budgets.close()
+
+    def _limits(self) -> budgets.Limits:
+        """Return the limits as they are set now. Where there are any, the host's sessions count too, as far as they are recorded."""
+        limits = budgets.limits_of(self._configuration()["context"])
+        if limits.any:
+            self._caught_up.begin()
+        return limits
+
+    def _configuration(self) -> dict[str, Any]:
+        return remembered.effective(home.plugin_root(), home.popkit_home(self._environ), "")
+
+
+class CatchingUp:
+    """Records the new usage of the host's sessions from time to time, in a thread of its own that no call waits for."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._thread: threading.Thread | None = None
+        self._at = float("-inf")
+
+    def begin(self) -> None:
+        """Begin, unless it is under way or was lately."""
+        now = time.monotonic()
+        if now - self._at >= CAUGHT_UP_EVERY_S and not (self._thread and self._thread.is_alive()):
+            self._at = now
+            self._thread = threading.Thread(target=self._work, name="popkit-catching-up", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        try:
+            catch_up(self._environ)
+        except (DatabaseUnavailable, OSError) as error:  # `popkit budget` reports these
+            _LOG.debug("What sessions used could not be booked (%s).", type(error).__name__)
+
+
+def snapshot_of(result: ContextResult, session: str, user: str, at: float, model: str, project: str, agent: str) -> records.Snapshot:
+    """Return the snapshot of a build. `user`: the one whose usage it is; `at`: its time (seconds since 1970)."""
+    return records.Snapshot(
+        str(uuid.uuid4()),
+        name_of(session),
+        name_of(user),
+        result.tier_breakdown.model_dump(by_alias=True),
+        min(result.total_tokens, _LARGEST),
+        result.budget_used_percent,
+        result.pruning_strategy.model_dump(by_alias=True),
+        at,
+        result.budget_remaining_percent,
+        min(result.full_tokens, _LARGEST),
+        name_of(model),
+        name_of(project),
+        name_of(agent),
+        result.counted,
+    )
+
+
+# --- the newest snapshot ------------------------------------------------------------------------------------------------------------------
+
+
+class NoSnapshot(LookupError):
+    """No context of that session was assembled, or its snapshots were deleted; the message names the session."""
+
+
+def get_context_status(session_id: str, environ: Mapping[str, str] = os.environ) -> ContextStatus:
+    """Return the newest snapshot of a session's context. NoSnapshot; DatabaseUnavailable; ValueError without a session."""
+    if not session_id:
+        raise ValueError("name a session")
+    try:
+        with open_store(environ, create=False) as store:
+            return status_of(store, session_id)
+    except FileNotFoundError:
+        raise _none(session_id) from None
+
+
+def status_of(store: UsageStore, session_id: str) -> ContextStatus:
+    """Return the newest snapshot of a session's context, of an open store. NoSnapshot."""
+    snapshot = next(iter(store.snapshots(session_id, 1)), None)
+    if snapshot is None:
+        raise _none(session_id)
+    return ContextStatus.model_validate(
+        {
+            "sessionId": snapshot.session_id,
+            "currentContext": context_of(snapshot),
+            "tierBreakdown": snapshot.tier_breakdown,
+            "budgetPercent": snapshot.budget_percent,
+            "budgetRemainingPercent": snapshot.budget_remaining_percent,
+            "lastUpdated": stamp_of(snapshot.created_at),
+        }
+    )
+
+
+def context_of(snapshot: records.Snapshot) -> dict[str, Any]:
+    """Return a snapshot's context in the specification's terms, without its contents, which are not stored."""
+    return {
+        "totalTokens": snapshot.total_tokens,
+        "fullTokens": snapshot.full_tokens,
+        "tierBreakdown": snapshot.tier_breakdown,
+        "pruningStrategy": snapshot.pruning_strategy,
+        "budgetPercent": snapshot.budget_percent,
+        "budgetRemainingPercent": snapshot.budget_remaining_percent,
+        "counted": snapshot.counted,
+        "agent": snapshot.agent,
+        "model": snapshot.model,
+        "project": snapshot.project,
+    }
+
+
+def stamp_of(at: float) -> str:
+    """Return a time (seconds) as ISO 8601, UTC."""
+    return dt.datetime.fromtimestamp(at, dt.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _none(session_id: str) -> NoSnapshot:
+    return NoSnapshot(f"no context of session {session_id!r:.100} was assembled here, or its snapshots have gone")

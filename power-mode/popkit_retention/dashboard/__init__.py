@@ -1,0 +1,1 @@
+"""The status API and the page over everything that PopKit knows."""

@@ -1,0 +1,166 @@
+"""The catalog of sessions on disk: transcripts in Claude Code's folder and in ours, what we keep of sessions, and what other hosts have
+recorded of the same projects (other_hosts.py). Reads names and stats, and once the end of each transcript that has changed; follows no
+link, so nothing outside these folders is ever opened.
+
+A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
+of a turn, where a tool may work for long without a word, for an hour while its helper is there. Who reads an answer for longer is no more
+than away. When files were written tells nothing of that: a clear writes a transcript, and whoever asks about a session its state."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from hooks.utils.hosts import CLAUDE_CODE, name_of
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.io import files, home
+from hooks.utils.state import sockets, store
+
+from .transcripts import End, end_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Mapping
+
+    from .other_hosts import OtherHosts
+
+RUNS_S = 300.0
+WORKS_S = 3_600.0
+_ENDS = 20_000
+# Events of a journal that need no client.
+_MANUAL = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
+
+
+class Known(NamedTuple):
+    """A session: `transcript` ("" where there is none here), when something last happened (`changed_at`, seconds), whether it runs, and
+    a `stamp` that changes whenever something of it does. `host`: its name; `recorded`: whether the transcript is that host's own recording,
+    of which nothing is ours, and `project` what its list says of where it began, "" for nothing."""
+
+    id: str
+    transcript: str
+    changed_at: float
+    running: bool
+    stamp: str
+    host: str = CLAUDE_CODE
+    recorded: bool = False
+    project: str = ""
+
+
+class _FileState(NamedTuple):
+    path: str
+    at: float
+    mark: tuple[int, int, int]
+
+
+class Catalog:
+    """The sessions of one user. Threads may ask at once."""
+
+    def __init__(self, environ: Mapping[str, str], popkit_home: str, now: Callable[[], float], others: OtherHosts) -> None:
+        self._roots = projects.roots(environ)
+        self._others = others
+        self._home = popkit_home
+        self._now = now
+        self._lock = threading.Lock()
+        self._ended: dict[str, tuple[object, bool]] = {}
+        self._ends: dict[str, tuple[object, End | None]] = {}
+
+    def sessions(self) -> dict[str, Known]:
+        """Return id -> what is known of it, looked up now."""
+        with self._lock:
+            return {known.id: known for known in self._look()}
+
+    def find(self, id: str) -> Known | None:
+        """Return the session of exactly this id, among those that there are."""
+        return self.sessions().get(id)
+
+    def _look(self) -> Iterator[Known]:
+        now, alive = self._now(), sockets.running(self._home)
+        kept = self._kept()
+        transcripts = self._transcripts()
+        names = {home.safe_name(id): id for id in transcripts}
+        for name in {**names, **kept}:
+            id = names.get(name, name)
+            seen, ours = transcripts.get(id), kept.get(name)
+            end = self._end_of(seen) if seen else None
+            at = end.at if end else max(each.at for each in (seen, ours) if each)
+            runs = end is not None and _goes_on(end, now, id, alive) and not self._has_ended(id, ours)
+            stamp = _stamp(seen, ours, runs)
+            yield Known(id, seen.path if seen else "", at, runs, stamp, name_of(id))
+        yield from self._recorded(transcripts, now)
+
+    def _recorded(self, transcripts: Mapping[str, _FileState], now: float) -> Iterator[Known]:
+        """Yield what other hosts have recorded and we have no transcript of."""
+        for each in self._others.sessions(seen.path for seen in transcripts.values()):
+            if each.id not in transcripts:
+                runs = 0 <= now - each.changed_at < RUNS_S
+                stamp = f"{each.changed_at:.3f}-{'r' if runs else ''}"
+                yield Known(each.id, each.path, each.changed_at, runs, stamp, each.host, True, each.project)
+
+    def _end_of(self, seen: _FileState) -> End | None:
+        """Read once for as long as nothing of a transcript changes."""
+        known = self._ends.get(seen.path)
+        if known is None or known[0] != seen.mark:
+            if len(self._ends) >= _ENDS:
+                self._ends.clear()
+            known = self._ends[seen.path] = (seen.mark, end_of(seen.path))
+        return known[1]
+
+    def _kept(self) -> dict[str, _FileState]:
+        """Return name -> the folder of what we keep of a session."""
+        return {os.path.basename(seen.path): seen for seen in _folders(os.path.join(self._home, "sessions"))}
+
+    def _transcripts(self) -> dict[str, _FileState]:
+        """Return id -> its transcript, the newest where it stands in two folders."""
+        found: dict[str, _FileState] = {}
+        for path in projects.transcripts(folder.path for root in self._roots for folder in _folders(root)):
+            id, seen = projects.session_id_of(path), _seen(path, stat.S_ISREG)
+            if id and seen and (id not in found or found[id].at < seen.at):
+                found[id] = seen
+        return found
+
+    def _has_ended(self, id: str, ours: _FileState | None) -> bool:
+        """Return whether the last that was noted of a session is its end; return what was done with it by hand since does not open it."""
+        if ours is None:
+            return False
+        paths = store.ContextFiles(self._home, id)
+        mark = _mark_of(paths.journal)
+        known = self._ended.get(id)
+        if known is None or known[0] != mark:
+            noted = [entry.get("event") for entry in store.read_lines(paths.journal) if isinstance(entry, dict)] if mark else []
+            last = next((event for event in reversed(noted) if event not in _MANUAL), "")
+            known = self._ended[id] = (mark, last == "end")
+        return known[1]
+
+
+def _goes_on(end: End, now: float, id: str, alive: Container[str]) -> bool:
+    age = now - end.at
+    return age < RUNS_S or (age < WORKS_S and end.in_turn and sockets.stem(id) in alive)
+
+
+def _folders(folder: str) -> list[_FileState]:
+    """Return the folders in a folder."""
+    return [seen for name in files.names(folder) if (seen := _seen(os.path.join(folder, name), stat.S_ISDIR))]
+
+
+def _seen(path: str, is_kind: Callable[[int], bool]) -> _FileState | None:
+    """Return what is of this kind and no link; None for what is not, has gone meanwhile, or has a name that is no text: no address can have
+    that, and the client gives none."""
+    try:
+        os.path.basename(path).encode()
+        found = os.lstat(path)
+    except (OSError, UnicodeEncodeError):
+        return None
+    return _FileState(path, found.st_mtime, (found.st_mtime_ns, found.st_size, found.st_ino)) if is_kind(found.st_mode) else None
+
+
+def _mark_of(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _stamp(transcript: _FileState | None, ours: _FileState | None, runs: bool) -> str:
+    return "-".join(["{:x}.{:x}.{:x}".format(*seen.mark) if seen else "" for seen in (transcript, ours)] + ["r" if runs else ""])

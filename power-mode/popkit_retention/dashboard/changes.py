@@ -1,0 +1,149 @@
+"""Changes since a page last asked: everything is compared by stats when it asks, and never in between."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from ..usage.sqlite import FILE as USAGE
+from .shapes import Changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .app_state import AppState
+    from .catalog import Known
+
+# What PopKit was worth is told to have changed no more often: to tell it, what sessions did is settled first, which a session that runs
+# would cause with every line that it writes.
+STATS_S = 10.0
+_LIST, _STATS = ("/api/sessions?", ""), ("/api/stats", "")
+_BUDGETS = ("/api/budgets", "")
+# What of our folder each part is told from: files, and folders of them.
+_PLACES: dict[Name, tuple[str, ...]] = {
+    ("/api/memory", ""): ("memory.sqlite", "memory.sqlite-wal", "memory"),
+    ("/api/retention", ""): ("archive.sqlite", "archive.sqlite-wal", "data"),
+    _BUDGETS: (USAGE, "retention-config.json"),
+}
+
+
+class ChangeFeed:
+    """The changes of one AppState. Thread-safe."""
+
+    def __init__(self, app_state: AppState) -> None:
+        self._app_state = app_state
+        self._lock = threading.Lock()
+        self._history = History(secrets.token_hex(8))
+        self._worth: tuple[object, float] | None = None  # the sessions that /api/stats was last told to have changed for, and when
+
+    def since(self, token: str) -> Changes:
+        """Return what has changed since a token was given."""
+        with self._lock:
+            known = self._app_state.catalog.sessions()
+            self._history.note(self._stamps(known), [_LIST] if self._app_state.contexts.have_caught_up(known) else [])
+            names = self._history.since(token)
+            return Changes(
+                token=self._history.token,
+                at=self._app_state.now(),
+                everything=names is None,
+                changed=[_address(name) for name in names or ()],
+            )
+
+    def _stamps(self, known: Mapping[str, Known]) -> dict[Name, object]:
+        """Of everything that may change, as it stands now."""
+        here = {id: each.stamp for id, each in known.items()}
+        # This may wait for a database, and opens one whose files it changes by that.
+        everywhere = {**here, **{row.id: row.stamp for row in self._app_state.spending.others(set(known))}}
+        stamps: dict[Name, object] = {_session(id): stamp for id, stamp in everywhere.items()}
+        stamps.update({name: [_marks(os.path.join(self._app_state.home, place)) for place in places] for name, places in _PLACES.items()})
+        stamps[_BUDGETS] = stamps[_BUDGETS], self._app_state.spending.stamp()
+        stamps[_LIST] = everywhere
+        stamps[_STATS] = self._of_worth(here)
+        return stamps
+
+    def _of_worth(self, newest: object) -> object:
+        """Return the newest stamp; but of changes within STATS_S only that of the first, and that of the last when they are over."""
+        now = self._app_state.now()
+        if self._worth is None:
+            self._worth = newest, float("-inf")
+        elif newest != self._worth[0] and not 0 <= now - self._worth[1] < STATS_S:
+            self._worth = newest, now
+        return self._worth[0]
+
+
+def _session(id: str) -> Name:
+    return "/api/sessions/", id
+
+
+def _address(name: Name) -> str:
+    """Return a name as it stands in addresses, written as a browser's encodeURIComponent does."""
+    beginning, id = name
+    return beginning + quote(id, safe="!'()*", errors="replace")
+
+
+def _marks(path: str) -> object:
+    """Return the stats of a file, or of what lies in a folder and the folders in it."""
+    try:
+        stat = os.lstat(path)
+    except OSError:
+        return None
+    if not os.path.isdir(path) or os.path.islink(path):
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+    try:
+        return [(name, _marks(os.path.join(path, name))) for name in sorted(os.listdir(path))]
+    except OSError:
+        return None
+
+
+# --- the history of changes ---------------------------------------------------------------------------------------------------------------
+
+
+# What begins so has changed: (a beginning of addresses, the id of a session that ends it or "").
+Name = tuple[str, str]
+# Where more names have changed, everything is told to have.
+MOST_TOLD = 100
+# Names that have gone are remembered up to so many. Whoever asked before they are forgotten is told that everything has changed.
+MOST_GONE = 1_000
+
+
+class History:
+    """The history of changes of one process, which `run` names: a token of another process is unknown here."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._look = 0
+        self._oldest = 0  # a token of an earlier look tells nothing any more
+        self._stamps: dict[Name, object] = {}
+        self._changed: dict[Name, int] = {}  # which look last saw a name change
+
+    @property
+    def token(self) -> str:
+        """Stands for how everything is now."""
+        return f"{self._run}-{self._look}"
+
+    def note(self, stamps: Mapping[Name, object], also: Iterable[Name] = ()) -> None:
+        """Take down how everything stands. `also`: names that have changed although their stamps have not."""
+        changed = {name for name, stamp in stamps.items() if name not in self._stamps or self._stamps[name] != stamp}
+        changed |= {*(self._stamps.keys() - stamps.keys()), *also}
+        if changed:
+            self._look += 1
+            self._stamps = dict(stamps)
+            self._changed.update(dict.fromkeys(changed, self._look))
+            self._forget()
+
+    def _forget(self) -> None:
+        if len(self._changed) > len(self._stamps) + MOST_GONE:
+            self._changed = {name: look for name, look in self._changed.items() if name in self._stamps}
+            self._oldest = self._look
+
+    def since(self, token: str) -> list[Name] | None:
+        """Return the names that have changed since a token was given; None where that may be any: so many have, or it is no token of
+        ours."""
+        run, _, look = token.rpartition("-")
+        if run != self._run or not look.isdecimal() or not self._oldest <= int(look) <= self._look:
+            return None
+        names = sorted(name for name, changed in self._changed.items() if changed > int(look))
+        return names if len(names) <= MOST_TOLD else None

@@ -1,0 +1,240 @@
+"""A cache of sessions' contexts as the panel has them, each valid for as long as nothing of the session changes. Writes nothing and takes
+no lock of a client's: a running session is not disturbed.
+
+A large transcript takes seconds to read, so one is read at a time, and what was read of the last few stays."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.utils.operations import running
+from hooks.utils.policy import events
+from hooks.utils.reclaim import outlook
+from hooks.utils.state import live
+from hooks.utils.state.site import Site
+from hooks.utils.views import phrases
+from hooks.utils.views import report as reports
+
+from .series import Sampler
+from .shapes import Fill, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from hooks.utils.views.report_shapes import Report
+
+    from .catalog import Known
+    from .shapes import SessionDetail
+
+KEPT = 8  # contexts
+BRIEFS = 4_000
+# A context is read again for the list no sooner than after so many times as long as it took.
+REST = 4
+# A context of so many bytes is read at once where the list asks for it.
+SMALL_BYTES = 4 << 20
+# So long the sums of a context hold by the clock, unless its cache goes cold before.
+MINUTE_S = 60.0
+
+
+class Brief(NamedTuple):
+    """What the list tells of a context that was read: whose stamp it had then, `at` which second it stood so, and how long the reading took
+    (seconds)."""
+
+    stamp: str
+    at: float
+    context: Fill | None
+    verdict: Verdict
+    calls: int
+    expired_tokens: int
+    now: int
+    cold: int
+    took_s: float
+    read_at: float
+
+
+class CachedContext:
+    """A context that was read: its `site`, `outlook` and `sampler`, and its `report` as of the requested time."""
+
+    def __init__(self, stamp: str, site: Site, path: str, now: float) -> None:
+        self.stamp = stamp
+        self.site = site
+        self.path = path
+        self.sampler = Sampler(_journal(site))
+        self.detail: tuple[object, SessionDetail] | None = None  # cached for sessions.py
+        self.outlook = outlook.read(site, path, now, self.sampler)
+        self.report: Report = reports.build(self.outlook)
+
+    def advance(self, now: float) -> None:
+        """Return the same context at a later second: what has a lifetime by the clock may have ended, the cache may be cold."""
+        made = self.outlook.made
+        if made is not None and int(now) > int(self.outlook.at):
+            made.conversation.observe(events.Tick(now))
+            self.outlook = outlook.of(self.site, self.path, made, now)
+            self.report = reports.build(self.outlook)
+
+
+class ContextCache:
+    """The contexts of all sessions, each read on demand."""
+
+    def __init__(self, environ: Mapping[str, str], now: Callable[[], float], failed: Callable[[str, Exception], object]) -> None:
+        """`failed` is told of a context that cannot be read, once for each stamp."""
+        self._environ = environ
+        self._now = now
+        self._failed = failed
+        self._unreadable: dict[str, str] = {}  # id -> stamp
+        self._late: set[str] = set()  # sessions that were told of before their contexts were read
+        self._reader: threading.Thread | None = None
+        self._lock = threading.RLock()
+        self._cached: OrderedDict[str, CachedContext] = OrderedDict()
+        self._briefs: OrderedDict[str, Brief] = OrderedDict()
+
+    @contextmanager
+    def reading(self, known: Known) -> Iterator[CachedContext]:
+        """Return the context of a session as it stands; only within the `with`, in which nobody else reads one."""
+        with self._lock:
+            cached, now = self._cached.get(known.id), self._now()
+            began = time.monotonic()
+            if cached is None or cached.stamp != known.stamp:
+                cached = CachedContext(known.stamp, self.site(known), known.transcript, now)
+            else:
+                cached.advance(now)
+            self._keep(known.id, cached, time.monotonic() - began)
+            yield cached
+
+    def site(self, known: Known) -> Site:
+        """Return where the things of a session are."""
+        site = live.Site(self._environ, known.id, began_in(known.transcript))
+        site.in_place = running.of_session(site.home, known.id) is not None
+        return site
+
+    def _keep(self, id: str, cached: CachedContext, took_s: float) -> None:
+        self._cached[id] = cached
+        self._cached.move_to_end(id)
+        while len(self._cached) > KEPT:
+            self._cached.popitem(last=False)
+        before = self._briefs.pop(id, None)
+        if before is not None and before.stamp == cached.stamp:
+            took_s = before.took_s
+        self._briefs[id] = brief_of(cached, took_s)
+        while len(self._briefs) > BRIEFS:
+            self._briefs.popitem(last=False)
+
+    def brief(self, known: Known, may_read: bool = True, is_patient: bool = False) -> Brief | None:
+        """Return what is known of a context without a long reading. Of one that runs how it stands, where it is small (or `is_patient`),
+        else how it was when it was last read. Of another how it stands, where it was read since it last changed; None where that takes
+        long."""
+        before = self._briefs.get(known.id)
+        holds = before is not None and self.is_read(known)
+        if before is not None and holds and not self._is_outdated(before, known.running):
+            return before
+        if known.running or holds:
+            in_memory = holds and known.id in self._cached
+            rested = before is None or not known.running or time.monotonic() - before.read_at >= REST * before.took_s
+            is_small = is_patient or _size(known.transcript) <= SMALL_BYTES
+            if in_memory or (may_read and rested and is_small):
+                before = self._read(known, is_patient) or before
+        if before is None or before.stamp != known.stamp:
+            self._late.add(known.id)
+        return before if known.running or (before is not None and not self._is_outdated(before, known.running)) else None
+
+    def have_caught_up(self, known: Mapping[str, Known]) -> bool:
+        """Return whether contexts have been read since, of which the list told without. Of those that run one is read at a time, beside all
+        else, beginning now. One thread asks at a time."""
+        reported = set(self._late)
+        late = [known[id] for id in reported if id in known]
+        unread = [each for each in late if not self.is_read(each)]
+        self._late -= reported - {each.id for each in unread}
+        pending = [each for each in unread if each.running and not self.is_unreadable(each)]
+        if pending and (self._reader is None or not self._reader.is_alive()):
+            self._reader = threading.Thread(target=self.brief, args=(pending[0], True, True), daemon=True, name="popkit-reader")
+            self._reader.start()
+        return len(unread) < len(late)
+
+    def _read(self, known: Known, is_patient: bool) -> Brief | None:
+        """Return how a context stands; None where that cannot be read, or somebody else reads one and this one is not `is_patient`."""
+        if self.is_unreadable(known) or not self._lock.acquire(blocking=is_patient):
+            return None
+        try:
+            with self.reading(known):
+                return self._briefs[known.id]
+        except Exception as error:  # noqa: BLE001  a context that cannot be read keeps no other from being told of
+            self._unreadable[known.id] = known.stamp
+            self._failed("dashboard-reader", error)
+            return None
+        finally:
+            self._lock.release()
+
+    def is_unreadable(self, known: Known) -> bool:
+        """Return whether reading a context as it stands now has failed."""
+        return self._unreadable.get(known.id) == known.stamp
+
+    def _is_outdated(self, before: Brief, running: bool) -> bool:
+        """Return whether the clock alone may have changed what was told."""
+        now = self._now()
+        cold = before.context.cache_until if before.context else None
+        if cold is None and not running:
+            return False
+        return now - before.at >= MINUTE_S or (cold is not None and before.at < cold <= now)
+
+    def is_read(self, known: Known) -> bool:
+        """Return whether a context was read since it last changed."""
+        before = self._briefs.get(known.id)
+        return before is not None and before.stamp == known.stamp
+
+
+def brief_of(cached: CachedContext, took_s: float) -> Brief:
+    """Return the sums of a context for the list."""
+    report = cached.report
+    takes = report["reclaimable"]
+    return Brief(
+        cached.stamp, report["at"], fill_of(report), verdict_of(report), report["calls"], report["expired"]["tokens"],
+        takes["now"]["tokens"], takes["cold"]["tokens"], took_s, time.monotonic(),
+    )  # fmt: skip
+
+
+def fill_of(report: Report) -> Fill | None:
+    """Return how full a context is, as its report says; None before the first request."""
+    context = report["context"]
+    if not context:
+        return None
+    left = context["cache_seconds_left"]
+    return Fill(
+        tokens=context["tokens"],
+        window=context["window"],
+        window_source=context["window_source"],
+        ratio=context["ratio"],
+        model=context["model"],
+        cache=context["cache"] or "cold",
+        cache_until=report["at"] + left if left else None,
+    )
+
+
+def verdict_of(report: Report) -> Verdict:
+    """Return what to do now, in the panel's words."""
+    return Verdict(kind=report["verdict"]["kind"], words=phrases.verdict(report))
+
+
+def began_in(transcript: str) -> str:
+    """Return the folder in which the session of a transcript began; "" where that is not told."""
+    from .transcripts import head_of
+
+    return head_of(transcript).project if transcript else ""
+
+
+def _journal(site: Site) -> list[Any]:
+    try:
+        return live.journal_of(site, site.paths())
+    except OSError:
+        return []  # then the transcript alone tells, as in the panel
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,256 @@
+"""Long-term memory by project: what is remembered, what becomes of it next, MEMORY.md as it would be now. Looking counts as no access, so
+that what a page shows does not stay for being shown."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from hooks.utils import text
+from hooks.utils.io.codec import loads
+from hooks.utils.io.files import names, read_text
+from hooks.utils.io.repository import Repository
+from hooks.utils.state import memory as kept
+from hooks.utils.state.site import Site
+
+from ..memory import learning, transitions, valuation
+from ..memory.holds import OnHold
+from ..memory.items import ARCHIVE, TIERS, BadItem, Item
+from ..memory.memory import Memory
+from ..memory.memory import NotThere as NoItem
+from ..memory.monitoring import PREVIEW, monitor
+from ..memory.stores import StoreUnavailable
+from ..views import memory_items
+from ..views.columns import ahead
+from .problems import NotOffered, NotThere, Unusable
+from .shapes import (
+    COLUMNS,
+    Deed,
+    DeedDone,
+    MemoryCandidate,
+    MemoryItem,
+    MemoryLevel,
+    MemoryOverview,
+    MemoryProject,
+    MemoryProjects,
+    MemoryTierSum,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .app_state import AppState
+
+_SETTINGS_BYTES = 64 * 1024
+_TEXT = 2_000  # characters of an item
+_ALERT = 80  # columns of an alert's text
+
+
+class _Place(NamedTuple):
+    """A project that memory knows: its key, what a person calls it, and the top of a checkout of it ("" where that is not known)."""
+
+    key: str
+    name: str
+    root: str
+
+
+def projects(app_state: AppState) -> MemoryProjects:
+    """Return all that memory was ever on for, and all that something is remembered of."""
+    places = _places(app_state)
+    items: dict[str, int] = {}
+    with _opened(app_state, _Place("", "", "")) as memory:
+        for total in memory.store.totals():
+            items[total.project] = items.get(total.project, 0) + total.items
+    for key in items:
+        places.setdefault(key, _Place(key, key, ""))
+    found = [
+        MemoryProject(project=each.key, name=text.clean(each.name), on=_is_on(app_state, each), items=items.get(each.key, 0))
+        for each in places.values()
+        if each.key
+    ]
+    return MemoryProjects(projects=sorted(found, key=lambda each: (-each.items, each.name, each.project)))
+
+
+def overview(app_state: AppState, key: str, tier: str, words: str, limit: int) -> MemoryOverview:
+    """Return what is remembered of a project, what is worth most first, at most so many of those that are wanted."""
+    place = _place(app_state, key)
+    budget = kept.tokens_of(Site(app_state.environ, "").config)
+    with _opened(app_state, place) as memory:
+        status: dict = memory.status()
+        everything = memory.list((tier,) if tier else (), marked=None, most=None)
+        wanted = [item for item in everything if all(word in item.text.lower() for word in words.lower().split())]
+        telling = _Telling(memory)
+        document = memory.document(budget)
+        stored = monitor(memory.store, app_state.now(), key)
+        return MemoryOverview(
+            project=key,
+            name=text.clean(place.name),
+            folder=text.clean(place.root),
+            on=_is_on(app_state, place),
+            tiers=[MemoryTierSum.model_validate({"tier": name, **status["tiers"][name]}) for name in TIERS],
+            levels=[MemoryLevel.model_validate(vars(level)) for level in stored.levels],
+            demotion=[_candidate(item) for item in stored.demotion],
+            archive=[_candidate(item) for item in stored.archive],
+            items=[telling.item(item) for item in wanted[:limit]],
+            total=len(wanted),
+            alerts=[_alert(alert, app_state.now()) for alert in status["alerts"]],
+            document=document.text,
+            document_tokens=document.tokens,
+            document_most=budget,
+        )
+
+
+def _candidate(item: Item) -> MemoryCandidate:
+    return MemoryCandidate(id=item.id, text=text.cut(memory_items.label(item), PREVIEW), score=item.score, accesses=item.access_count)
+
+
+def _alert(alert: dict, now: float) -> str:
+    return f"{text.cut(text.clean(alert['text']), _ALERT)} (is deleted {ahead(alert['at'], now)}; pin it to keep it)"
+
+
+class _Telling:
+    """What is told of each item; what that needs of all of them is looked up once."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._now = memory.now()
+        self._session = learning.session_number(memory.store, memory.project)
+        everything = sorted(memory.store.scan(memory.project, bare=True), key=lambda item: (item.created_at, item.id))
+        self._newest = {item.id for item in everything[-transitions.NEWEST :]}
+
+    def item(self, item: Item) -> MemoryItem:
+        moment = transitions.Moment(self._now, self._session, item.id in self._newest)
+        return MemoryItem(
+            id=item.id,
+            kind=item.kind,
+            text=text.cut(memory_items.label(item), _TEXT),
+            tier=item.tier,  # type: ignore[arg-type]  # a store holds no other
+            score=item.score,
+            retention=transitions.retention_of(item, moment),
+            pinned=item.held,
+            marked=item.marked_at is not None,
+            waits=item.waits,
+            written_at=item.created_at,
+            accessed_at=item.last_accessed,
+            next=self._next(item, moment),
+            deeds=_deeds(item),
+        )
+
+    def _next(self, item: Item, moment: transitions.Moment) -> str:
+        if item.marked_at is not None:
+            return memory_items.standing(item, self._now)
+        due = transitions.decide(transitions.standing_of(item, moment, valuation.score(item, self._now)))
+        if due.marks or due.tier != item.tier:
+            what = "will be forgotten" if due.marks else f"will move to {due.tier}"
+            return f"{what} at the next run: {'; '.join(due.reasons)}"
+        coming = transitions.foresee(item, moment, lambda at: valuation.score(item, at))
+        told = (
+            {"tier": coming.decision.tier, "marks": coming.decision.marks, "reasons": coming.decision.reasons, "at": coming.at}
+            if coming
+            else None
+        )
+        return memory_items.following(item, told, self._now)
+
+
+# --- deeds -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _deeds(item: Item) -> list[Deed]:
+    if item.marked_at is not None:
+        return [Deed(id=f"undo {item.id}", label="Bring back", sum="it is kept, not deleted")]
+    found = [Deed(id=f"accept {item.id}", label="Accept", sum="MEMORY.md can tell what an agent said here")] if item.waits else []
+    if item.held:
+        found += [Deed(id=f"unpin {item.id}", label="Unpin", sum="its tier is chosen automatically again")]
+    else:
+        found += [Deed(id=f"pin {item.id}", label="Pin", sum="it stays in its tier, neither compressed nor deleted, until you unpin it")]
+    for word, label, neighbour in (("promote", "Move up", _above(item.tier)), ("demote", "Move down", _below(item.tier))):
+        if neighbour and not (item.waits and neighbour == ARCHIVE):
+            found.append(Deed(id=f"{word} {item.id}", label=label, sum=f"from {item.tier} to {neighbour}"))
+    said = "it is deleted for good in 24 h; until then you can bring it back"
+    return [*found, Deed(id=f"forget {item.id}", label="Forget", sum=said, danger=True)]
+
+
+_ORDER = ("COLD", "WARM", "HOT", "ARCHIVE")  # as `promote` goes
+
+
+def _above(tier: str) -> str:
+    return _ORDER[_ORDER.index(tier) + 1] if tier != _ORDER[-1] else ""
+
+
+def _below(tier: str) -> str:
+    return _ORDER[_ORDER.index(tier) - 1] if tier != _ORDER[0] else ""
+
+
+def do(app_state: AppState, key: str, id: str) -> DeedDone:
+    """Do what is offered of an item of a project; NotOffered for anything else."""
+    place = _place(app_state, key)
+    word, _, item_id = id.partition(" ")
+    with app_state.changing, _opened(app_state, place) as memory:
+        found = [item for item in memory.store.get([item_id]) if item.project == key] if item_id else []
+        if not found or id not in {deed.id for deed in _deeds(found[0])}:
+            raise NotOffered("that is not offered now: the memory has changed, or the id is not one of its deeds. Load it again")
+        try:
+            done = getattr(memory, word)([item_id])
+        except (BadItem, NoItem, OnHold) as error:
+            return DeedDone(done=False, text=str(error))
+        project = _kept(app_state, place)
+        if project.is_on():
+            made = memory.told(kept.tokens_of(Site(app_state.environ, "").config))
+            project.write_document(made.text, made.entries)
+        lines = memory_items.changed(word, done, app_state.now(), "popkit memory")
+    return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
+
+
+# --- where ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _places(app_state: AppState) -> dict[str, _Place]:
+    """Return key -> the project, of all that memory was ever switched on for."""
+    folder = os.path.join(app_state.home, kept.FOLDER)
+    found: dict[str, _Place] = {}
+    for name in names(folder):
+        try:
+            told = loads(read_text(os.path.join(folder, name, kept.SETTINGS), _SETTINGS_BYTES) or "")
+        except (OSError, ValueError):
+            continue  # none, or corrupt: `popkit memory on` writes it again
+        if isinstance(told, dict):
+            told = {key: value for key, value in told.items() if isinstance(value, str)}
+            found[name] = _Place(name, told.get("name") or name, told.get("root", ""))
+    return found
+
+
+def _place(app_state: AppState, key: str) -> _Place:
+    """Return the project of exactly this key, among those that there are."""
+    found = _places(app_state).get(key)
+    if found is None:
+        known = {each.project: each.name for each in projects(app_state).projects}
+        if key not in known:
+            raise NotThere("there is no memory of that project. GET /api/memory/projects lists those that there are")
+        found = _Place(key, known[key], "")
+    return found
+
+
+def _kept(app_state: AppState, place: _Place) -> kept.Project:
+    return kept.Project(app_state.home, Repository(place.key, place.root, place.name))
+
+
+def _is_on(app_state: AppState, place: _Place) -> bool:
+    try:
+        return _kept(app_state, place).is_on()
+    except OSError:
+        return False
+
+
+@contextmanager
+def _opened(app_state: AppState, place: _Place) -> Iterator[Memory]:
+    """Return the memory of a project; Unusable where its store cannot be used."""
+    try:
+        memory = Memory.of(app_state.environ, place.root or os.sep, create=False)
+        memory.project, memory.root = place.key, place.root
+        memory.now = app_state.now
+        try:
+            yield memory
+        finally:
+            memory.close()
+    except StoreUnavailable as error:
+        raise Unusable(str(error)) from None

@@ -1,0 +1,112 @@
+"""The savings by day and project: sums of the ledgers, which are settled first, as `popkit context stats` does. Unchanged ledgers are not
+read again."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from hooks.utils import efficiency_tracker as tracker
+from hooks.utils import text
+from hooks.utils.io import home
+from hooks.utils.policy import figures
+from hooks.utils.policy.ledger import CAUSES, GAINS
+from hooks.utils.state import peek, session, settling
+from hooks.utils.state.site import Site
+from hooks.utils.views import ledgers
+
+from .sessions import figures_of
+from .shapes import COLUMNS, Stats, WorthDay, WorthProject
+from .transcripts import shown
+
+if TYPE_CHECKING:
+    from .app_state import AppState
+
+_NAMED = 300
+_UNKNOWN = "unknown"
+
+
+class SavingsReport:
+    """The savings of one AppState."""
+
+    def __init__(self, app_state: AppState) -> None:
+        self._app_state = app_state
+        self._lock = threading.Lock()
+        self._kept: dict[str, tuple[int, str, tracker.EfficiencyMetrics]] = {}
+        self._settled: object = None  # how all sessions stood when nothing of them was left to settle
+
+    def stats(self, most_days: int) -> Stats:
+        """Of all sessions, those that were swept since too; of each of the last days since PopKit is here, today the last."""
+        behind = self._settle()
+        by_project = self._by_project()
+        everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
+        worth, of_all = tracker.worth(everything, self._app_state.now()), figures.of_ledger(everything.ledger)
+        nothing: dict[str, float | None] = dict.fromkeys((*GAINS, *CAUSES), 0.0)
+        headline = ledgers.headline(worth)
+        lines: list[text.Line] = [headline]
+        if everything.ledger:
+            lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._app_state.rules.models.dated)]
+        if behind:
+            lines += ["", *ledgers.lacking(behind, "It is added within a minute.")]
+        rows = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
+        return Stats(
+            headline=headline,
+            lines=text.laid_out(lines, COLUMNS),
+            days=self._days(everything, most_days),
+            projects=sorted(rows, key=lambda each: (-(each.figures.net_usd or 0), each.project)),
+            figures=figures_of(figures.of(everything.ledger)),
+            saved_by_usd=of_all.get("saved_by_usd", {gain: nothing[gain] for gain in GAINS}),
+            cost_by_usd=of_all.get("cost_by_usd", {cause: nothing[cause] for cause in CAUSES}),
+            gains=dict(ledgers.GAINS),
+            causes=dict(ledgers.CAUSES),
+        )
+
+    def _days(self, metrics: tracker.EfficiencyMetrics, most: int) -> list[WorthDay]:
+        sums: dict[str, dict[str, float]] = {}
+        for key, amount in metrics.days.items():
+            day, _, name = key.partition(" ")
+            sums.setdefault(day, {})[name] = amount
+        return [WorthDay(day=day, **figures_of(figures.of(sums.get(day, {}))).model_dump()) for day in self._app_state.days(most, sums)]
+
+    def _settle(self) -> int:
+        """Settle what sessions did; return how many are not settled yet. Where nothing of any has changed since, there is nothing to do."""
+        with self._app_state.changing:
+            stamps = sorted((known.id, known.stamp) for known in self._app_state.catalog.sessions().values())
+            if stamps == self._settled:
+                return 0
+            behind = settling.catch_up(Site(self._app_state.environ, ""))
+            self._settled = None if behind else stamps
+            return behind
+
+    def _by_project(self) -> dict[str, list[tracker.EfficiencyMetrics]]:
+        by_project: dict[str, list[tracker.EfficiencyMetrics]] = {}
+        names: dict[str, str] = {}
+        for project, metrics in self._here():
+            if metrics.contexts:
+                by_project.setdefault(project, []).append(metrics)
+                names[home.safe_name(project)] = project
+        for project, metrics in tracker.swept_metrics(self._app_state.home):
+            by_project.setdefault(names.get(project, project), []).append(metrics)
+        return by_project
+
+    def _here(self) -> list[tuple[str, tracker.EfficiencyMetrics]]:
+        """Return (project, metrics) of each session that is kept."""
+        folder = os.path.join(self._app_state.home, "sessions")
+        with self._lock:
+            before, self._kept = self._kept, {}
+            for name in peek.sessions(self._app_state.home):
+                try:
+                    at = os.lstat(os.path.join(folder, name)).st_mtime_ns
+                except OSError:
+                    continue  # it was swept meanwhile
+                known = before.get(name)
+                if known is None or known[0] != at:
+                    project = session.read(self._app_state.home, name).get("project") or ""
+                    known = (at, project, tracker.session_metrics(self._app_state.home, name))
+                self._kept[name] = known
+            return [(project, metrics) for _, project, metrics in self._kept.values()]
+
+
+def _project(name: str, metrics: tracker.EfficiencyMetrics) -> WorthProject:
+    return WorthProject(project=shown(name, _NAMED) or _UNKNOWN, sessions=metrics.sessions, figures=figures_of(figures.of(metrics.ledger)))

@@ -1,0 +1,281 @@
+"""Who may ask: loopback alone, with the token that the command prints. Every request passes here before anything is looked up.
+
+- The token is new with every start. Programs send it as `Authorization: Bearer`; the first visit of a browser brings it in the address, and
+  gets a cookie for it that no script can read. The cookie's secret is another one, because browsers give cookies to all ports of a host: it
+  counts only beside a Sec-Fetch-Site that says that our own page, or the user, has asked. No page of another server can send that.
+- Host must be ours, or another name could be pointed at us (DNS rebinding). Origin and Sec-Fetch-Site must be ours or missing: no other
+  page gets an answer, or has something done.
+- A change needs a second token, in a header that no foreign page may send, and JSON.
+"""
+
+from __future__ import annotations
+
+import hmac
+import html
+import json
+import secrets
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+BODY_BYTES = 64 * 1024
+_TAKEN_BYTES = 1024 * 1024  # of a larger one, before it is refused
+DEEDS = "/deeds"
+CHANGE_HEADER = "X-PopKit-Change"
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
+_OURS = ("same-origin", "none")  # of Sec-Fetch-Site: our own page, or the user in person
+_TOLD = '<!doctype html><html lang="en"><meta charset="utf-8"><title>PopKit</title><h1>PopKit dashboard</h1><p>{}.</p></html>\n'
+_LEADS_ON = b'<!doctype html><title>PopKit</title><meta http-equiv="refresh" content="0;url=/">\n'
+UNFORESEEN = "this could not be answered. `popkit doctor` tells of failures, and where the log is"
+_HOW = "Open the address that `popkit dashboard` has printed, which holds this start's token"
+
+
+class Access:
+    """The `port` that is served, the token, the second one that changes need, and the secret in the cookie."""
+
+    def __init__(self, port: int, token: str = "", change_token: str = "", secret: str = "") -> None:
+        self.port = port
+        self.token = token or secrets.token_urlsafe(32)
+        self.change_token = change_token or secrets.token_urlsafe(32)
+        self.secret = secret or secrets.token_urlsafe(32)
+
+    @property
+    def cookie(self) -> str:
+        """Return the name of the cookie."""
+        return f"popkit-{self.port}"
+
+    @property
+    def address(self) -> str:
+        """Return what a browser opens, with the token."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    def hosts(self) -> set[str]:
+        """Return what may stand in Host."""
+        return {f"{name}:{self.port}" for name in NAMES} | (set(NAMES) if self.port == 80 else set())
+
+
+class _Gone(Exception):
+    """Whoever asked has gone before the request was complete."""
+
+
+class Refused(Exception):
+    """The request gets no answer but this."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Guard:
+    """Lets through to `app` what may ask, and sees to the headers of every answer. What fails unforeseen is told to `failed`, and not to
+    the asker."""
+
+    def __init__(self, app: App, access: Access, failed: Callable[[str, Exception], object]) -> None:
+        self._app = app
+        self._access = access
+        self._failed = failed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        dressed = _dressed(scope, send)
+        headers = _Headers(scope["headers"])
+        try:
+            body = await _body(receive)
+        except _Gone:
+            return
+        try:
+            self._check_host(headers)
+            if await self._visited(scope, headers, dressed):
+                return
+            self._check_pages(headers)
+            self._check_token(headers)
+            self._check_change(scope, headers)
+            if len(body) > BODY_BYTES:
+                raise _too_large()
+        except Refused as refused:
+            await _refuse(dressed, refused, is_read=not scope["path"].startswith("/api/") and "text/html" in headers.one("accept"))
+            return
+        await self._answer(scope, _again(body, receive), dressed)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def told(message: MutableMapping[str, Any]) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, told)
+        except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
+            self._failed("dashboard", error)
+            if not begun:
+                await _refuse(send, Refused(500, UNFORESEEN))
+
+    def _check_host(self, headers: _Headers) -> None:
+        """Return whether we were meant."""
+        if headers.one("host") not in self._access.hosts():
+            raise Refused(403, "this server answers to 127.0.0.1 and localhost only, with its port. " + _HOW)
+
+    def _check_pages(self, headers: _Headers) -> None:
+        """Return whether a page of ours has asked, or none."""
+        ours = {f"http://{host}" for host in self._access.hosts()}
+        if any(origin not in ours for origin in headers.every("origin")):
+            raise Refused(403, "another page has asked: only the dashboard's own pages may")
+        if _led_here(headers):
+            raise Refused(403, "another page has asked: only the dashboard's own pages may. " + _HOW)
+
+    async def _visited(self, scope: Scope, headers: _Headers, send: Send) -> bool:
+        """Return whether it was a first visit: in the place of the token in the address comes a cookie. Whoever has the token may have been
+        led here by anything, the file that opens a browser for one. Then a page of ours leads on, since a browser that follows another page
+        gives no such cookie back."""
+        if scope["path"] != "/" or scope["method"] != "GET":
+            return False
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        if not given:
+            return False
+        if not _same(given[0], self._access.token):
+            raise Refused(401, "The access token is from an earlier start. " + _HOW)
+        cookie = f"{self._access.cookie}={self._access.secret}; Path=/; HttpOnly; SameSite=Strict"
+        body = _LEADS_ON if _led_here(headers) else b""
+        head = [(b"set-cookie", cookie.encode()), (b"content-length", b"%d" % len(body)), (b"cache-control", b"no-store")]
+        head.append((b"content-type", b"text/html; charset=utf-8") if body else (b"location", b"/"))
+        await send({"type": "http.response.start", "status": 200 if body else 303, "headers": head})
+        await send({"type": "http.response.body", "body": body})
+        return True
+
+    def _check_token(self, headers: _Headers) -> None:
+        given = [word for each in headers.every("authorization") for kind, _, word in [each.partition(" ")] if kind.lower() == "bearer"]
+        shown = _cookies(headers.every("cookie"), self._access.cookie) if headers.one("sec-fetch-site") in _OURS else []
+        by_token = any(_same(each, self._access.token) for each in given)
+        if not by_token and not any(_same(each, self._access.secret) for each in shown):
+            raise Refused(401, "The access token is missing or from an earlier start. " + _HOW)
+
+    def _check_change(self, scope: Scope, headers: _Headers) -> None:
+        """Return whether what changes something was asked for by who has read the second token, as JSON."""
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return
+        if scope["method"] == "POST":
+            if not _same(headers.one(CHANGE_HEADER.lower()), self._access.change_token):
+                raise Refused(403, f"a change needs the header {CHANGE_HEADER} with the token that GET /api/me gives")
+            is_json = headers.one("content-type").partition(";")[0].strip().lower() == "application/json"
+            if scope["path"].endswith(DEEDS) and not is_json:  # nothing else takes a body
+                raise Refused(415, "a change is asked for as JSON: send Content-Type: application/json")
+
+
+class _Headers:
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._found: dict[str, list[str]] = {}
+        for name, value in raw:
+            self._found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+
+    def every(self, name: str) -> list[str]:
+        return self._found.get(name, [])
+
+    def one(self, name: str) -> str:
+        """Return the value of a header that stands there once; "" for none, or several."""
+        found = self.every(name)
+        return found[0] if len(found) == 1 else ""
+
+
+def _led_here(headers: _Headers) -> bool:
+    """Return whether a browser came from another page than ours."""
+    return any(site not in _OURS for site in headers.every("sec-fetch-site"))
+
+
+def _same(one: str, other: str) -> bool:
+    """In a time that does not tell where they differ."""
+    return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode())
+
+
+def _cookies(headers: list[str], name: str) -> list[str]:
+    """Return the values of a cookie. Browsers give every port of a host the cookies of all the others, so what stands beside ours may be
+    anything: it is passed over, where a parser of cookies would give up on all of them."""
+    pairs = [pair.partition("=") for header in headers for pair in header.split(";")]
+    return [value.strip() for found, _, value in pairs if found.strip() == name]
+
+
+async def _body(receive: Receive) -> bytes:
+    """Return the body of a request, at most one byte more than may be. It is taken before anything is said: who still sends when the
+    connection is closed never sees the answer."""
+    body, sent, more = b"", 0, True
+    while more and sent <= _TAKEN_BYTES:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise _Gone
+        piece = message.get("body", b"")
+        sent += len(piece)
+        body = (body + piece)[: BODY_BYTES + 1]
+        more = message.get("more_body", False)
+    return body
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """`receive` of a body that was read whole."""
+    told = False
+
+    async def again() -> MutableMapping[str, Any]:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _too_large() -> Refused:
+    return Refused(413, f"a request has at most {BODY_BYTES // 1024} KB")
+
+
+def _dressed(scope: Scope, send: Send) -> Send:
+    """`send` with the headers that every answer has. What the API says is kept nowhere; the page's files are asked for again each time, so
+    that after an update no old one stands beside a new one."""
+    kept = b"no-store" if scope["path"].startswith("/api/") else b"no-cache"
+
+    async def dressed(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            head = [*message.get("headers", ()), *_HEADERS]
+            if not any(name == b"cache-control" for name, _ in head):
+                head.append((b"cache-control", kept))
+            message = {**message, "headers": head}
+        await send(message)
+
+    return dressed
+
+
+async def _refuse(send: Send, refused: Refused, is_read: bool = False) -> None:
+    """Say why, and keeps no connection for it. `is_read`: to a person, who has asked for a page."""
+    body = (_TOLD.format(html.escape(str(refused))) if is_read else json.dumps({"error": str(refused)})).encode()
+    kind = b"text/html; charset=utf-8" if is_read else b"application/json"
+    head = [
+        (b"content-type", kind),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"connection", b"close"),
+    ]
+    if refused.status == 401:
+        head.append((b"www-authenticate", b'Bearer realm="popkit"'))
+    await send({"type": "http.response.start", "status": refused.status, "headers": head})
+    await send({"type": "http.response.body", "body": body})

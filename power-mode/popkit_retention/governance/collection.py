@@ -1,0 +1,277 @@
+"""Collection: resources that a policy releases are marked, and deleted a day later. Each step is logged before it is done, works in
+batches, and takes the lock for one batch only; killed at any moment and run again, a collection ends where it would have ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from .domains import JOB, USER
+from .policies import LARGEST_LIMIT
+from .rules import ON_HOLD, PINNED, PLACEHOLDER, Verdict, apply_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Collection as Ids
+    from contextlib import AbstractContextManager
+
+    from .data_folder import Folder
+    from .domains import Domain, Mark
+    from .log import Entry, Log
+    from .policies import GcParams, RetentionPolicy
+
+    Changing = Callable[[], AbstractContextManager[Log]]
+
+# Operations of the log.
+MARK, UNMARK, DELETE = "mark", "unmark", "delete"
+BATCH = 2_000
+# Why a mark is taken back, beside the reasons of the rules.
+USED_SINCE, GONE, UNDONE = "used_since_marked", "gone", "undone"
+_VETOES = frozenset((ON_HOLD, PINNED))
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What one collection of a domain does. `marks`: to be deleted a day later · `deletes`: marked for a day · `unmarked`: marked,
+    and kept now, with the reasons · `waiting`: marked for less than a day · `kept`: how much stays, by the reason that decides ·
+    `placeholders`: id -> the transcripts in which its placeholder stands; such an id is kept, unless the user insisted · `left_out`: how
+    much the limit left for the next one."""
+
+    params: GcParams
+    project: str | None = None
+    marks: list[Verdict] = field(default_factory=list)
+    deletes: list[Verdict] = field(default_factory=list)
+    unmarked: list[Verdict] = field(default_factory=list)
+    waiting: list[Verdict] = field(default_factory=list)
+    kept: dict[str, int] = field(default_factory=dict)
+    placeholders: dict[str, list[str]] = field(default_factory=dict)
+    left_out: int = 0
+    compacted: bool = False
+
+    @property
+    def truncated(self) -> bool:
+        """Return whether the limit left anything out."""
+        return self.left_out > 0
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Who collects what. `changing` holds the lock, with what others left undone done, and gives the log · `current` gives the parameters
+    as they are now, `without` the projects that another policy rules now: what somebody changes meanwhile is obeyed · `now` in seconds ·
+    `progress(what, done, of)` is told after each `batch`, and may raise to stop between two."""
+
+    changing: Changing
+    domain: Domain
+    current: Callable[[], GcParams]
+    now: float
+    by: str
+    project: str | None = None
+    placeholders_too: bool = False
+    progress: Callable[[str, int, int], object] = lambda what, done, of: None
+    batch: int = BATCH
+    without: Callable[[], Ids[str]] = tuple
+
+
+def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
+    """Return what a collection would do; it changes nothing. The oldest come first, deletions and new marks together at most as the limit
+    says. `policy`: what rules without this call. Where the call asks for less, it takes no mark back that the policy allows; and where the
+    policy asks for less than a user did, the hourly job leaves that user's marks alone."""
+    domain, params, now, project = job.domain, job.current(), job.now, job.project
+    marks = domain.marked()
+    allowed, protected = _judged(job, params)
+    placeholders = domain.placeholders([each.id for each in allowed]) if allowed else {}
+    stays = set() if job.placeholders_too else set(placeholders)
+    kept = Counter(each.reasons[0] for each in protected)
+    kept.update({PLACEHOLDER: len(stays)} if stays else {})
+    mine = {id for id, mark in marks.items() if job.by != JOB or mark.by != USER}
+    barred = [each for each in protected if each.id in marks and (each.id in mine or not _VETOES.isdisjoint(each.reasons))]
+    unmarked = _not_allowed(job, policy or params, barred)
+    waiting, candidates = [], []
+    for each in allowed:
+        mark = marks.get(each.id)
+        if each.id in stays:
+            unmarked += [each._replace(reasons=(PLACEHOLDER,))] if each.id in mine else []
+        elif mark and _used_since(each, mark):
+            unmarked.append(each._replace(reasons=(USED_SINCE,)))
+            candidates.append(each)
+        elif mark and mark.due_at > now:
+            waiting.append(each)
+        else:
+            candidates.append(each)
+    if project is None:
+        known = {each.id for each in (*allowed, *protected)}
+        gone = [id for id in marks if id not in known]
+        ruled_by_others = {each.id for each in domain.resources(now, ids=gone)} if gone else set()
+        unmarked += [Verdict(id, (GONE,), None) for id in gone if id not in ruled_by_others]
+    taken = candidates[: params.limit]
+    renewed = {each.id for each in unmarked}
+    deletes = [each for each in taken if each.id in marks and each.id not in renewed]
+    to_mark = [each for each in taken if each.id not in marks or each.id in renewed]
+    return Collection(
+        params, project, to_mark, deletes, unmarked, waiting, dict(kept), placeholders, len(candidates) - len(taken)
+    )  # fmt: skip
+
+
+def carry_out(job: Collector, planned: Collection) -> Collection:
+    """Carry out a plan: take marks back, delete, mark, and compact if the policy says so and anything was deleted. Each batch is
+    judged again under the lock: what is held, touched or kept by a new policy since stays. What was really done."""
+    unmarked = _unmark(job, planned.unmarked)
+    kept = Counter(planned.kept)
+    deletes = _in_batches(job, "deleted", planned.deletes, _delete_batch, kept)
+    marks = _in_batches(job, "marked", planned.marks, _mark_batch, kept)
+    compacted = bool(deletes) and job.current().vacuum and job.domain.compact()
+    return replace(planned, marks=marks, deletes=deletes, unmarked=unmarked, kept=dict(kept), compacted=compacted)
+
+
+def collect(job: Collector) -> Collection:
+    """Plan a collection and carry it out."""
+    return carry_out(job, plan(job))
+
+
+def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by: str, project: str | None = None) -> list[str]:
+    """Take marks back: those of these ids, else all of the domain (of a project); return which ones there were."""
+    undone: list[str] = []
+    with changing() as log:
+        marks = domain.marked()
+        wanted = [id for id in dict.fromkeys(ids or marks) if id in marks]
+        if project is not None:
+            wanted = [each.id for each in domain.resources(now, project, wanted)]
+        for batch in _batches(wanted):
+            _log_unmarked(domain, log, {id: [UNDONE] for id in batch}, now, by)
+            undone += batch
+    return undone
+
+
+def finish_mark(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
+    """Complete a logged marking; the caller holds the lock."""
+    todo = entry.todo or {}
+    domain.mark(todo["ids"], todo["at"], todo["by"])
+    log.done(entry.number)
+
+
+def finish_unmark(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
+    """Complete a logged unmarking; the caller holds the lock."""
+    domain.unmark((entry.todo or {})["ids"])
+    log.done(entry.number)
+
+
+def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
+    """Log what an interrupted deletion has deleted, and let the domain finish with that; the caller holds the lock. Nothing else is
+    deleted: what is left is marked still, and the next collection judges it as it judges everything."""
+    ids = (entry.todo or {})["ids"]
+    marks = domain.marked()
+    remaining = {each.id for each in domain.resources(now, ids=ids) if each.created_at is None or each.created_at < entry.at}
+    # Deletions of one domain follow each other under the lock: if this one was told, nothing was told after it.
+    is_logged = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
+    went = [id for id in ids if id not in marks and id not in remaining]
+    domain.delete(went, now)  # copies of theirs, if the kill came before those went too
+    _log_deleted(log, entry, [] if is_logged else went, now)
+
+
+def _not_allowed(job: Collector, policy: RetentionPolicy, verdicts: list[Verdict]) -> list[Verdict]:
+    """Return those that the policy keeps, too."""
+    allowed = {each.id for each in _judged(job, policy, [each.id for each in verdicts])[0]} if verdicts else set()
+    return [each for each in verdicts if each.id not in allowed]
+
+
+def _judged(job: Collector, params: RetentionPolicy, ids: Sequence[str] | None = None) -> tuple[list[Verdict], list[Verdict]]:
+    """Return what the policy lets go of (whatever the limit), and what it keeps."""
+    resources = list(job.domain.resources(job.now, job.project, ids, job.without()))
+    applied = apply_rules(replace(params, limit=max(LARGEST_LIMIT, len(resources))), resources, job.now)
+    return applied.eligible, applied.protected
+
+
+def _used_since(verdict: Verdict, mark: Mark) -> bool:
+    """Return whether a mark is older than what it marks: somebody has used or written it since, so its day of grace starts again."""
+    return verdict.created_at is not None and verdict.created_at > mark.at
+
+
+def _batches(ids: Sequence[str], size: int = BATCH) -> Iterator[list[str]]:
+    for start in range(0, len(ids), size):
+        yield list(ids[start : start + size])
+
+
+def _in_batches(
+    job: Collector, what: str, verdicts: list[Verdict], work: Callable[[Collector, Log, list[str], Counter], list[str]], kept: Counter
+) -> list[Verdict]:
+    """Work through what was planned, a batch under the lock at a time; return for which of it the work was done."""
+    done: set[str] = set()
+    seen = 0
+    for ids in _batches([each.id for each in verdicts], job.batch):
+        with job.changing() as log:
+            done.update(work(job, log, ids, kept))
+        seen += len(ids)
+        job.progress(what, seen, len(verdicts))
+    return [each for each in verdicts if each.id in done]
+
+
+def _allowed_still(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
+    """Return which of these the policy and the holds of this moment let go of, oldest first; the others are counted by their reason."""
+    allowed, protected = _judged(job, job.current(), ids)
+    kept.update(each.reasons[0] for each in protected)
+    return allowed
+
+
+def _mark_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
+    marks = job.domain.marked()
+    wanted = [each.id for each in _allowed_still(job, ids, kept) if each.id not in marks]
+    if not wanted:
+        return []
+    todo = {"do": MARK, "ids": wanted, "at": job.now, "by": job.by}
+    entry = log.append("marked", job.domain.name, wanted, _ruling(job), job.by, job.now, todo)
+    done = job.domain.mark(wanted, job.now, job.by)
+    log.done(entry.number)
+    return done
+
+
+def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
+    """Delete a batch. The entry "deleting" names what is to go, the entry "deleted" what went: the domain may refuse what a hook has
+    touched meanwhile."""
+    marks = job.domain.marked()
+    wanted = [
+        each.id
+        for each in _allowed_still(job, ids, kept)
+        if each.id in marks and marks[each.id].due_at <= job.now and not _used_since(each, marks[each.id])
+    ]
+    if not wanted:
+        return []
+    todo = {"do": DELETE, "ids": wanted}
+    entry = log.append("deleting", job.domain.name, wanted, _ruling(job), job.by, job.now, todo)
+    went = job.domain.delete(wanted, job.now)
+    _log_deleted(log, entry, went, job.now)
+    return went
+
+
+def _log_deleted(log: Log, entry: Entry, went: list[str], now: float) -> None:
+    """Log which ids of an entry "deleting" are gone."""
+    if went:
+        log.append("deleted", entry.domain, went, {"of": entry.number}, entry.by, now)
+    log.done(entry.number)
+
+
+def _unmark(job: Collector, verdicts: list[Verdict]) -> list[Verdict]:
+    by_id = {each.id: each for each in verdicts}
+    undone: list[Verdict] = []
+    for ids in _batches(list(by_id), job.batch):
+        with job.changing() as log:
+            marks = job.domain.marked()
+            reasons = {id: list(by_id[id].reasons) for id in ids if id in marks}
+            if reasons:
+                _log_unmarked(job.domain, log, reasons, job.now, job.by)
+        undone += [by_id[id] for id in reasons]
+        job.progress("unmarked", len(undone), len(verdicts))
+    return undone
+
+
+def _log_unmarked(domain: Domain, log: Log, reasons: dict[str, list[str]], now: float, by: str) -> None:
+    ids = list(reasons)
+    entry = log.append("unmarked", domain.name, ids, {"reasons": reasons}, by, now, {"do": UNMARK, "ids": ids})
+    domain.unmark(ids)
+    log.done(entry.number)
+
+
+def _ruling(job: Collector) -> dict[str, object]:
+    """Return the log's details of the policy that applied."""
+    params = job.current()
+    return {"older_than_days": params.older_than_days, "source_types": list(params.source_types), "project": job.project}

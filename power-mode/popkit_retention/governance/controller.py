@@ -1,0 +1,342 @@
+"""The controller: the one entry to governance, for the command line, for agents over MCP and for the hourly job."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hooks.utils.archive.content import stamp
+
+from . import answers, consent, logged_holds, revisions
+from .domains import TOOL, USER
+from .errors import BadRequest, GovernanceError, NotThere
+from .policies import DOMAINS, check_domain
+from .rules import apply_rules, resource_of
+from .workspace import Workspace, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from .log import Log
+    from .workspace import Part
+
+    Json = dict[str, object]
+    Progress = Callable[[str, int, int], object]
+
+APPLIED = "applied"
+
+
+def _silent(what: str, done: int, of: int) -> None:
+    """Ignore progress."""
+
+
+class Controller(Workspace):
+    """The operations of governance, one method each; see `Workspace` for its parameters. All answers are JSON objects."""
+
+    # --- policies ------------------------------------------------------------------------------------------------------------------
+
+    def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> Json:
+        """Merge `config` into the policy of a domain. `expect`: the revision that the caller has seen. What a tool wants that does not only
+        keep more changes nothing, and waits for the user's yes: `success` is false, `request` its id."""
+        check_domain(domain)
+        with self.changing() as log:
+            path, now = self.folder.policies, self.now()
+            if self.by == TOOL:
+                state, adjusted, request = consent.configure(log, path, domain, self.project, config, self.by, now)
+            else:
+                state, adjusted = revisions.configure(log, path, domain, config, expect, self.by, now)
+                request = None
+        return {
+            "success": request is None,
+            "domain": domain,
+            "policy": state.policy(domain, self.project).to_json(),
+            "updated_at": state.updated_at,
+            "revision": state.revision,
+            "adjusted": [each._asdict() for each in adjusted],
+            **({} if request is None else {"request": request.id, "asked": dict(request.config)}),
+        }
+
+    def accept(self, id: str) -> Json:
+        """Accept a request: it is in force from now on, in the project alone that it came from."""
+        with self._deciding() as log:
+            request, path = consent.find(log, id), self.folder.policies
+            before = revisions.current(log, path).policy(request.domain, request.project)
+            state, _ = revisions.configure_project(log, path, request.domain, request.project, request.config, id, self.by, self.now())
+        after = state.policy(request.domain, request.project)
+        return {**answers.request(request), "changed": revisions.changes(before, after), "revision": state.revision}
+
+    def decline(self, id: str) -> Json:
+        """Decline a request; return it."""
+        with self._deciding() as log:
+            request = consent.find(log, id)
+            consent.decline(log, request, self.by, self.now())
+        return answers.request(request)
+
+    def unset(self, project: str, domain: str | None = None) -> Json:
+        """End the policies that a project (its key) has of its own: the user's hold there again. NotThere where it has none."""
+        with self._deciding() as log:
+            state, path = revisions.current(log, self.folder.policies), self.folder.policies
+            ended = [each for each in names(domain) if project in state.own(each)] or list(names(domain))
+            for each in ended:
+                state = revisions.unset(log, path, each, project, self.by, self.now())
+        return {"project": project, "domains": ended, "revision": state.revision}
+
+    @contextmanager
+    def _deciding(self) -> Iterator[Log]:
+        """Open the log for what only the user may decide. BadRequest for anybody else."""
+        if self.by != USER:
+            raise BadRequest("only the user can decide this")
+        with self.changing() as log:
+            yield log
+
+    def requests(self) -> Json:
+        """Return agents' pending requests, oldest first, each with what is in force instead (`now`)."""
+        state, log = self.state(), self.read()
+        requests = []
+        for each in consent.pending(log):
+            policy = state.policy(each.domain, each.project).to_json()
+            requests.append({**answers.request(each), "now": {key: policy[key] for key in each.config}})
+        return {"requests": requests}
+
+    def get(self, domain: str, project: str | None = None) -> Json:
+        """Return the policy of a domain, as it holds in a project (None: in ours, if there is one)."""
+        return self.state().policy(check_domain(domain), project or self.project).to_json()
+
+    def policies(self) -> Json:
+        """Return both policies, with the version of their form, their revision, and when they were changed (1970 for never); those of
+        `projects`, where we are asked for none alone."""
+        state = self.state()
+        if self.project is None:
+            return state.to_json()
+        values = {**state.to_json(), **{domain: state.policy(domain, self.project).to_json() for domain in DOMAINS}}
+        return {key: value for key, value in values.items() if key != "projects"}
+
+    def history(self, domain: str | None = None) -> Json:
+        """Return every revision, newest first."""
+        entries = revisions.history(self.read(), None if domain is None else check_domain(domain))
+        return {"versions": [{**each, "at": stamp(float(str(each["at"])))} for each in entries]}
+
+    def rollback(self, revision: int, domain: str | None = None) -> Json:
+        """Make an earlier revision the present one, of one domain or of both."""
+        with self.changing() as log:
+            state, changed = revisions.rollback(log, self.folder.policies, revision, names(domain), self.by, self.now())
+        return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
+
+    # --- asking --------------------------------------------------------------------------------------------------------------------
+
+    def apply(
+        self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
+    ) -> Json:
+        """Return what the policy, with these options, says of resources: of those that a caller describes, else of what is stored, which
+        the log tells of unless it is a `dry_run`. What the policies say that projects have of their own stands in `own`. Nothing is
+        deleted, nothing marked."""
+        now = self.now()
+        if resources is not None:
+            if not isinstance(resources, (list, tuple)):
+                raise BadRequest(f"resources must be a list, not {type(resources).__name__}")
+            return answers.applied(domain, apply_rules(self.params(domain, options), map(resource_of, resources), now))
+        answers_of_parts = []
+        for part in self.parts(check_domain(domain)):
+            params = self.params(domain, options, part.project)
+            found = apply_rules(params, self.domain(domain).resources(now, part.project, without=part.without), now)
+            answers_of_parts.append({**answers.applied(domain, found), **part.named})
+            if not dry_run:
+                details = {"counts": answers.counts(found), "policy": answers.policy(params)}
+                with self.changing() as log:
+                    log.append(APPLIED, domain, [], {**details, **part.named}, self.by, now)
+        first, *own = answers_of_parts
+        return {**first, **({"own": own} if own else {})}
+
+    def status(self, domain: str | None = None) -> Json:
+        """Return the status of the domains: see `status.of`."""
+        from . import status
+
+        parts = [(self.domain(name), part) for name in names(domain) for part in self.parts(name)]
+        pending = [each for each in consent.pending(self.read()) if domain in (None, each.domain)]
+        found = status.of(self.state(), parts, self.folder, self.now())
+        return {**found, "requests": [answers.request(each) for each in pending]}
+
+    def by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
+        """Return the ids that words stand for, by domain; every selected domain where there are no words."""
+        domains = [self.domain(name) for name in names(domain)]
+        ids_by_domain: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
+        for word in ids:
+            holder, id = logged_holds.meant(domains, word, self.project)
+            ids_by_domain.setdefault(holder.name, []).append(id)
+        return ids_by_domain
+
+    def describe(self, domain: str, ids: Sequence[str]) -> dict[str, Json]:
+        """Return id -> its description for people."""
+        return {id: asdict(each) for id, each in self.domain(domain).describe(ids).items()}
+
+    def explain(self, id: str, domain: str | None = None) -> Json:
+        """Return the explanation of one id: the rules that apply, since when, what comes next and when."""
+        from . import status
+
+        try:
+            holder, whole = logged_holds.meant([self.domain(name) for name in names(domain)], id, self.project)
+        except NotThere:
+            if not self.read().entries(1, domain, id=id):
+                raise
+            message = f"{id} is no longer stored. `popkit retention log --id {id}` says what was done with it"
+            raise NotThere(message) from None
+        described = holder.describe([whole]).get(whole)
+        policy = self.state().policy(holder.name, described.project if described else None)
+        return status.explain(holder, whole, policy, self.now()).to_json()
+
+    def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> Json:
+        """Return the newest entries of the log, newest first; of a domain, an action, an id."""
+        return {"entries": [answers.entry(each) for each in self.read().entries(most, domain, action, id)]}
+
+    def verify(self, read_data: bool = False, progress: Progress = _silent) -> Json:
+        """Return whether policies, log and archives are as they were written; with `read_data` every byte that archives hold."""
+        from . import archives, restores
+
+        log = self.opened()
+        problems: list[Json] = [{"where": "log", "what": each} for each in log.verify()]
+        broken = bool(problems)
+        try:
+            differs = revisions.differs(self.read(), self.folder.policies) if not problems else ""
+        except GovernanceError as error:
+            differs = str(error)
+        if differs:
+            problems.append({"where": "policies", "what": differs})
+        if not problems:
+            problems += [each._asdict() for each in restores.verify(self.folder, log, read_data, progress)]
+        return {
+            "ok": not problems,
+            "problems": problems,
+            "log_entries": 0 if broken else log.count(),
+            "archives": len(archives.summaries(self.folder)),
+            "unfinished": 0 if broken else len(log.unfinished()),
+        }
+
+    # --- holds ---------------------------------------------------------------------------------------------------------------------
+
+    def add_hold(self, domain: str, scope: str, target: str, who: str, why: str, until: float | None = None) -> Json:
+        """Keep an item, or what a session or a project has, until a time (seconds) or until it is released."""
+        held = self.domain(check_domain(domain))
+        with self.changing() as log:
+            hold = logged_holds.add(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
+        return answers.hold(domain, hold)
+
+    def holds(self, domain: str | None = None, everything: bool = False) -> Json:
+        """Return the holds that are in force, oldest first; with `everything` those that are over too."""
+        now = self.now()
+        found = []
+        for name in names(domain):
+            found += [{**answers.hold(name, each), "in_force": each.in_force(now)} for each in self.domain(name).holds()]
+        return {"holds": [each for each in found if everything or each["in_force"]]}
+
+    def release_hold(self, id: str) -> Json:
+        """End a hold; NotThere where none of that id is in force."""
+        now = self.now()
+        with self.changing() as log:
+            domain, hold = logged_holds.find([self.domain(name) for name in DOMAINS], id, now)
+            return answers.hold(domain.name, logged_holds.release(log, domain, hold, self.by, now))
+
+    # --- collection ----------------------------------------------------------------------------------------------------------------
+
+    def gc(
+        self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
+        progress: Progress = _silent, automatic: bool = False,
+    ) -> Json:  # fmt: skip
+        """Collects: marks what the policy, with these options, lets go of, and deletes what was marked a day ago and is so still. What a
+        placeholder stands for in a transcript stays, unless `placeholders` insists. A `dry_run` only says what would be done. Projects with
+        a policy of their own are collected one by one; `automatic`: only what a policy with `auto_gc` rules."""
+        from . import archives
+        from .collection import Collector, carry_out, plan
+
+        if not dry_run:
+            with self.changing() as log:
+                archives.sweep(self.folder, log)  # copies of what may be about to be deleted
+        found = []
+        for name, part in [(each, part) for each in names(domain) for part in self.parts(each)]:
+            if automatic and not part.policy.auto_gc:
+                continue
+            job = Collector(
+                self.changing, self.domain(name), partial(self.params, name, options, part.project), self.now(), self.by, part.project,
+                placeholders, progress, without=partial(self._ruled_by_others, name, part),
+            )  # fmt: skip
+            planned = plan(job, part.policy)
+            described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
+            done = planned if dry_run else carry_out(job, planned)
+            found.append({**answers.collection(name, done, described), **part.named})
+            if not dry_run:
+                self.publish_marks(job.domain)
+        return {"domains": found, "dry_run": dry_run}
+
+    def _ruled_by_others(self, domain: str, part: Part) -> frozenset[str]:
+        """Return the projects that another policy rules by now."""
+        return frozenset(self.state().own(domain)) if part.project is None else frozenset()
+
+    def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> Json:
+        """Take marks back: of these ids, else all. NotThere where nothing is marked."""
+        from . import collection
+
+        unmarked: list[Json] = []
+        for name, wanted in self.by_domain(ids, domain).items():
+            done = collection.undo(self.changing, self.domain(name), wanted, self.now(), self.by, self.project)
+            unmarked += [{"domain": name, "id": id} for id in done]
+            self.publish_marks(self.domain(name))
+        if not unmarked:
+            what = "nothing of that" if ids else "nothing"
+            message = f"{what} is marked by a retention policy. `popkit memory undo` takes back what was forgotten otherwise"
+            raise NotThere(message)
+        return {"unmarked": unmarked}
+
+    # --- archives ------------------------------------------------------------------------------------------------------------------
+
+    def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
+        """Copy resources into a new archive: these, else what the policy lets go of. Nothing is deleted."""
+        from . import archives, manifests
+
+        check_domain(domain)
+        if ids is None:
+            now, stored = self.now(), self.domain(domain).resources
+            parts = [(part.policy, stored(now, part.project, without=part.without)) for part in self.parts(domain)]
+            chosen = [each.id for policy, resources in parts for each in apply_rules(policy, resources, now).eligible]
+        else:
+            chosen = self.by_domain(ids, domain)[domain]
+        if not chosen:
+            raise NotThere(
+                "there is nothing to archive: no id was given" if ids is not None else "there is nothing that the policy lets go of"
+            )
+        policy = self.state().policy(domain, self.project)
+        made = archives.archive(
+            self.folder, self.changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
+        )  # fmt: skip
+        return {
+            "success": True,
+            "archive_id": made.archive_id,
+            "manifest_path": os.path.join(manifests.place(self.folder, made.archive_id), manifests.MANIFEST),
+            "resource_count": made.resource_count,
+            "total_size_bytes": made.total_size_bytes,
+        }
+
+    def archives(self) -> Json:
+        """Return all archives, newest first."""
+        from . import archives
+
+        self.read()
+        return {"archives": archives.summaries(self.folder)}
+
+    def restore(self, archive_id: str, sound_only: bool = False, progress: Progress = _silent) -> Json:
+        """Bring the contents of an archive back. Damaged where it is not as it was written, unless `sound_only` asks for the rest."""
+        from . import manifests, restores
+
+        self.read()
+        domain = self.domain(manifests.read(self.folder, archive_id).domain)
+        done = restores.restore(self.folder, self.changing, domain, archive_id, self.now(), self.by, sound_only, progress)
+        return asdict(done)
+
+    def remove(self, archive_id: str) -> Json:
+        """Delete an archive for good; return what it said of itself. OnHold while a hold could be about what it has."""
+        from . import archives, manifests
+
+        domain = self.domain(manifests.domain_of(archive_id))
+        with self.changing() as log:
+            return archives.remove(self.folder, domain, log, archive_id, self.now(), self.by)

@@ -1,0 +1,274 @@
+"""The domain `rag`: contents that left contexts, in the archive beside our state (`hooks/utils/archive`).
+
+A resource is a record that still has its content; what was left to git is none. Whoever clears, restores or prunes uses the archive at the
+same time: all that is decided here is decided within one transaction of it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from hooks.utils import archive
+from hooks.utils.archive import deletion, index, marks, readmission
+from hooks.utils.archive import holds as holding
+from hooks.utils.archive.content import to_bytes, to_text
+from hooks.utils.io import home, repository
+from hooks.utils.policy import kinds
+from hooks.utils.policy.masking import mask
+from hooks.utils.state import transcript_handles
+from hooks.utils.state.archived import THINKING
+
+from ..errors import DomainUnavailable
+from ..policies import ACTION, CONTEXT, RAG, THOUGHT
+from ..rules import ON_HOLD, Resource, created_at_of
+from . import Content, Described
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from sqlite3 import Connection
+    from typing import Any
+
+    from hooks.utils.archive.records import Record
+
+    from . import Hold, Mark
+
+_SOURCE_TYPES = {
+    kinds.READ: CONTEXT, kinds.SEARCH: CONTEXT, kinds.DECISION: THOUGHT, kinds.TASKS: THOUGHT, "note": THOUGHT, THINKING: THOUGHT,
+}  # fmt: skip
+_CHAINS = """
+SELECT c.task_id, c.session_id, c.project, r.seq FROM chains AS c
+JOIN thought_records AS r ON r.task_id = c.task_id AND r.place = 1
+"""
+_RECORDS = """
+SELECT r.id, r.type, r.task_id, r.created_at, b.at FROM thought_records AS r LEFT JOIN brought_back AS b ON b.record_id = r.id
+WHERE (r.zone IS NULL OR r.zone <> 'cold')
+"""
+_KEPT = {"hot": "kept as it was", "warm": "kept compressed", "cold": "left to git, or deleted: only its hash is kept"}
+_AT_ONCE = 500  # ids of a question
+_MEANT = 5  # ids that a word can mean
+
+
+class RagDomain:
+    """See `Domain`. `now` is asked for the time (seconds). An archive that nobody has made is an empty domain, and only a hold or a content
+    that comes back makes one."""
+
+    name = RAG
+
+    def __init__(self, environ: Mapping[str, str], now: Callable[[], float]) -> None:
+        self._environ = environ
+        self._now = now
+        self._db: Connection | None = None
+        self._keys: dict[str, str] = {}  # folder -> key of its project
+
+    # --- asking --------------------------------------------------------------------------------------------------------------------
+
+    def resources(
+        self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
+    ) -> Iterator[Resource]:
+        with self._using() as db:
+            if db is None:
+                return
+            held = self._held(db, now)
+            chains = {
+                task_id: ((session,), seq, task_id in held.chains)
+                for task_id, session, folder, seq in db.execute(_CHAINS)
+                if (project is None or self._key(folder) == project) and (not without or self._key(folder) not in without)
+            }
+            for id, kind, task_id, created_at, back_at in self._rows(db, ids):
+                if task_id not in chains:
+                    continue
+                sessions, context_id, is_held = chains[task_id]
+                archived_at = created_at_of({"created_at": created_at})
+                at = archived_at if back_at is None or archived_at is None else max(archived_at, back_at)
+                vetoes = (ON_HOLD,) if is_held or id in held.items else ()
+                yield Resource(id, at, _SOURCE_TYPES.get(kind, ACTION), sessions, context_id, vetoes)
+
+    @staticmethod
+    def _rows(db: Connection, ids: Sequence[str] | None) -> Iterator[tuple[Any, ...]]:
+        if ids is None:
+            yield from db.execute(_RECORDS)
+            return
+        for some in _batches(dict.fromkeys(ids)):
+            yield from db.execute(f"{_RECORDS} AND r.id IN ({', '.join('?' * len(some))})", some)
+
+    def meant(self, word: str, project: str | None = None) -> list[str]:
+        with self._using() as db:
+            if db is None:
+                return []
+            found = archive.handles_of(db, word, _MEANT if project is None else -1)
+            return [id for id in found if project is None or self._project_of(db, archive.record(db, id)) == project][:_MEANT]
+
+    def describe(self, ids: Sequence[str]) -> dict[str, Described]:
+        found: dict[str, Described] = {}
+        with self._using() as db:
+            for id in ids:
+                record = archive.record(db, id) if db else None
+                whose = archive.chain(db, record.task_id) if db and record else None
+                if record and whose:
+                    stands = f"Archived on {record.created_at[:10]}, {_KEPT.get(record.zone, 'damaged')}"
+                    label, key = mask(record.label), self._key(whose.project)
+                    found[id] = Described(id, label, key, whose.session_id, record.size, stands)
+        return found
+
+    def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        wanted = set(ids)
+        with self._using() as db:
+            for path, handles in transcript_handles.handles(db, self._environ) if db and wanted else ():
+                for handle in wanted.intersection(handles):
+                    found.setdefault(handle, []).append(path)
+        return found
+
+    # --- holds and marks -------------------------------------------------------------------------------------------------------------
+
+    def holds(self) -> list[Hold]:
+        with self._using() as db:
+            return holding.holds(db) if db else []
+
+    def add_hold(self, hold: Hold) -> None:
+        with self._using(create=True) as db:
+            if db:
+                holding.add_hold(db, hold)
+                self._held(db, self._now())
+
+    def release_hold(self, id: str, at: float) -> bool:
+        with self._using() as db:
+            return holding.release_hold(db, id, at) if db else False
+
+    def marked(self) -> dict[str, Mark]:
+        with self._using() as db:
+            return marks.marked(db) if db else {}
+
+    def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
+        with self._using() as db:
+            if db is None:
+                return []
+            self._held(db, at)
+            return marks.mark(db, ids, at, by, self._now())
+
+    def unmark(self, ids: Sequence[str]) -> list[str]:
+        with self._using() as db:
+            return marks.unmark(db, ids) if db else []
+
+    def delete(self, ids: Sequence[str], now: float) -> list[str]:
+        with self._using() as db:
+            if db is None:
+                return []
+            self._held(db, now)
+            return deletion.delete_records(db, ids, now, only_marked=True)
+
+    def _held(self, db: Connection, now: float) -> holding.Held:
+        """Return what is held, once every folder is placed that a hold of a project could be about."""
+        holding.place_folders(db, self._key)
+        return holding.held(db, now)
+
+    # --- archives ----------------------------------------------------------------------------------------------------------------------
+
+    def contents(self, ids: Sequence[str]) -> Iterator[Content]:
+        with self._using() as db:
+            for id in ids:
+                if db is None:
+                    return
+                record, text = archive.record(db, id), _text_of(db, id)
+                whose = archive.chain(db, record.task_id) if record else None
+                if record and whose and text is not None:
+                    yield Content(id, to_bytes(text), _about(record, whose))
+
+    def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
+        with self._using(create=True) as db:
+            return readmission.put_back(db, map(_returning, contents), now) if db else []
+
+    # --- the store ---------------------------------------------------------------------------------------------------------------------
+
+    def index(self, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")) -> int:
+        """Let searches find what was only queued for them, for so many seconds at most; return how many records wait still."""
+        with self._using() as db:
+            return index.work_off(db, progress, for_s) if db else 0
+
+    def compact(self) -> bool:
+        with self._using() as db:
+            return db is None or deletion.compact(db)
+
+    def close(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    @contextmanager
+    def _using(self, create: bool = False) -> Iterator[Connection | None]:
+        """Return the archive, None where there is none; DomainUnavailable where it cannot be used."""
+        path = home.archive_path(home.popkit_home(self._environ))
+        try:
+            if self._db is None:
+                self._db = archive.open_archive(path, create)
+        except FileNotFoundError:
+            yield None
+            return
+        except (OSError, sqlite3.Error, archive.ArchiveError) as error:
+            raise _unusable(path, error) from None
+        try:
+            yield self._db
+        except (OSError, sqlite3.Error, archive.ArchiveError, archive.RetentionIntegrityError) as error:
+            raise _unusable(path, error) from None
+
+    def _key(self, folder: str) -> str:
+        """Return the key of the project that a folder belongs to; none for a context whose folder nobody knows."""
+        key = self._keys.get(folder) if folder else ""
+        if key is None:
+            key = self._keys[folder] = repository.of(folder).key
+        return key
+
+    def _project_of(self, db: Connection, record: Record | None) -> str | None:
+        whose = archive.chain(db, record.task_id) if record else None
+        return self._key(whose.project) if whose else None
+
+
+def _unusable(path: str, error: Exception) -> DomainUnavailable:
+    said = str(error)
+    return DomainUnavailable(f"the archive cannot be used: {said if path in said else f'{path}: {said}'}")
+
+
+def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
+    left = iter([id for id in ids if id.isprintable()])  # no handle is anything else
+    while some := list(islice(left, _AT_ONCE)):
+        yield some
+
+
+def _text_of(db: Connection, id: str) -> str | None:
+    """Return the content that a record has; None where it has none, or one that is damaged, of which `popkit archive verify` tells."""
+    try:
+        kept = archive.retrieve_record(db, id) if id else None
+    except archive.RetentionIntegrityError:
+        return None
+    return kept["content"] if kept and kept["content_available"] else None
+
+
+def _about(record: Record, whose: archive.Chain) -> dict[str, object]:
+    return {
+        "task_id": whose.task_id, "session_id": whose.session_id, "agent_id": whose.agent_id, "project": whose.project,
+        "transcript": whose.transcript, "tool_use_id": record.tool_use_id, "type": record.type, "label": record.label,
+        "subjects": record.subjects, "tokens": record.tokens, "timestamp": record.timestamp, "content_hash": record.content_hash,
+    }  # fmt: skip
+
+
+def _returning(content: Content) -> readmission.Returning:
+    about: Mapping[str, Any] = content.about
+    try:
+        chain = archive.Chain(*(about[name] for name in ("task_id", "session_id", "agent_id", "project", "transcript")))
+        named = [about[name] for name in ("tool_use_id", "type", "label", "timestamp")]
+        subjects, tokens = list(map(_text, about["subjects"])), int(about["tokens"])
+        id, kind, label, timestamp = map(_text, named)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise DomainUnavailable(
+            f"{content.id}: what it was archived with does not tell where it belongs, so it cannot be put back"
+        ) from None
+    return readmission.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is not a text")
+    return value

@@ -1,0 +1,198 @@
+"""Revisions of the policies: each change is logged before it is written, so that every earlier revision can be restored.
+
+The caller holds the lock and has finished what others left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hooks.utils.archive.content import stamp
+
+from . import policy_file, strict_json
+from .errors import BadRequest, Conflict, Damaged, NotThere
+from .policies import DOMAINS, Own, from_json, merged
+from .policy_file import State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from .data_folder import Folder
+    from .log import Entry, Log
+    from .policies import Adjusted, RetentionPolicy
+
+CONFIGURED = "configured"
+CONFIGURE = "configure"  # the operation of the log
+
+
+def current(log: Log, path: str) -> State:
+    """Return what is in force. Damaged where the file is, or where it is missing or older than what the log says was written: without its
+    keep lists too much would be let go."""
+    # Asked before the file is read: what is written meanwhile can only be newer.
+    written = next((each for each in log.entries(most=2, action=CONFIGURED) if each.todo is None), None)
+    state = policy_file.read(path)
+    if written and state.revision < _revision(written):
+        what = f"has revision {state.revision}" if state.revision else "is missing or has no revision"
+        raise Damaged(policy_file.damaged(path, f"{what}, and the log says that revision {_revision(written)} was written"))
+    return state
+
+
+def configure(
+    log: Log, path: str, domain: str, config: Mapping[str, object], expect: int | None, by: str, now: float
+) -> tuple[State, list[Adjusted]]:
+    """Merge `config` into the policy of a domain (INV-RET-1, 4, 8); the other domain's stays as it is (INV-RET-2). Return the new state,
+    and what of it was adjusted. Conflict where `expect` is not the revision that stands there."""
+    state = current(log, path)
+    if expect is not None and expect != state.revision:
+        raise Conflict(f"the policies have revision {state.revision} by now, not {expect}. Look at them again, then set what you want")
+    policy, adjusted = merged(state.policy(domain), config)
+    return _write(log, path, state.with_policies({domain: policy}), domain, {}, by, now), adjusted
+
+
+def configure_project(
+    log: Log, path: str, domain: str, project: str, config: Mapping[str, object], request: str, by: str, now: float
+) -> tuple[State, list[Adjusted]]:
+    """Merge `config` into the policy that a domain has in one project (its key); the user's, and those of all other projects, stay as they
+    are. `request`: the id of the one that is accepted by this, "" for none."""
+    state = current(log, path)
+    policy, adjusted = merged(state.policy(domain, project), config)
+    before = state.own(domain)
+    own = before.get(project, Own()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
+    after = state.with_own(domain, {**before, project: own})
+    if len(policy_file.bytes_of(after)) > strict_json.LARGEST_BYTES:
+        raise BadRequest("the policies of all projects would become too large to be read. Shorten their keep lists first")
+    ids = [request] if request else []
+    return _write(log, path, after, domain, {"project": project}, by, now, ids), adjusted
+
+
+def unset(log: Log, path: str, domain: str, project: str, by: str, now: float) -> State:
+    """End a project's own policy of a domain: the user's holds there again. NotThere where it has none."""
+    state = current(log, path)
+    own = dict(state.own(domain))
+    if own.pop(project, None) is None:
+        raise NotThere(f"{project} has no {domain} policy of its own. `popkit retention show` lists the projects that have one")
+    return _write(log, path, state.with_own(domain, own), domain, {"project": project}, by, now)
+
+
+def rollback(log: Log, path: str, revision: int, domains: Sequence[str], by: str, now: float) -> tuple[State, list[str]]:
+    """Bring the policies of these domains back to what they were at a revision, those of projects too, as a new one; also where the file is
+    damaged. Return the state, and the domains that changed. NotThere for a revision that the log does not know."""
+    then = at_revision(log, revision)
+    try:
+        state = current(log, path)
+    except Damaged:
+        state = _last(log)
+        changed = list(domains)
+    else:
+        changed = [domain for domain in domains if not _is_same(state, then, domain)]
+    if not changed:
+        return state, []
+    after = state.with_policies({domain: then.policy(domain) for domain in changed})
+    for domain in changed:
+        after = after.with_own(domain, then.own(domain))
+    return _write(log, path, after, changed[0] if len(changed) == 1 else "", {"rolled_back_to": revision}, by, now), changed
+
+
+def at_revision(log: Log, revision: int) -> State:
+    """Return what was in force at a revision; NotThere for one that never was."""
+    if isinstance(revision, bool) or not isinstance(revision, int) or revision < 0:
+        raise BadRequest(f"a revision is a whole number from 0, not {revision!r:.40}")
+    if revision == 0:
+        return State()
+    for entry in log.entries(action=CONFIGURED):
+        if _revision(entry) == revision:
+            return _state_of(entry)
+    raise NotThere(f"there is no revision {revision}. `popkit retention history` lists those that there are")
+
+
+def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
+    """Return every revision, newest first: {"revision", "at", "by", "domain" ("" for both), "changed": {key: [before, after]}}, and
+    `project` where it is about the policy of one alone."""
+    rows: list[dict[str, object]] = []
+    before = State()
+    for entry in reversed(log.entries(action=CONFIGURED)):
+        after = _state_of(entry)
+        for each in (each for each in ([entry.domain] if entry.domain else DOMAINS) if domain in (None, each)):
+            revision = {"revision": _revision(entry), "at": entry.at, "by": entry.by, "domain": each}
+            revision.update({key: entry.details[key] for key in ("rolled_back_to",) if key in entry.details})
+            own = [key for key in {**before.own(each), **after.own(each)} if before.own(each).get(key) != after.own(each).get(key)]
+            if before.policy(each) != after.policy(each) or not own:
+                rows.append({**revision, "changed": changes(before.policy(each), after.policy(each))})
+            rows += [{**revision, "project": key, "changed": changes(before.policy(each, key), after.policy(each, key))} for key in own]
+        before = after
+    return rows[::-1]
+
+
+def changes(before: RetentionPolicy, after: RetentionPolicy) -> dict[str, list[object]]:
+    """Return key -> [what it was, what it is] of all that differs."""
+    became = after.to_json()
+    return {key: [was, became[key]] for key, was in before.to_json().items() if became[key] != was}
+
+
+def finish(folder: Folder, log: Log, entry: Entry) -> None:
+    """Write the state that a killed process has logged, unless it stands there already."""
+    wanted = policy_file.state_of((entry.todo or {})["state"])
+    try:
+        written = policy_file.read(folder.policies).revision >= wanted.revision
+    except Damaged:
+        written = False  # what is logged is whole
+    if not written:
+        policy_file.write(folder.policies, wanted)
+    log.done(entry.number)
+
+
+def differs(log: Log, path: str) -> str:
+    """Return what is wrong between the file and the log, in a sentence; "" where they agree."""
+    last = next(iter(log.entries(most=1, action=CONFIGURED)), None)
+    state, revision = policy_file.read(path), _revision(last) if last else 0
+    if state.revision != revision:
+        return f"it has revision {state.revision}, and the log's last one is {revision}"
+    if last is None:
+        return ""  # the defaults, or what another program left
+    logged = _state_of(last)
+    changed = [domain for domain in DOMAINS if not _is_same(state, logged, domain)]
+    if not changed:
+        return ""
+    return (
+        f"the policy of {' and '.join(changed)} is not what was configured: somebody else has changed the file. "
+        f"`popkit retention rollback {revision}` writes what was configured"
+    )
+
+
+def _is_same(one: State, other: State, domain: str) -> bool:
+    return (one.policy(domain), one.own(domain)) == (other.policy(domain), other.own(domain))
+
+
+def _write(
+    log: Log, path: str, state: State, domain: str, more: Mapping[str, object], by: str, now: float, ids: Sequence[str] = ()
+) -> State:
+    """Make a state the next revision. `domain`: which one it changes, "" for both."""
+    # A file that was moved away, or brought back from a backup, counts on from where the log is.
+    revision = max(state.revision, _last(log).revision) + 1
+    after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(now))
+    whole = after.to_json()
+    details = {"revision": after.revision, "policies": {each: whole[each] for each in DOMAINS}, "projects": whole["projects"], **more}
+    entry = log.append(CONFIGURED, domain, ids, details, by, now, todo={"do": CONFIGURE, "state": whole})
+    policy_file.write(path, after)
+    log.done(entry.number)
+    return after
+
+
+def _last(log: Log) -> State:
+    """Return the state that the log's last entry tells of; the defaults where there is none."""
+    return next((_state_of(entry) for entry in log.entries(most=1, action=CONFIGURED)), State())
+
+
+def _revision(entry: Entry) -> int:
+    revision: Any = entry.details["revision"]
+    return int(revision)
+
+
+def _state_of(entry: Entry) -> State:
+    """Return the state that an entry recorded. Entries of an earlier version have no projects' policies."""
+    policies: Any = entry.details["policies"]
+    projects = policy_file.projects_of(entry.details.get("projects", {}))
+    read = {domain: from_json(policies[domain]) for domain in DOMAINS}
+    return State(policy_file.VERSION, _revision(entry), stamp(entry.at), **read, projects=projects)

@@ -1,0 +1,194 @@
+"""The workspace of governance: its folder, its log, the policies in force, the domains. Operations that a killed process has logged and not
+completed are completed first."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from hooks.utils.io import failures, home
+from hooks.utils.state import marked
+
+from . import revisions
+from .data_folder import Folder
+from .domains import USER
+from .errors import DomainUnavailable, TooNew
+from .log import Log
+from .policies import DOMAINS, MEMORY, RAG, check_domain, resolve_gc_params_with_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from .domains import Domain
+    from .log import Entry
+    from .policies import GcParams, RetentionPolicy
+    from .policy_file import State
+
+    Finisher = Callable[[Folder, Domain, Log, Entry, float], None]
+
+_Workspace = TypeVar("_Workspace", bound="Workspace")
+# Loaded when a domain is first asked.
+_KINDS = {MEMORY: ("domains.memory", "MemoryDomain"), RAG: ("domains.rag", "RagDomain")}
+
+
+def names(domain: str | None) -> tuple[str, ...]:
+    """Return the domains that a caller means: the one that was named, or all."""
+    return DOMAINS if domain is None else (check_domain(domain),)
+
+
+class Part(NamedTuple):
+    """What of a domain one policy rules: all of a project (None: of every one), without what is of these projects. `is_own`: it is the
+    policy that this project has of its own, among others."""
+
+    policy: RetentionPolicy
+    project: str | None
+    without: frozenset[str] = frozenset()
+    is_own: bool = False
+
+    @property
+    def named(self) -> dict[str, object]:
+        """Return the project that an answer is about, where there are several."""
+        return {"project": self.project} if self.is_own else {}
+
+
+class Workspace:
+    """One folder of ours. `by`: who asks (user, tool, job), as the log tells. `project`: the key of the one project whose data is read and
+    marked; None: all. `now` is asked for the time (seconds). A context manager; GovernanceError where anything fails."""
+
+    def __init__(
+        self, environ: Mapping[str, str], by: str = USER, project: str | None = None, now: Callable[[], float] = time.time
+    ) -> None:
+        self.environ = environ
+        self.by = by
+        self.project = project
+        self.now = now
+        self.folder = Folder(home.popkit_home(environ))
+        self._domains: dict[str, Domain] = {}
+        self._log: Log | None = None
+
+    def __enter__(self: _Workspace) -> _Workspace:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        for domain in self._domains.values():
+            domain.close()
+        if self._log is not None:
+            self._log.close()
+        self._domains, self._log = {}, None
+
+    def domain(self, name: str) -> Domain:
+        """Return a domain; its store is opened when it is first asked."""
+        check_domain(name)
+        if name not in self._domains:
+            module, kind = _KINDS[name]
+            self._domains[name] = getattr(import_module("." + module, __package__), kind)(self.environ, self.now)
+        return self._domains[name]
+
+    def params(self, domain: str, options: Mapping[str, object] | None, project: str | None = None) -> GcParams:
+        """Return what a call with these options amounts to under the policy of a domain, as it holds in a project (None: in ours, if there
+        is one)."""
+        given = {} if options is None else options
+        return resolve_gc_params_with_policy(check_domain(domain), given, given, self.state().policy(domain, project or self.project))
+
+    def parts(self, domain: str) -> list[Part]:
+        """Return the parts of a domain by the policy that applies: the user's first, then those of projects with one of their own."""
+        state = self.state()
+        if self.project is not None:
+            return [Part(state.policy(domain, self.project), self.project)]
+        own = state.own(domain)
+        return [
+            Part(state.policy(domain), None, frozenset(own)),
+            *(Part(state.policy(domain, key), key, is_own=True) for key in sorted(own)),
+        ]
+
+    def state(self) -> State:
+        """Return the policies in force."""
+        return revisions.current(self.read(), self.folder.policies)
+
+    def read(self) -> Log:
+        """Return the log, once what others left undone is done."""
+        log = self.opened()
+        if log.unfinished():
+            with self.folder.lock():  # who began it may be at work still
+                self._finish(log)
+        return log
+
+    @contextmanager
+    def changing(self) -> Iterator[Log]:
+        """Open the log under the lock, once what others left undone is done."""
+        with self.folder.lock():
+            log = self.opened()
+            self._finish(log)
+            yield log
+
+    def opened(self) -> Log:
+        """Return the log as it stands."""
+        if self._log is None:
+            self._log = Log(self.folder.log_path)
+        return self._log
+
+    def _finish(self, log: Log) -> None:
+        """Finish the operations that killed processes have logged; the caller holds the lock. Those of a domain that cannot be used now
+        wait for it. TooNew for an operation that this PopKit does not know."""
+        for entry in log.unfinished():
+            operation = str((entry.todo or {}).get("do"))
+            if operation == revisions.CONFIGURE:
+                revisions.finish(self.folder, log, entry)
+                continue
+            finish = _finishers().get(operation)
+            if finish is None:
+                raise TooNew(
+                    f"a later PopKit has begun something that this one cannot finish (entry {entry.number} of the log). Update PopKit"
+                )
+            with suppress(DomainUnavailable):  # whoever asks for that domain gets the error
+                finish(self.folder, self.domain(entry.domain), log, entry, self.now())
+
+    @contextmanager
+    def manual_deletion(self, domain: str, ids: Sequence[str], **details: object) -> Iterator[None]:
+        """Log which of these ids the block deletes, past all policies: before (`deleting`) and after (`deleted`), under the lock. `details`
+        say how. Ids without content are left out."""
+        from .collection import DELETE, finish_delete
+
+        holder, now = self.domain(domain), self.now()
+        with self.changing() as log:
+            there = [each.id for each in holder.resources(now, ids=ids)]
+            if not there:
+                yield
+                return
+            entry = log.append("deleting", domain, there, details, self.by, now, {"do": DELETE, "ids": there})
+            yield
+            finish_delete(self.folder, holder, log, entry, now)
+        self.publish_marks(holder)
+
+    def publish_marks(self, domain: Domain) -> None:
+        """Write the marks that tools and the hourly job have made for hooks, which show them to the user in time; called after any mark was
+        made, taken back or deleted. That is done already, so an error here fails nothing and is logged."""
+
+        def marks() -> Iterator[tuple[str, str, str, float]]:
+            theirs = {id: mark for id, mark in domain.marked().items() if mark.by != USER}
+            described = domain.describe(list(theirs)) if theirs else {}
+            for id, about in sorted(described.items()):
+                yield about.project, theirs[id].by, id, theirs[id].due_at
+
+        try:
+            marked.replace(home.popkit_home(self.environ), domain.name, lambda: marked.rows_of(marks()))
+        except OSError as error:
+            failures.record(self.environ, "retention", error)
+
+
+def _finishers() -> dict[str, Finisher]:
+    """Return the function that finishes each operation of the log. What these need takes a while to load."""
+    from . import archives, collection, logged_holds, restores
+
+    return {
+        collection.MARK: collection.finish_mark,
+        collection.UNMARK: collection.finish_unmark,
+        collection.DELETE: collection.finish_delete,
+        archives.ARCHIVE: archives.finish_archive,
+        archives.REMOVE: archives.finish_remove,
+        restores.RESTORE: restores.finish_restore,
+        logged_holds.HOLD: logged_holds.finish,
+        logged_holds.RELEASE: logged_holds.finish,
+    }

@@ -1,0 +1,1 @@
+"""Replays past sessions under any policy: what each would have saved, cost and broken."""

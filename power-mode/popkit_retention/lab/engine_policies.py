@@ -1,0 +1,207 @@
+"""Policies that follow a replayed conversation with the engine, as the hooks do: the tiers of a profile, and `auto`."""
+
+from __future__ import annotations
+
+from copy import copy, deepcopy
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils.policy import engine, planning, worth
+from hooks.utils.policy.context import ContextState, Result
+from hooks.utils.policy.conversation import Conversation, Usage
+from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.events import Cleared, ManualClear, Restored, Tick
+from hooks.utils.policy.need import NeedModel
+from hooks.utils.policy.placeholder import beside, placeholder, why, with_outline
+from hooks.utils.policy.ruleset import Ruleset
+
+from .blocks import Block, Request, tokens_of
+from .policy import Choice, Policy, View
+
+if TYPE_CHECKING:
+    from hooks.utils.policy.events import Event
+
+
+class Tracked(Policy):
+    """Passes every event to a Conversation under a Ruleset; a request with what the measure knows of it."""
+
+    def __init__(self, rules: Ruleset):
+        self.rules = rules
+        self.cwd = ""
+        # (method of the conversation, its arguments, Block) of all calls since its beginning, to replay them after a cut
+        self.calls: list[tuple[str, tuple[Any, ...], Block | None]] = []
+        self.conversation = self._new()
+        self.view: View
+        self.out: dict[str, int] = {}  # id -> tokens that requests would carry but for the policy
+
+    def _new(self) -> Conversation:
+        state = ContextState()
+        state.cwd = self.cwd
+        return Conversation(state, lambda profile: self.rules)
+
+    def begin(self, cwd: str) -> None:
+        self.cwd = self.state.cwd = cwd
+
+    @property
+    def state(self) -> ContextState:
+        return self.conversation.state
+
+    def _call(self, method: str, *arguments: Any, block: Block | None = None) -> None:
+        self.calls.append((method, arguments, block))
+        getattr(self.conversation, method)(*arguments)
+
+    def add(self, block: Block) -> None:
+        if block.id:
+            self._call("observe", block.call, block=block)
+        else:
+            self._call("said", block.estimate, block.thinking, block=block)
+
+    def event(self, event: Event) -> None:
+        self._call("observe", event)
+
+    def compact(self, event: Event) -> None:
+        self._call("observe", event)
+        self.out = {}
+
+    def cut(self, context: list[Block]) -> None:
+        """Replay the conversation without what was rewound, but for that its requests have read the cache."""
+        calls, is_kept, is_folded, kept = [], False, False, set(context)
+        for method, arguments, block in reversed(self.calls):
+            kind = arguments[0].name if method == "observe" else method
+            is_folded = is_folded or kind == "compacted"
+            if block is not None:
+                is_kept = block in kept
+            # A prompt, and a request, are kept where what was written next is.
+            if is_folded or is_kept or (block is None and kind not in ("sent", "prompted")):
+                calls.append((method, arguments, block))
+            elif kind == "sent":
+                calls.append(("went_on", (arguments[0].until,), None))
+        self.calls, self.conversation = [], self._new()
+        for method, arguments, block in reversed(calls):
+            self._call(method, *arguments, block=block)
+        ids = {block.id for block in context}
+        self.out = {id: tokens for id, tokens in self.out.items() if id in ids}
+
+    def decide(self, view: View) -> list[Choice]:
+        self.view = view
+        return []
+
+    def answered(self, request: Request) -> None:
+        """Pass on the request as its usage would be had the policy been at work: without what it has cleared."""
+        view, usage = self.view, request.usage
+        prompt = view.base + sum(view.sizes) if usage is None else max(1, usage.tokens - sum(self.out.values()))
+        self._call("sent", Usage(prompt, request.answered_at, view.prices.model, view.prices.ttl_s))
+
+    def why(self, result: Result) -> str:
+        """Return why a result would go now, in a few words."""
+        return why(result, self.state.quiet_age(result))
+
+    def notice(self, block: Block, result: Result) -> str:
+        """Return the text that a live clear would put in a result's place now."""
+        return with_outline(placeholder(result.label, self.why(result), block.handle), beside(result, block.text, self.rules))
+
+    def result(self, block: Block) -> Result | None:
+        """Return the engine's Result of a Block; None for a block that is none or is no longer known."""
+        return self.state.live.get(block.id) or self.state.expired.get(block.id) if block.id else None
+
+
+class Tiers(Tracked):
+    """Clears results that have expired under a Ruleset; with `only_cold` right before requests that write the whole prompt anyway. A
+    result that came back is kept, and one that is no longer than its placeholder is left alone."""
+
+    def __init__(self, rules: Ruleset, only_cold: bool = False):
+        super().__init__(rules)
+        self.only_cold = only_cold
+        self.uncleared: dict[str, Block] = {}  # id -> Block of the results that were never cleared
+
+    def add(self, block: Block) -> None:
+        super().add(block)
+        if block.id:
+            self.uncleared[block.id] = block
+
+    def compact(self, event: Event) -> None:
+        super().compact(event)
+        self.uncleared = {}
+
+    def cut(self, context: list[Block]) -> None:
+        super().cut(context)
+        ids = {block.id for block in context if block.id}
+        self.uncleared = {id: block for id, block in self.uncleared.items() if id in ids}
+
+    def decide(self, view: View) -> list[Choice]:
+        super().decide(view)
+        if self.only_cold and not view.cold:
+            return []
+        self.event(Tick(view.now))
+        choices: list[Choice] = []
+        for id, block in list(self.uncleared.items()):
+            result = self.state.expired.get(id)
+            if result is not None:
+                del self.uncleared[id]
+                text = self.notice(block, result)
+                if tokens_of(len(text)) <= block.tokens * planning.MOST_SHARE:
+                    choices.append((block, text, list(result.reasons)))
+        return choices
+
+
+class AutoPolicy(Tracked):
+    """Clears what the plan of a live clear (policy/planning.py) clears, when it pays, leaving an outline of a large result. A result that
+    came back is held as one that the user put back."""
+
+    def __init__(self, prices: Prices, model: NeedModel, rules: Ruleset, tuned: worth.Tuned = worth.TUNED):
+        super().__init__(rules)
+        self.tuned = tuned
+        self.prices = prices
+        self.model = model
+        self.blocks: dict[str, Block] = {}  # id -> Block
+
+    def add(self, block: Block) -> None:
+        super().add(block)
+        if block.id:
+            self.blocks[block.id] = block
+
+    def missed(self, block: Block) -> None:
+        self.out.pop(block.id, None)
+        self._call("observe", Restored(block.id, True, self.view.now))
+        self._call("returned", {block.id})
+
+    def at(self, now: float) -> Conversation:
+        """Return a copy of the conversation in which time has ended what it ends by now."""
+        conversation = copy(self.conversation)
+        conversation.state = deepcopy(self.state)
+        engine.observe(conversation.state, Tick(now), self.rules)
+        return conversation
+
+    def plan(self, now: float) -> planning.Plan:
+        """Return the plan that a live clear would make."""
+        return planning.plan(self.at(now), planning.Asked(), now, self.model, self.prices, self.is_cold(now), self.tuned)
+
+    def is_cold(self, now: float) -> bool:
+        """Return whether the next request finds no cache."""
+        return not self.conversation.last.is_warm(now)
+
+    def decide(self, view: View) -> list[Choice]:
+        super().decide(view)
+        if not self.is_cold(view.now):
+            return []  # the plan would hold everything back
+        plan = self.plan(view.now)
+        clearable = set(view.context)  # a block that was carried over a compaction can be cleared no more
+        going = [decision for decision in plan.having(planning.CLEAR) if self.blocks[decision.result.id] in clearable]
+        if not plan.pays or not going:
+            return []
+        choices = [self._cleared(decision) for decision in going]
+        if self.prices.bound:
+            self._call("unthought", going[0].result.id)
+        self._clear([decision.result.id for decision in going])
+        self.out.update((decision.result.id, decision.gain) for decision in going)
+        return choices
+
+    def _clear(self, ids: list[str]) -> None:
+        """Record that these results were cleared."""
+        self._call("observe", ManualClear(ids, self.view.now))
+        self._call("observe", Cleared({id: self.blocks[id].handle for id in ids}))
+        self._call("left", set(ids))
+
+    def _cleared(self, decision: planning.Decision) -> Choice:
+        block, result = self.blocks[decision.result.id], decision.result
+        reasons = [f"needed again with a chance of {decision.need:.0%}", f"{decision.tokens:,} tokens"]
+        return block, self.notice(block, result), [*reasons, *(result.ended[4] if result.ended else ())]

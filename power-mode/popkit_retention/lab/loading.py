@@ -1,0 +1,159 @@
+"""Finds anybody's policy by its name: `module:Class`, or `path/to/file.py:Class`.
+
+A name is all that a worker process gets, so the same name is looked up again in each. What is loaded is the user's own code and runs as
+such; what it prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from functools import lru_cache
+from types import ModuleType
+from typing import NamedTuple
+
+from .policy import Policy
+
+_SUFFIX = ".py"
+_METHODS = [name for name, value in vars(Policy).items() if inspect.isfunction(value)]
+
+
+class Unusable(Exception):
+    """There is no such policy, or it cannot be used; the message says why and what to do."""
+
+
+class Loaded(NamedTuple):
+    """Anybody's policy: its class, what it does in a line, and the first half of its file's SHA-256, "" where it has none."""
+
+    make: type[Policy]
+    described: str
+    digest: str
+
+
+def is_own(name: str) -> bool:
+    """Return whether a name has the form of somebody's own policy."""
+    return ":" in name
+
+
+def shown(name: str) -> str:
+    """Return a name as people compare it: a file without its folder."""
+    return os.path.basename(name) if is_own(name) else name
+
+
+@lru_cache(maxsize=64)
+def load(name: str) -> Loaded:
+    """Return the policy of that name; Unusable."""
+    where, _, called = name.rpartition(":")
+    if not where or not called.isidentifier():
+        raise Unusable(f"{name} is no name of a policy. Write module:Class, or path/to/file.py:Class")
+    with printing_to_stderr():
+        module = _file(where) if where.endswith(_SUFFIX) or os.sep in where else _module(where)
+    make = getattr(module, called, None)
+    if make is None:
+        raise Unusable(f"{where} has no {called}.{_instead(module)}")
+    _check(make, called, where)
+    described = (inspect.getdoc(make) or "").partition("\n")[0] if make.__doc__ else ""
+    return Loaded(make, described, _digest(inspect.getsourcefile(make)))
+
+
+@contextlib.contextmanager
+def printing_to_stderr() -> Iterator[None]:
+    """Keep what a policy prints out of the results."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def _file(path: str) -> ModuleType:
+    whole = os.path.abspath(path)
+    if not os.path.isfile(whole):
+        raise Unusable(f"there is no file {whole}")
+    _look_in(os.path.dirname(whole))
+    known = "popkit_policy_" + hashlib.sha256(whole.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    spec = importlib.util.spec_from_file_location(known, whole)
+    if spec is None or spec.loader is None:
+        raise Unusable(f"{path} is not a Python file: its name has to end in {_SUFFIX}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[known] = module  # as an import does; what pickles or inspects a class looks there
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  somebody's code
+        del sys.modules[known]
+        raise Unusable(f"{path} cannot be imported: {told(error)}") from None
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    """Return a module of the current folder, of one in PYTHONPATH, or one that is installed; `bin/popkit` starts Python without these."""
+    for folder in (os.getcwd(), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))):
+        _look_in(folder)
+    if sys.flags.no_site:
+        import site
+
+        site.main()
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  somebody's code
+        if isinstance(error, ModuleNotFoundError) and error.name and (name + ".").startswith(error.name + "."):
+            raise Unusable(
+                f"there is no module {name}: it is not in this folder, not in a folder of PYTHONPATH, and not installed for"
+                f" {sys.executable}. For a file write path/to/file.py:Class"
+            ) from None
+        raise Unusable(f"{name} cannot be imported: {told(error)}") from None
+
+
+def _look_in(folder: str) -> None:
+    if folder not in sys.path:
+        sys.path.append(folder)
+
+
+def _instead(module: ModuleType) -> str:
+    """Return which policies a module has, in words."""
+    own = [name for name, value in vars(module).items() if inspect.isclass(value) and issubclass(value, Policy) and value is not Policy]
+    return f" It has: {', '.join(sorted(own))}" if own else f" It has no class derived from {Policy.__module__}.Policy"
+
+
+def _check(make: object, called: str, where: str) -> None:
+    """Refuse what cannot be a policy, before any session is read."""
+    if not inspect.isclass(make) or not issubclass(make, Policy):
+        raise Unusable(f"{called} of {where} is not a policy: derive the class from {Policy.__module__}.Policy")
+    own = [name for name in _METHODS if getattr(make, name) is not getattr(Policy, name)]
+    if not own:
+        raise Unusable(f"{called} has none of the methods of a policy: {', '.join(_METHODS)}")
+    for name in own:
+        asked = inspect.signature(getattr(Policy, name))
+        try:
+            inspect.signature(getattr(make, name)).bind(*asked.parameters)
+        except TypeError:
+            raise Unusable(f"{called}.{name} has to take ({', '.join(asked.parameters)})") from None
+        if inspect.iscoroutinefunction(getattr(make, name)):
+            raise Unusable(f"{called}.{name} must not be `async`")
+    try:
+        inspect.signature(make).bind()
+    except TypeError as error:
+        raise Unusable(f"{called}() is made without arguments: {error}. Give it a default") from None
+
+
+def told(error: BaseException, own: str = "") -> str:
+    """Return an error in a line: its kind, what it says, and where it was raised, in the file `own` where it came through that."""
+    said = " ".join(str(error).split())
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} ({os.path.basename(error.filename or '')}, line {error.lineno})"
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    at = [frame for frame in frames if frame[0] == own] or frames
+    place = f" ({os.path.basename(at[-1][0])}, line {at[-1][1]})" if at else ""
+    return f"{type(error).__name__}{': ' if said else ''}{said}{place}"
+
+
+def _digest(path: str | None) -> str:
+    try:
+        with open(path or "", "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()[:32]
+    except OSError:
+        return ""

@@ -1,0 +1,249 @@
+"""Replays a session under a policy, and sums up what that would have cost, carried and broken. Pure.
+
+Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
+the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
+written. After an idle gap longer than the lifetime, or a compaction, all of it is written. Where the model binds its thinking, what it
+thought behind the first change is thought again.
+
+A recorded compaction empties the context, and its summary enters next. That is free unless the policy asks for it to be charged
+(SUMMARISED); under a policy that compacts by itself (STANDS) it does not take place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hooks.utils.policy import warming
+from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
+from hooks.utils.policy.events import Compacted
+from hooks.utils.policy.worth import MISS_OUTPUT
+
+from .blocks import Block, Request, Session, tokens_of
+from .policy import FOLDED, STANDS, SUMMARISED, Choice, Policy, View
+
+if TYPE_CHECKING:
+    from hooks.utils.policy.events import Event
+
+# Called for every request with its Choices, and [(Block, text)] of the results before it that enter with another text.
+OnRequest = Callable[[Request, list[Choice], list[tuple[Block, str]]], object]
+
+# A session that costs so many times what it costs with nothing cleared became dearer.
+DEARER = 1.0001
+
+
+@dataclass
+class Score:
+    """Sums over the requests of one session under one policy.
+
+    `cost`: units; `carried`: prompt tokens; `curve`: prompt tokens of each request; `results`, `cleared` and `missed` with their tokens:
+    each result counts once. `rethought`: tokens of thinking that clears have lost, and `forgotten` those that SUMMARISED compactions have:
+    their output is in the cost, once. `compactions`: how often the context was emptied or built again. `shortened`: results that entered
+    shorter, by `spared_tokens`. `warmed`: requests that only kept the cache."""
+
+    cost: float = 0.0
+    carried: int = 0
+    requests: int = 0
+    curve: list[int] = field(default_factory=list)
+    results: int = 0
+    results_tokens: int = 0
+    cleared: int = 0
+    cleared_tokens: int = 0
+    missed: int = 0
+    missed_tokens: int = 0
+    rethought: int = 0
+    forgotten: int = 0
+    compactions: int = 0
+    shortened: int = 0
+    spared_tokens: int = 0
+    warmed: int = 0
+
+
+def score(session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None = None) -> Score:
+    """Replay a session under a policy, at these prices."""
+    replay = _Replay(session, policy, prices, on_request)
+    for kind, *arguments in session.steps:
+        getattr(replay, kind)(*arguments)
+    replay.keep_warm(float("inf"))  # no record says that nothing follows
+    return replay.total
+
+
+class _Replay:
+    """One method for each kind of step of a session."""
+
+    def __init__(self, session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None) -> None:
+        self.policy = policy
+        self.prices = prices
+        self.on_request = on_request
+        self.entries: list[tuple[Block, str]] = []  # results that entered with another text since the last request
+        self.total = Score()
+        self.view = View(session.base, prices)
+        self.warmed = self.prompt = 0  # of the newest request: how many may keep its cache warm, and its tokens
+        self.ever_cleared: set[Block] = set()
+        self.ever_missed: set[Block] = set()
+        self.compaction = ""  # effect of the one before the next request; "" for none
+        self.carried = 0  # number of blocks of the context where the recorded session had been folded
+        policy.begin(session.cwd)
+
+    def add(self, block: Block) -> None:
+        if block.is_summary and self.compaction == STANDS:
+            self.view.cleared[block] = ""  # there was no summary
+        else:
+            self.policy.add(block)
+        if block.is_summary and self.compaction == SUMMARISED:
+            self.total.cost += self.prices.output * block.tokens
+        if block.id:
+            self.total.results += 1
+            self.total.results_tokens += block.tokens
+            entered = self.policy.enter(block)
+            if entered is not None:
+                self.view.entered[block] = entered
+                self.entries.append((block, entered))
+                self.total.shortened += 1
+                self.total.spared_tokens += block.tokens - self.view.size(block)
+        self.view.context.append(block)
+        self.view.sizes.append(self.view.size(block))
+
+    def event(self, event: Event) -> None:
+        self.policy.event(event)
+
+    def cut(self, kept: int, stays: list[Block]) -> None:
+        view = self.view
+        self.carried = self.carried if kept else 0  # an empty context carries nothing
+        kept += self.carried
+        view.context = view.context[:kept] + stays
+        view.sizes = view.sizes[:kept] + list(map(view.size, stays))
+        view.sent = min(view.sent, kept)
+        self.policy.cut(view.context)
+
+    def compact(self, event: Compacted) -> None:
+        view = self.view
+        self.compaction = self.policy.at_compaction(event, view)
+        if self.compaction == STANDS:
+            self.carried = len(view.context)
+            return
+        if self.compaction == SUMMARISED:
+            self._summarise(event.at)
+        view.context, view.sizes = [], []
+        view.sent = self.carried = 0
+        view.since = view.number + 1
+        view.compacted = self.compaction == FOLDED
+        self.total.compactions += 1
+        self.policy.compact(event)
+
+    def _summarise(self, at: float) -> None:
+        """Charge the summariser's request, which reads the whole conversation."""
+        view, total, prices = self.view, self.total, self.prices
+        view.now = at
+        self.keep_warm(at - view.last_at)
+        prompt, read = view.base + sum(view.sizes), self._read()
+        total.cost += prices.read * read + prices.write * (prompt - read)
+        lost = total.rethought
+        if prices.bound:
+            self._lose(0)
+        total.forgotten += total.rethought - lost
+        total.rethought = lost
+        view.last_at = view.used_at = at
+
+    def _put_back(self, request: Request) -> None:
+        """Add to the summary's size the files that the host put back beside it, by the recorded usage."""
+        view = self.view
+        at = next((at for at, block in enumerate(view.context) if block.is_summary), None)
+        if at is not None and request.usage is not None:
+            view.sizes[at] += max(0, request.usage.tokens - view.base - sum(view.sizes))
+
+    def request(self, request: Request) -> None:
+        view, total, prices = self.view, self.total, self.prices
+        view.now, view.number = request.sent_at, request.number
+        self.keep_warm(view.now - view.last_at)
+        if self.compaction == SUMMARISED:
+            self._put_back(request)
+        self.compaction = ""
+        decisions = self._clear()
+        if self.on_request:
+            self.on_request(request, decisions, self.entries)
+        self.entries = []
+        prompt, read = view.base + sum(view.sizes), self._read()
+        total.cost += prices.read * read + prices.write * (prompt - read) + prices.output * request.output
+        total.carried += prompt
+        total.requests += 1
+        total.curve.append(prompt)
+        view.sent = len(view.context)
+        view.ends = [*view.ends[-LOOK_BACK_REQUESTS:], view.sent]
+        view.compacted = False
+        view.last_at = view.used_at = request.answered_at
+        self.policy.answered(request)
+        self.warmed, self.prompt = self.policy.warm(request, prompt), prompt
+        if view.cleared or view.entered:
+            for string, holders in request.needs:
+                self._need(string, holders, prompt)
+
+    def keep_warm(self, idle: float) -> None:
+        """Charge the requests that keep the cache warm while nothing else is sent, as many as the policy wants."""
+        step = warming.interval_s(self.prices.ttl_s)
+        sent = self.warmed if idle > self.warmed * step else int(idle // step)
+        if sent > 0:
+            self.total.cost += sent * warming.price(self.prompt, self.prices)
+            self.total.warmed += sent
+            self.view.used_at = self.view.last_at + sent * step
+        self.warmed = 0
+
+    def _read(self) -> int:
+        """Return the tokens that the request reads from the cache: what an earlier one ended with and is unchanged."""
+        view = self.view
+        if view.cold:
+            view.ends = []
+            return 0
+        view.ends = [end for end in view.ends if end <= view.sent]
+        return view.base + (sum(view.sizes[: view.ends[-1]]) if view.ends else 0)
+
+    def _clear(self) -> list[Choice]:
+        view, total = self.view, self.total
+        decisions = self.policy.decide(view)
+        if not decisions:
+            return []
+        places = {block: at for at, block in enumerate(view.context)}
+        for block, placeholder, _ in decisions:
+            at = places[block]
+            view.cleared[block] = placeholder
+            view.sizes[at] = tokens_of(len(placeholder))
+            if block.id and block not in self.ever_cleared:
+                self.ever_cleared.add(block)
+                total.cleared += 1
+                total.cleared_tokens += block.tokens
+        first = 0 if self.policy.rebuilds else min(places[block] for block, _, _ in decisions)
+        view.sent = min(view.sent, first)
+        total.compactions += self.policy.rebuilds
+        if self.prices.bound:
+            self._lose(first)
+        return decisions
+
+    def _lose(self, first: int) -> None:
+        """Remove the thinking behind the first change, and charge its output again."""
+        view, total = self.view, self.total
+        for at in range(first, len(view.context)):
+            block = view.context[at]
+            if block.thinking and block not in view.lost:
+                view.lost.add(block)
+                view.sizes[at] = view.size(block)
+                total.rethought += block.thinking
+                total.cost += self.prices.output * block.thinking
+
+    def _need(self, string: str, holders: list[Block], prompt: int) -> None:
+        """Charge a miss where no text in the context has a string that the answer wrote."""
+        view, total, prices = self.view, self.total, self.prices
+        if any(view.shows(holder, string) for holder in holders):
+            return
+        block = max(holders, key=lambda holder: holder.place)
+        if block not in self.ever_missed:
+            self.ever_missed.add(block)
+            total.missed += 1
+            total.missed_tokens += block.tokens
+        # It is fetched again: written, with one more request over the whole prompt, and stays.
+        total.cost += prices.write * block.tokens + prices.read * prompt + prices.output * MISS_OUTPUT
+        total.carried += prompt
+        view.cleared.pop(block, None)
+        view.entered.pop(block, None)
+        view.sizes[view.context.index(block)] = block.tokens
+        self.policy.missed(block)

@@ -1,0 +1,258 @@
+"""Reads a transcript as the requests that were sent: how the conversation grew before each, and what each answer needed.
+
+The main thread (or a subagent's own file) is read line by line, as a live system would have seen it. A request is an assistant message
+that the API produced, one per message id, in the order of the lines. The host writes a message block by block, and the results of its
+first calls may come between its blocks; a conversation that is resumed may be written a second time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from hooks.utils.archive.content import hash_content, plain
+from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
+from hooks.utils.hosts.claude_code import calls, entries, transcript
+from hooks.utils.hosts.claude_code.moments import ASKING, is_answer
+from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code.usage import compacted_at, prompt_tokens, usage_of
+from hooks.utils.policy.calls import Call
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.events import Compacted, Prompted
+from hooks.utils.policy.messages import thinking_tokens
+from hooks.utils.state.archived import task_id
+
+from .blocks import LEAST_BASE, Block, Request, Session, strings_of, texts_in, tokens_of
+
+_SUFFIX, _AGENT = ".jsonl", "agent-"
+
+
+def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Session:
+    """Return the session of a transcript; OSError when it cannot be read. Lines that are not understood are left out."""
+    index = transcript.index(path)
+    reading = _Reading(Session(path, size=index.size), with_needs, transcript.Reader(index), with_texts)
+    reading.session.is_translated = bool(index.translated)
+    side = None  # a subagent's own file holds nothing but a side chain
+    for entry in entries.read(path, index.size):
+        if not side and not reading.session.cwd and isinstance(entry.get("cwd"), str):
+            reading.session.cwd = entry["cwd"]
+        if isinstance(entry.get("uuid"), str):
+            side = entries.is_side(entry) if side is None else side
+            if entries.is_side(entry) == side:
+                reading.take(entry)
+    reading.session.bad += index.bad
+    return reading.session
+
+
+class _Reading:
+    """The context while the lines are read."""
+
+    def __init__(self, session: Session, with_needs: bool, reader: transcript.Reader, with_texts: bool) -> None:
+        self.session = session
+        self.with_needs = with_needs
+        self.with_texts = with_texts
+        self.reader = reader
+        self.current: Request  # the one whose answer is being written
+        self.messages: set[str] = set()  # ids of the messages that requests have produced
+        self.calls: dict[str, str] = {}  # tool_use id -> uuid of its line
+        self.repeats = False  # whether earlier messages are being written a second time
+        self.began = 0  # number of blocks when the request was sent
+        self.last_at = 0.0
+        self.count = 0
+        self._empty()
+
+    def _empty(self) -> None:
+        """Begin an empty context."""
+        self.blocks: list[Block] = []
+        self.ends: dict[str | None, int] = {}  # uuid of an entry -> number of blocks in the context after it
+        self.written: set[str] = set()  # strings that the user or the assistant wrote
+        self.holders: dict[str, list[Block]] = {}  # string -> results that hold it
+        self.pending: dict[str, tuple[str, Any]] = {}  # tool_use id -> (tool, input)
+        self.answered: set[str] = set()  # tool_use ids whose result has come
+
+    def take(self, entry: dict) -> None:
+        """Apply the next entry."""
+        at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
+        try:
+            if entries.is_compaction(entry):
+                kept = self.reader.index.kept.get(entry["uuid"], ())
+                self.session.steps.append(("compact", Compacted(at, kept, compacted_at(entry))))
+                self._empty()
+            elif kind == "user":
+                self._user(entry, at)
+            elif kind == "assistant" and is_answer(entry):
+                self._assistant(entry, at)
+        except RecursionError:  # nobody nests an input a thousand deep
+            self.session.bad += 1
+        # An entry that adds nothing to the conversation ends where its parent does.
+        there = len(self.blocks)
+        adds = kind == "user" or (kind == "assistant" and is_answer(entry))
+        self.ends[entry["uuid"]] = there if adds else self.ends.get(entries.parent_of(entry), there)
+        self.last_at = max(at, self.last_at)
+
+    def _follow(self, entry: dict) -> None:
+        """Cut the context back to the parent of an entry, which begins a new branch where that is not the end. Behind the parent only
+        results of calls that stay are kept, for those of parallel calls hang off the branch. An entry without a parent that is not written
+        a second time begins with an empty context."""
+        parent = entries.parent_of(entry)
+        is_first = parent is None and entry["uuid"] not in self.ends
+        kept = 0 if is_first else self.ends.get(parent, len(self.blocks))
+        rest = self.blocks[kept:]
+        stays = [block for block in rest if block.id and self.ends.get(self.calls.get(block.id), len(self.blocks)) <= kept]
+        if len(stays) < len(rest):
+            self.session.steps.append(("cut", kept, stays))
+            self.blocks = self.blocks[:kept] + stays
+
+    def _add(self, tokens: int, id: str = "", text: str = "", call: Call | None = None) -> Block:
+        self.count += 1
+        block = Block(self.count, tokens, id, text, call)
+        self.blocks.append(block)
+        self.session.steps.append(("add", block))
+        return block
+
+    # --- the user's lines: texts, results -------------------------------------------------------------------------------------
+
+    def _user(self, entry: dict, at: float) -> None:
+        content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else None
+        blocks = entries.blocks_of(entry)
+        if not any(block.get("type") == "tool_result" for block in blocks):
+            self._follow(entry)
+        if entries.is_prompt(entry):
+            self.session.steps.append(("event", Prompted(at)))
+        if isinstance(content, str):
+            self._text(content, estimate_tokens(content), entry)
+        for block in blocks:
+            if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
+                self._result(entry, block)
+            elif isinstance(block.get("text"), str):
+                self._text(block["text"], entries.said_tokens(block), entry)
+
+    def _text(self, text: str, estimate: int, entry: dict) -> None:
+        block = self._add(tokens_of(len(text)))
+        block.estimate = estimate
+        block.is_summary = entries.is_summary(entry)
+        if self.with_texts:
+            self.session.texts[block] = text
+        if self.with_needs:
+            self.written |= strings_of(text)
+
+    def _result(self, entry: dict, block: dict) -> None:
+        id = block["tool_use_id"]
+        if id in self.answered:
+            return
+        self.answered.add(id)
+        text, images = calls.text_of_blocks(block.get("content"))
+        call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
+        result = self._add(tokens_of(len(text)) + images, id if call else "", text if call else "", call)
+        result.estimate = 0
+        if self.with_needs and call:
+            self._hold(strings_of(text) - self.written, result)
+
+    def _hold(self, strings: set[str], result: Block) -> None:
+        alone = [result]  # most strings are in one result only; these share a list
+        for string in strings:
+            held = self.holders.get(string)
+            if held is None:
+                self.holders[string] = alone
+            elif len(held) == 1:
+                self.holders[string] = [*held, result]
+            else:
+                held.append(result)
+
+    # --- the assistant's: requests, and what they needed --------------------------------------------------------------------------
+
+    def _assistant(self, entry: dict, at: float) -> None:
+        message = entry["message"]
+        name = message.get("id") or entry["uuid"]
+        if name not in self.messages:
+            self._begin(entry, name, at)
+        elif self.repeats or name != self.current.message_id:
+            self.repeats = True
+            return
+        self.current.answered_at = max(at, self.current.answered_at)
+        self.current.usage = self.current.usage or usage_of(entry)
+        for block in entries.blocks_of(entry):
+            if isinstance(block.get("text"), str):
+                self._answer(block, block["text"], [block["text"]])
+            elif thinking_tokens(block):
+                self._add(0).thinking = thinking_tokens(block)
+            elif block.get("type") == "tool_use":
+                self.current.calls = block.get("name") not in ASKING
+                tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
+                if isinstance(block.get("id"), str):
+                    self.pending[block["id"]] = (str(block.get("name") or ""), tool_input)
+                    self.calls[block["id"]] = entry["uuid"]
+                asked = self._answer(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
+                asked.asks = block["id"] if isinstance(block.get("id"), str) else ""
+
+    def _begin(self, entry: dict, name: str, at: float) -> None:
+        self._follow(entry)
+        session = self.session
+        self.messages.add(name)
+        self.repeats, self.began = False, self.count
+        self.current = Request(len(session.requests) + 1, name, self.last_at or at)
+        if not session.requests:
+            session.base = max(LEAST_BASE, prompt_tokens(entry["message"].get("usage")) - sum(block.tokens for block in self.blocks))
+        session.requests.append(self.current)
+        model = entry["message"].get("model")
+        if isinstance(model, str):
+            session.models[model] = session.models.get(model, 0) + 1
+        session.steps.append(("request", self.current))
+
+    def _answer(self, block: dict, text: str, texts: list[str]) -> Block:
+        """Add a block that the assistant wrote. `texts`: those that it needed results for."""
+        answer = self._add(tokens_of(len(text)))
+        answer.estimate = entries.said_tokens(block)
+        self.current.output += answer.tokens
+        if self.with_texts:
+            self.session.texts[answer] = "\n".join(texts)
+        if self.with_needs:
+            self._need(set().union(*map(strings_of, texts)))
+        return answer
+
+    def _need(self, strings: set[str]) -> None:
+        context = None
+        for string in sorted(strings - self.written):
+            held = self.holders.pop(string, None)
+            if held:
+                context = set(self.blocks) if context is None else context
+                held = [block for block in held if block in context and block.place <= self.began]
+                if held:
+                    self.current.needs.append((string, held))
+        self.written |= strings
+
+
+# --- handles ----------------------------------------------------------------------------------------------------------------------
+
+
+def name_handles(session: Session) -> None:
+    """Give every result of a session the handle under which a live clear would archive it; OSError when its transcript cannot be read.
+
+    A result in a line that a live clear would refuse keeps its stand-in. This reads the transcript a second time, so only those who show
+    placeholders call it."""
+    chain, handles = plain(chain_of(session.path)), {}
+    for _, line in entries.lines(session.path, session.size):
+        if b'"tool_result"' in line:
+            try:
+                spans = content_spans(line, side_chains=True)
+            except NotUnderstood:
+                continue
+            for id, (start, end) in spans.items():
+                if id not in handles:  # the first content that a result has
+                    content_hash = hash_content(line[start:end].decode("utf-8"))
+                    handles[id] = handle(digest(chain, plain(id), content_hash), HANDLE_CHARS)
+    for kind, block, *_ in session.steps:
+        if kind == "add" and block.id in handles:
+            block.handle = handles[block.id]
+
+
+def chain_of(path: str) -> str:
+    """Return the archive's name for the context of a transcript: the host names the file after the session, that of a subagent
+    <session>/subagents/agent-<id>.jsonl."""
+    folder, name = os.path.split(os.path.abspath(path))
+    name = name.removesuffix(_SUFFIX)
+    if os.path.basename(folder) == "subagents" and name.startswith(_AGENT):
+        return task_id(os.path.basename(os.path.dirname(folder)), name[len(_AGENT) :])
+    return task_id(name)

@@ -1,0 +1,162 @@
+"""Read and write JSON-RPC 2.0 in lines; say what is wrong with a message. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, NoReturn, Union
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
+LONGEST_LINE = 16 << 20  # bytes
+_SHOWN = 60
+
+Id = Union[str, int, float]
+
+
+class Fault(Exception):
+    """What a message has wrong as a message. `id`: of the request, None where it cannot be told."""
+
+    def __init__(self, code: int, message: str, id: Id | None = None, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.id = id
+        self.data = data
+
+    def answer(self) -> dict[str, Any]:
+        """Return the error as it is sent."""
+        error: dict[str, Any] = {"code": self.code, "message": str(self)}
+        if self.data is not None:
+            error["data"] = self.data
+        return {"jsonrpc": "2.0", "id": self.id, "error": error}
+
+
+class Message(NamedTuple):
+    """A request, or a notification where `is_request` is false: that one is never answered."""
+
+    method: str
+    params: dict[str, Any]
+    id: Id | None = None
+    is_request: bool = False
+
+
+class Lines:
+    """A stream of bytes, cut into lines. A line that is too long is skipped; `feed` returns a Fault in its place."""
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
+        self._begun = bytearray()
+        self._skips = False
+
+    def feed(self, data: bytes) -> list[bytes | Fault]:
+        """Return the lines that end in `data`, without their ends; blank ones are left out."""
+        lines: list[bytes | Fault] = []
+        *ended, rest = data.split(b"\n")
+        for part in ended:
+            self._add(part, lines)
+            if not self._skips and self._begun.strip():
+                lines.append(bytes(self._begun))
+            self._begun.clear()
+            self._skips = False
+        self._add(rest, lines)
+        return lines
+
+    def rest(self) -> bytes:
+        """Return what follows the last line end, once the stream has ended."""
+        return bytes(self._begun).strip()
+
+    def _add(self, part: bytes, lines: list[bytes | Fault]) -> None:
+        if self._skips:
+            return
+        if len(self._begun) + len(part) > self._longest:
+            self._skips = True
+            self._begun.clear()
+            message = f"the message is longer than {self._longest:,} bytes and was skipped. Send less at once"
+            lines.append(Fault(INVALID_REQUEST, message))
+        else:
+            self._begun += part
+
+
+def read(line: bytes) -> object:
+    """Return the JSON value of a line. Fault for what is not JSON, as NaN, Infinity, numbers beyond what a float holds, and a repeated key
+    are not."""
+    try:
+        return _DECODER.decode(line.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Fault(PARSE_ERROR, "the message is not UTF-8") from None
+    except RecursionError:
+        raise Fault(PARSE_ERROR, "the message is nested too deeply") from None
+    except ValueError as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise Fault(PARSE_ERROR, f"the message is not JSON: {reason:.100}") from None
+
+
+def message_of(value: object) -> Message | None:
+    """Return the request or notification that a value is; None for a response, which nobody asked for. Fault for anything else."""
+    if not isinstance(value, dict):
+        raise Fault(INVALID_REQUEST, f"a message is an object, not {_kind(value)}")
+    if "method" not in value and ("result" in value or "error" in value):
+        return None
+    id = value.get("id")
+    usable = isinstance(id, (str, int, float)) and not isinstance(id, bool)
+    known = id if usable else None
+    if value.get("jsonrpc") != "2.0":
+        raise Fault(INVALID_REQUEST, 'jsonrpc must be "2.0"', known)
+    if "id" in value and not usable:
+        raise Fault(INVALID_REQUEST, f"id must be a text or a number, not {_kind(id)}")
+    method, params = value.get("method"), value.get("params")
+    if not isinstance(method, str):
+        raise Fault(INVALID_REQUEST, f"method must be a text, not {_kind(method)}", known)
+    if params is None:
+        params = {}
+    if not isinstance(params, dict):
+        if usable:
+            raise Fault(INVALID_PARAMS, f"params must be an object, not {_kind(params)}", known)
+        return None
+    return Message(method, params, known, usable)
+
+
+def result(id: Id | None, value: dict[str, Any]) -> dict[str, Any]:
+    """Return a result as it is sent."""
+    return {"jsonrpc": "2.0", "id": id, "result": value}
+
+
+def encoded(message: object) -> bytes:
+    """Return a message as a line, all ASCII. Fault where a number in it has no JSON form."""
+    try:
+        return _ENCODER.encode(message).encode("ascii") + b"\n"
+    except (ValueError, RecursionError):
+        raise Fault(INTERNAL_ERROR, "the answer has no JSON form") from None
+
+
+def shown(word: str) -> str:
+    """Return a word of the client's, as a message repeats it."""
+    cut = word if len(word) <= _SHOWN else word[:_SHOWN] + "…"
+    return '"' + "".join(char if char.isprintable() else "?" for char in cut) + '"'
+
+
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value), "null")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {shown(twice)} stands twice in one object")
+    return made
+
+
+def _number(digits: str) -> float:
+    value = float(digits)
+    if value - value != 0.0:
+        raise ValueError(f"the number {digits:.20} is too large")
+    return value
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+_KINDS = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false"}
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_constant)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,203 @@
+"""Answer the messages of one connection. It knows of no file and no stream: lines come in, `send` takes what goes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import dialects, rpc
+from .call_queue import Call, Calls
+from .rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from .call_queue import Answer
+    from .dialects import Dialect
+
+    Reply = Callable[[Answer | None], None]
+
+    class Toolbox(Protocol):
+        """What the server offers."""
+
+        instructions: str
+
+        def listed(self, dialect: Dialect) -> list[dict[str, Any]]: ...
+        def knows(self, name: str) -> bool: ...
+        def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> dict[str, Any]: ...
+
+
+class Progress:
+    """What a running tool says of itself: how much of how much is done. Raises Cancelled where the client wants no answer any more."""
+
+    __slots__ = ("_at", "_call", "_send", "_token")
+
+    def __init__(self, call: Call, token: object, send: Callable[[object], None]) -> None:
+        self._call = call
+        self._token = token if isinstance(token, (str, int, float)) and not isinstance(token, bool) else None
+        self._send = send
+        self._at = -1.0
+
+    def __call__(self, done: float, total: float | None = None) -> None:
+        self._call.check()
+        if self._token is None or done <= self._at:  # it only ever rises
+            return
+        self._at = done
+        params = {"progressToken": self._token, "progress": done, **({} if total is None else {"total": total})}
+        self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+
+class Batch:
+    """The answers to the messages of one line, which go out together once all are there."""
+
+    def __init__(self, send: Callable[[object], None], awaited: int) -> None:
+        from threading import Lock
+
+        self._send = send
+        self._awaited = awaited
+        self._answers: list[Answer] = []
+        self._lock = Lock()
+
+    def __call__(self, answer: Answer | None) -> None:
+        with self._lock:
+            self._awaited -= 1
+            if answer is not None:
+                self._answers.append(answer)
+            complete = not self._awaited
+        if complete and self._answers:
+            self._send(self._answers)
+
+
+class Server:
+    """Answers one client. `send` takes a JSON value, from two threads."""
+
+    def __init__(self, toolbox: Toolbox, send: Callable[[object], None], version: str) -> None:
+        self._toolbox = toolbox
+        self._send = send
+        self._about = {"name": "popkit", "title": "PopKit", "version": version}
+        self._dialect: Dialect | None = None  # of the handshake
+        self._calls: Calls | None = None  # what needs no tool starts no thread
+
+    def take(self, line: bytes | Fault) -> None:
+        """Answer what stands in one line."""
+        try:
+            if isinstance(line, Fault):
+                raise line
+            value = rpc.read(line)
+            if isinstance(value, list):
+                self._batch(value)
+            else:
+                self._one(value, self._reply)
+        except Fault as fault:
+            self._send(fault.answer())
+
+    def finish(self, seconds: float) -> bool:
+        """Wait for what still runs, at most `seconds`; return whether all of it is done. The rest is cancelled."""
+        if self._calls is None or self._calls.wait(seconds):
+            return True
+        self._calls.cancel(everything=True)
+        return self._calls.wait(seconds)
+
+    def _reply(self, answer: Answer | None) -> None:
+        if answer is not None:
+            self._send(answer)
+
+    def _batch(self, values: list[Any]) -> None:
+        if self._dialect is None or not self._dialect.batches:
+            raise Fault(INVALID_REQUEST, "send one message in a line: batches are known to protocol version 2025-03-26 alone")
+        if not values:
+            raise Fault(INVALID_REQUEST, "the batch is empty")
+        messages = [_read(value) for value in values]
+        answered = [each for each in messages if isinstance(each, Fault) or (each is not None and each.is_request)]
+        together = Batch(self._send, len(answered))
+        for each in messages:
+            if isinstance(each, Fault):
+                together(each.answer())
+            elif each is not None:
+                self._message(each, together, in_batch=True)
+
+    def _one(self, value: object, reply: Reply) -> None:
+        message = rpc.message_of(value)
+        if message is not None:
+            self._message(message, reply)
+
+    def _message(self, message: Message, reply: Reply, in_batch: bool = False) -> None:
+        if not message.is_request:
+            if message.method == "notifications/cancelled" and self._calls is not None:
+                self._calls.cancel(message.params.get("requestId"))
+            return
+        try:
+            if message.method == "initialize":
+                reply(rpc.result(message.id, self._initialize(message, in_batch)))
+            else:
+                self._request(message, self._dialect_of(message), reply)
+        except Fault as fault:
+            reply(fault.answer())
+
+    def _dialect_of(self, message: Message) -> Dialect:
+        dialect = dialects.spoken(message.params, message.id) or self._dialect
+        if dialect is not None:
+            return dialect
+        if message.method == "ping":
+            return dialects.dialect(dialects.HANDSHAKES[0])
+        raise Fault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
+
+    def _initialize(self, message: Message, in_batch: bool) -> dict[str, Any]:
+        if self._dialect is not None or in_batch:
+            raise Fault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
+        dialect = dialects.negotiated(message.params, message.id)
+        self._dialect = dialect
+        about = self._about if dialect.structured else {key: self._about[key] for key in ("name", "version")}
+        return {
+            "protocolVersion": dialect.version, "capabilities": {"tools": {}}, "serverInfo": about,
+            "instructions": self._toolbox.instructions,
+        }  # fmt: skip
+
+    def _request(self, message: Message, dialect: Dialect, reply: Reply) -> None:
+        answer: dict[str, Any]
+        lasts = False
+        if message.method == "tools/call":
+            self._call(message, dialect, reply)
+            return
+        if message.method == "ping":
+            answer = {}
+        elif message.method == "tools/list":
+            answer, lasts = {"tools": self._tools(message, dialect)}, True
+        elif message.method == "server/discover" and dialect.stateless:
+            answer = {"supportedVersions": list(dialects.STATELESS), "capabilities": {"tools": {}}}
+            answer, lasts = {**answer, "instructions": self._toolbox.instructions}, True
+        else:
+            known = "initialize, ping, server/discover, tools/list, tools/call"
+            raise Fault(METHOD_NOT_FOUND, f"unknown method {shown(message.method)}. Known: {known}", message.id)
+        reply(rpc.result(message.id, dialect.dressed(answer, self._about, lasts)))
+
+    def _tools(self, message: Message, dialect: Dialect) -> list[dict[str, Any]]:
+        if message.params.get("cursor") is not None:
+            raise Fault(INVALID_PARAMS, "all tools stand on one page: leave out params.cursor", message.id)
+        return self._toolbox.listed(dialect)
+
+    def _call(self, message: Message, dialect: Dialect, reply: Reply) -> None:
+        name, arguments = message.params.get("name"), message.params.get("arguments")
+        meta = message.params.get("_meta")
+        if not isinstance(name, str) or not self._toolbox.knows(name):
+            problem = f"unknown tool {shown(name)}" if isinstance(name, str) else "params.name must be a tool's name"
+            raise Fault(INVALID_PARAMS, problem + ". tools/list names them", message.id)
+        if arguments is not None and not isinstance(arguments, dict):
+            raise Fault(INVALID_PARAMS, "params.arguments must be an object", message.id)
+        self._calls = self._calls or Calls()
+        if self._calls.has(message.id):
+            raise Fault(INVALID_REQUEST, "another request of this id is still running. Give each its own id", message.id)
+
+        def work(call: Call) -> Answer:
+            progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)
+            result = self._toolbox.call(name, arguments or {}, dialect, progress)
+            return rpc.result(message.id, dialect.dressed(result, self._about))
+
+        self._calls.add(Call(message.id, work, reply))
+
+
+def _read(value: object) -> Message | Fault | None:
+    try:
+        return rpc.message_of(value)
+    except Fault as fault:
+        return fault

@@ -1,0 +1,100 @@
+"""Describe one call of a tool: its arguments, whose project it is, what the user allows; and its errors in words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hooks.utils.io.repository import Repository
+
+ALL = "all"
+
+
+class ToolError(Exception):
+    """What the caller has to do otherwise; the message says what."""
+
+
+def _silent(done: float, total: float | None = None) -> None:
+    """Show no progress."""
+
+
+class ToolCall:
+    """One call. `folder`: the project's, or one in it · `wide`: it is about all projects · `progress(done, total)`: tells the client, and
+    ends the tool where the answer is not wanted any more."""
+
+    def __init__(
+        self, environ: Mapping[str, str], folder: str, arguments: dict[str, Any] | None = None,
+        progress: Callable[..., None] = _silent, wide: bool = False,
+    ) -> None:  # fmt: skip
+        self.environ = environ
+        self.folder = os.path.abspath(folder)
+        self.arguments = arguments or {}
+        self.progress = progress
+        self.wide = wide
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arguments[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.arguments.get(name, default)
+
+    def whole(self, name: str, default: int) -> int:
+        """Return an argument as a whole number; JSON writes 5 as 5.0 too."""
+        return int(self.arguments.get(name, default))
+
+    @property
+    def repository(self) -> Repository:
+        """Return the repository of the project."""
+        from hooks.utils.io import home
+        from hooks.utils.state import memory
+
+        return memory.project_of(home.popkit_home(self.environ), self.folder).repository
+
+    @property
+    def project(self) -> str | None:
+        """Return the key of the one project that may be seen; None for all."""
+        return None if self.wide else self.repository.key
+
+    @property
+    def all_projects(self) -> bool:
+        """Return whether the user lets tools see all projects; only the user's own file can say so."""
+        from hooks.utils.config import remembered
+        from hooks.utils.io import home
+
+        try:
+            settings = remembered.effective(home.plugin_root(), home.popkit_home(self.environ), "")
+        except home.NoHome:
+            return False
+        return settings["mcp"]["all_projects"] is True
+
+
+def message_of(error: Exception) -> str:
+    """Return what to say of an error that the caller, or the user, can do something about; "" for a fault of ours."""
+    from hooks.utils.io.files import LockTimeout
+    from hooks.utils.io.home import NoHome
+    from hooks.utils.io.sqlite_file import StoreError
+    from hooks.utils.reclaim import access, restoring
+
+    from ..governance.errors import GovernanceError
+    from ..memory.holds import OnHold
+    from ..memory.items import BadItem
+    from ..memory.memory import Busy, NotThere
+    from ..memory.stores import DuplicateId, StoreUnavailable
+
+    if isinstance(error, DuplicateId):
+        return f"{error}: nothing was added"
+    if isinstance(error, OnHold):
+        return f"{error.what}. Nothing was changed. Only the user decides whether to release it: tell them, and leave it alone"
+    if isinstance(error, (ToolError, GovernanceError, BadItem, NotThere, Busy, StoreUnavailable, NoHome, LockTimeout)):
+        return str(error)
+    if isinstance(error, (access.Refused, restoring.NotFound, StoreError)):
+        return str(error)
+    if isinstance(error, sqlite3.Error):
+        return f"the store cannot be used now: {error}. Try again; `popkit doctor` tells the user more"
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+    return ""

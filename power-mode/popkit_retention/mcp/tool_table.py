@@ -1,0 +1,183 @@
+"""List the tools in one table, and call them: arguments are checked, errors say what to do, answers are data and text."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hooks.utils.flag_parser import DESTROYS, READS
+
+from ..operations import memory_table, retention_table
+from . import schemas, tool_schemas
+from .call_queue import Cancelled
+from .tool_call import ALL, ToolCall, ToolError, message_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .dialects import Dialect
+    from .schemas import Schema
+    from .server import Progress
+
+HOOK = "mcp"  # in the log of failures
+INSTRUCTIONS = "What was cleared from this conversation is kept: find it with context_search, read it with context_restore."
+_PROJECT = schemas.words("here", ALL, about="all: every project, not only this one")
+
+
+class Tool(NamedTuple):
+    """One tool. `module` has a function of its name. `effect`: that of the operation that it does · `again`: the same
+    call twice does no more than once · `wide`: it can be asked about all projects, where the user allows that."""
+
+    name: str
+    title: str
+    about: str
+    module: str
+    takes: Schema
+    gives: Schema
+    effect: str = READS
+    again: bool = True
+    wide: bool = False
+
+    def listed(self, dialect: Dialect, all_projects: bool) -> dict[str, Any]:
+        """Return the tool as tools/list has it."""
+        takes = self.takes
+        if self.wide and all_projects:
+            takes = {**takes, "properties": {**takes["properties"], "project": _PROJECT}}
+        made = {"name": self.name, "description": self.about, "inputSchema": takes}
+        if dialect.structured:
+            made |= {"title": self.title, "outputSchema": self.gives}
+        if dialect.annotations:
+            reads, destroys = self.effect == READS, self.effect == DESTROYS
+            hints = {"readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": self.again, "openWorldHint": False}
+            made["annotations"] = {"title": self.title, **hints}
+        return made
+
+
+TABLE = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "context_search", "Search what left the context",
+            "Finds tool results that were cleared from the context, of this and earlier sessions of the project, by words in them.",
+            "tool_context", tool_schemas.SEARCH, tool_schemas.SEARCHED, wide=True,
+        ),
+        Tool(
+            "context_restore", "Read what left the context",
+            "Gives the content of a cleared tool result by its handle, in pages.",
+            "tool_context", tool_schemas.RESTORE, tool_schemas.RESTORED, wide=True,
+        ),
+        Tool(
+            "context_status", "Context status",
+            "How full the context is, what in it is dead, and what a clear would take.",
+            "tool_context", tool_schemas.NOTHING, tool_schemas.CONTEXT,
+        ),
+        Tool(
+            "memory_search", "Search memory",
+            "Finds what past sessions of the project have taught: files, commands, errors with fixes, notes.",
+            "tool_memory", tool_schemas.RECALL, tool_schemas.RECALLED, wide=True,
+        ),
+        Tool(
+            "memory_add", "Add to memory",
+            "Keeps a note for future sessions of the project, once the user accepts it. Secrets are masked. Memory must be on.",
+            "tool_memory", tool_schemas.NOTE, tool_schemas.NOTED, memory_table.ADD.effect, again=False,
+        ),
+        Tool(
+            "memory_forget", "Forget",
+            "Marks memories of the project for deletion after 24 hours; the user can undo it until then.",
+            "tool_memory", tool_schemas.FORGET, tool_schemas.FORGOTTEN, memory_table.FORGET.effect,
+        ),
+        Tool(
+            "memory_status", "Memory status",
+            "What is remembered of the project, and whether memory is on.",
+            "tool_memory", tool_schemas.NOTHING, tool_schemas.MEMORY,
+        ),
+        Tool(
+            "retention_get", "Get retention policy",
+            "The retention policy of stored data: memory (long-term memory) or rag (the archive of cleared results).",
+            "tool_retention", tool_schemas.DOMAIN_ONLY, tool_schemas.POLICY,
+        ),
+        Tool(
+            "retention_configure", "Set retention policy",
+            "Changes a retention policy: only the keys given. What keeps more holds at once; all else waits for the user's yes. "
+            "Values out of bounds are clamped: see adjusted.",
+            "tool_retention", tool_schemas.CONFIGURE, tool_schemas.CONFIGURED, retention_table.SET.effect,
+        ),
+        Tool(
+            "retention_apply", "Apply retention policy",
+            "Says which resources a policy lets go (eligible) or keeps (protected), and why. Deletes nothing. Without resources: what is "
+            "stored of the project.",
+            "tool_retention", tool_schemas.APPLY, tool_schemas.APPLIED, wide=True,
+        ),
+        Tool(
+            "retention_archive", "Archive resources",
+            "Copies stored resources into an archive with checksums. Without resources: what is eligible. Deletes nothing.",
+            "tool_retention", tool_schemas.ARCHIVE, tool_schemas.ARCHIVED, retention_table.ARCHIVE.effect, again=False, wide=True,
+        ),
+        Tool(
+            "retention_policies", "Get both policies",
+            "Deprecated: use retention_get. Both retention policies.",
+            "tool_retention", tool_schemas.NOTHING, tool_schemas.POLICIES,
+        ),
+    )
+}  # fmt: skip
+
+
+class Tools:
+    """The tools for one client. The project is that of CLAUDE_PROJECT_DIR, else of the working folder."""
+
+    instructions = INSTRUCTIONS
+
+    def __init__(self, environ: Mapping[str, str], folder: str = "") -> None:
+        self._environ = environ
+        self._folder = folder or environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+
+    def listed(self, dialect: Dialect) -> list[dict[str, Any]]:
+        allowed = ToolCall(self._environ, self._folder).all_projects
+        return [tool.listed(dialect, allowed) for tool in TABLE.values()]
+
+    def knows(self, name: str) -> bool:
+        return name in TABLE
+
+    def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> dict[str, Any]:
+        """Return the result of a call. An error is a result too, with a message for the model; Cancelled alone is raised."""
+        try:
+            data = self._answer(TABLE[name], arguments, progress)
+            text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        except Cancelled:
+            raise
+        except Exception as error:  # noqa: BLE001  a fault of ours must not end the server: it is logged, and the model is told
+            return _failed(self._message(name, error))
+        result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+        if dialect.structured:
+            result["structuredContent"] = data
+        return result
+
+    def _answer(self, tool: Tool, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
+        given = dict(arguments)
+        wide = tool.wide and given.pop("project", "here") == ALL
+        mistake = schemas.wrong(tool.takes, given if tool.wide else arguments)
+        if mistake:
+            raise ToolError(mistake)
+        call = ToolCall(self._environ, self._folder, given, progress, wide)
+        if wide and not call.all_projects:
+            raise ToolError(
+                'arguments.project: the user has not allowed other projects. Leave it out; {"mcp": {"all_projects": true}} in the user\'s '
+                "own retention-config.json would allow it"
+            )
+        module = importlib.import_module("." + tool.module, __package__)
+        return getattr(module, tool.name)(call)
+
+    def _message(self, name: str, error: Exception) -> str:
+        message = message_of(error)
+        if message:
+            return message
+        from hooks.utils.io import failures
+
+        failures.record(self._environ, HOOK, error)
+        return f"{name} failed inside PopKit ({type(error).__name__}). Nothing more can be done here; `popkit doctor` tells the user more."
+
+
+def _failed(message: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": message}], "isError": True}

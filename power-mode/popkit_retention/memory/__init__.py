@@ -1,0 +1,84 @@
+"""Long-term memory: what sessions teach survives them, bounded and forgettable.
+
+    from popkit_retention.memory import Memory
+
+    memory = Memory.of(os.environ, folder)                      # of a repository, as the user has configured it
+    with Memory(SqliteStore("/path/of/a.sqlite"), "agent", job="hourly") as memory: ...  # of an agent of your own
+
+`Memory` is the door to all of it; the names of the specification (`ValueClassification`, `MemoryTierManager`, …) are here too. Each is
+loaded when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+_HOMES = {
+    "ARCHIVE_TIER_POLICY": "tier_policies",
+    "BadItem": "items",
+    "Busy": "memory",
+    "COLD_TIER_POLICY": "tier_policies",
+    "CompressionPolicy": "compression",
+    "DuplicateId": "stores",
+    "ForgettingCurveModel": "valuation",
+    "HOT_TIER_POLICY": "tier_policies",
+    "InMemoryStore": "stores.in_memory",
+    "InformationLossMetrics": "reports",
+    "Item": "items",
+    "Lesson": "items",
+    "Memory": "memory",
+    "MemoryTierManager": "tier_manager",
+    "NotThere": "memory",
+    "OnHold": "holds",
+    "Observed": "items",
+    "SignalCalculator": "valuation",
+    "SqliteStore": "stores.sqlite",
+    "StoreUnavailable": "stores",
+    "ValueClassification": "valuation",
+    "WARM_TIER_POLICY": "tier_policies",
+}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .compression import CompressionPolicy
+    from .holds import OnHold
+    from .items import BadItem, Item, Lesson, Observed
+    from .memory import Busy, Memory, NotThere
+    from .reports import InformationLossMetrics
+    from .stores import DuplicateId, StoreUnavailable
+    from .stores.in_memory import InMemoryStore
+    from .stores.sqlite import SqliteStore
+    from .tier_manager import MemoryTierManager
+    from .tier_policies import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, HOT_TIER_POLICY, WARM_TIER_POLICY
+    from .valuation import ForgettingCurveModel, SignalCalculator, ValueClassification
+
+__all__ = [
+    "ARCHIVE_TIER_POLICY",
+    "COLD_TIER_POLICY",
+    "HOT_TIER_POLICY",
+    "WARM_TIER_POLICY",
+    "BadItem",
+    "Busy",
+    "CompressionPolicy",
+    "DuplicateId",
+    "ForgettingCurveModel",
+    "InMemoryStore",
+    "InformationLossMetrics",
+    "Item",
+    "Lesson",
+    "Memory",
+    "MemoryTierManager",
+    "NotThere",
+    "Observed",
+    "OnHold",
+    "SignalCalculator",
+    "SqliteStore",
+    "StoreUnavailable",
+    "ValueClassification",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("." + _HOMES[name], __name__), name)

@@ -1,0 +1,206 @@
+"""Exports and imports of items as JSON lines, and the weekly backups of the ARCHIVE tier that are made of them.
+
+An export is a head, then one object an item, with its full text beside what is left of it, last a digest. What is imported is checked whole
+before any of it is kept, and secrets in it are masked. An import is the user's own word for all that is in the file: who could write
+"accepted" into it could write "user" as well, so the file says who said an item, and is believed. What waits for a yes in the file waits
+here, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+from typing import TYPE_CHECKING
+
+from hooks.utils.io import durable, files
+from hooks.utils.policy.masking import mask
+
+from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
+from .stores import Batch, audited
+from .tier_policies import ARCHIVE_TIER_POLICY
+from .valuation import DAY_S
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from .stores import Store
+
+FORMAT = 1
+_CONTROLS = re.compile("[\x7f-\x9f]")  # which JSON lets stand, and a terminal obeys
+LONGEST_LINE = 8_000_000  # characters
+LARGEST = 100_000_000  # characters of all lines: they are checked whole, in memory, which takes a dozen times as much
+
+
+def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = ()) -> Iterator[str]:
+    """Yield an export of the items of a project (None: of all), of these tiers (none given: of all): a head, items, and a digest of
+    everything before it."""
+    yield from _sealed(_bodies(store, project, now, tiers))
+
+
+def _sealed(bodies: Iterable[str]) -> Iterator[str]:
+    """Yield lines, and after them the end with their digest."""
+    digest = hashlib.sha256()
+    count = 0
+    for line in bodies:
+        digest.update(line.encode())
+        count += 1
+        yield line
+    yield json.dumps({"end": True, "items": count - 1, "sha256": digest.hexdigest()}) + "\n"
+
+
+def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str]) -> Iterator[str]:
+    yield json.dumps({"popkit_memory": FORMAT, "at": now, "project": project}) + "\n"
+    for item in store.scan(project, tiers=tiers):
+        value = item.to_json()
+        if item.original:
+            value["full_text"] = store.original(item.id)
+        yield _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False)) + "\n"
+
+
+def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
+    """Return the items of an export, at most so many characters of it, and the full texts of those that are compressed. Raise BadItem,
+    which names the line and what is wrong with it."""
+    batch, left = Batch(), most
+    digest = hashlib.sha256()
+    head = end = None
+    for number, line in enumerate(lines, 1):
+        left -= len(line)
+        if left < 0:
+            raise BadItem(f"line {number:,}: the file holds more than {most:,} characters. Export the projects one by one")
+        value = _object(line, number)
+        if head is None:
+            head = _head(value, number)
+        elif end is not None:
+            raise BadItem(f"line {number}: something follows the end")
+        elif "end" in value:
+            end = value
+            continue
+        else:
+            _take(value, batch, number, now)
+        digest.update(line.encode() if line.endswith("\n") else (line + "\n").encode())
+    if head is None:
+        raise BadItem("it is empty")
+    if end is None or end.get("items") != len(batch.add) or end.get("sha256") != digest.hexdigest():
+        raise BadItem("the end is missing, or does not match the rest: the file was cut short or changed. Export it again")
+    return batch
+
+
+def take_in(store: Store, lines: Iterable[str], project: str, now: float, missing: bool = False) -> int:
+    """Import the items of an export, all or none; return how many. `missing`: only those whose id is not in the store. Raise BadItem as
+    `read` does; DuplicateId where an id is in the store already. `project`: whose user wants it, for the audit."""
+    batch = read(lines, now)
+    if missing:
+        there = {item.id for item in store.get([item.id for item in batch.add])}
+        batch.add = [item for item in batch.add if item.id not in there]
+        batch.originals = {id: text for id, text in batch.originals.items() if id not in there}
+    batch.log.append(audited(now, "imported", project, items=len(batch.add)))
+    store.write(batch)
+    return len(batch.add)
+
+
+def _object(line: str, number: int) -> dict[str, object]:
+    if len(line) > LONGEST_LINE:
+        raise BadItem(f"line {number}: longer than {LONGEST_LINE:,} characters")
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadItem(f"line {number}: is not JSON") from None
+    if not isinstance(value, dict):
+        raise BadItem(f"line {number}: is not a JSON object")
+    return value
+
+
+def _head(value: dict[str, object], number: int) -> dict[str, object]:
+    if value.get("popkit_memory") != FORMAT:
+        raise BadItem(f"line {number}: is not the first line of an export of popkit memory (format {FORMAT})")
+    return value
+
+
+def _take(value: dict[str, object], batch: Batch, number: int, now: float) -> None:
+    full = value.pop("full_text", None)
+    full = mask(full) if isinstance(full, str) else full
+    try:
+        item = from_json(value, now)
+        item.text = mask(item.text)
+        _check_full(item, full, now)
+    except (BadItem, TypeError) as error:
+        raise BadItem(f"line {number}: {error}") from None
+    if isinstance(full, str):
+        batch.originals[item.id] = full
+    item.original = False  # it is once the full text is kept
+    batch.add.append(item)
+
+
+def _check_full(item: Item, full: object, now: float) -> None:
+    if isinstance(full, str):
+        check(Item(**{**vars(item), "text": full, "level": FULL}), now)
+    elif item.level != FULL:
+        raise BadItem(f"{item.id!r:.40}: it is compressed, and its full text is not there")
+
+
+def lines_in(text: str) -> list[str]:
+    """Return the lines of an export. Unlike with `splitlines`, separators of lines or paragraphs within a text end none."""
+    return list(io.StringIO(text))
+
+
+def without(text: str, ids: Collection[str]) -> str:
+    """Return an export without these items; unchanged where it holds none of them, or is not a whole export."""
+    head, *lines = lines_in(text) or [""]
+    try:
+        kept = [line for line in lines[:-1] if _object(line, 0).get("id") not in ids]
+    except BadItem:
+        return text
+    return text if len(kept) >= len(lines) - 1 else "".join(_sealed([head, *kept]))
+
+
+KEPT = 4
+EVERY_S = {"daily": DAY_S, "weekly": 7 * DAY_S}[ARCHIVE_TIER_POLICY["backup_frequency"]]
+_BEFORE, _BEHIND = "archive-", ".jsonl"
+_NAME = re.compile(rf"{_BEFORE}([0-9]{{1,15}}){re.escape(_BEHIND)}")
+
+
+def back_up(store: Store, folder: str, now: float) -> str | None:
+    """Write a backup into a folder where the last one is a week old; return the path of a new one. It is read back to prove that it can
+    be imported. Raise BadItem and OSError where it cannot be made; the last ones stay."""
+    times = {name: at if at <= now else 0.0 for name, at in _times(folder).items()}  # a clock may have leapt, or a name lie
+    if times and now - max(times.values()) < EVERY_S:
+        return None
+    text = "".join(lines_of(store, None, now, (ARCHIVE,)))
+    read(lines_in(text), math.inf)  # a clock that has leapt back spoils no backup
+    path = os.path.join(folder, f"{_BEFORE}{now:.0f}{_BEHIND}")
+    durable.write(path, files.encoded(text))
+    for name in sorted(times, key=times.__getitem__, reverse=True)[KEPT - 1 :]:
+        os.unlink(os.path.join(folder, name))
+    return path
+
+
+def erase_from_backups(folder: str, ids: Collection[str]) -> None:
+    """Remove items from all backups. A backup that is damaged and mentions one of them is deleted: it could not be imported."""
+    for name in _times(folder) if ids else ():
+        path = os.path.join(folder, name)
+        text = files.read_text(path) or ""
+        left = without(text, ids)
+        if left != text:
+            durable.write(path, files.encoded(left))
+        elif any(id in text for id in ids):
+            os.unlink(path)
+
+
+def _times(folder: str) -> dict[str, float]:
+    """Return the backups in a folder: name -> when (seconds)."""
+    try:
+        with os.scandir(folder) as listing:
+            known = [each.name for each in listing if each.is_file(follow_symlinks=False)]  # anything else is not ours
+    except FileNotFoundError:
+        return {}
+    return {name: at for name in known if (at := _made_at(name)) is not None}
+
+
+def _made_at(name: str) -> float | None:
+    """Return when a backup of this file name was made (seconds); None for another file."""
+    match = _NAME.fullmatch(name)
+    return float(match[1]) if match else None

@@ -1,0 +1,309 @@
+"""Extraction: what a session teaches, from its transcript, without a model. Reads only.
+
+Only which files it opened, which commands ended well, what it looked for and where that is defined, and what the user asked it to keep to:
+never the contents of files, which change, never a summary of its own, and never a secret. A directive is taken word for word, and only of
+what a person typed: what they pasted (code, quotations, long texts) is not theirs.
+
+The main thread (or a subagent's own file) is gone through line by line. A conversation that is taken up again may be written once more:
+each message and each result counts once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hooks.utils.hosts import recorded_tools
+from hooks.utils.hosts.claude_code import calls, entries, transcript
+from hooks.utils.hosts.claude_code.moments import is_answer
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.recordings import session_id_of
+from hooks.utils.policy import kinds
+from hooks.utils.policy.classify import classify
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.masking import mask
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tools import EDITS
+
+from .. import sentences
+from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
+from . import provenance
+from .commands import Commands
+from .files import Files
+from .names import Names
+from .shown import Showings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hooks.utils.hosts.claude_code.entries import Entry
+    from hooks.utils.io.repository import Repository
+    from hooks.utils.policy.calls import Call
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What a session shows by itself, before its checkout is asked what of it still stands. `written`: names; `unaided`: what it wrote
+    without having been shown it. All else is as in a Lesson."""
+
+    session: str
+    began: float
+    ended: float
+    notes: tuple[Observed, ...]
+    observed: tuple[Observed, ...]
+    written: tuple[str, ...]
+    unaided: frozenset[str]
+    lookups: int
+    tokens: int
+    showings: tuple
+    gone: tuple[tuple[str, str], ...]
+
+
+def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
+    """Return what the session of a transcript teaches about a repository, `root` being the checkout that it worked in. `session`: its
+    id, where that is not the name of the file. Raise OSError when the transcript cannot be read."""
+    return lesson_of(taught(path, repository.root, session), repository)
+
+
+def lesson_of(shown: Taught, repository: Repository) -> Lesson:
+    """Return the lesson of what a session has shown: what is no longer in the checkout is left out."""
+    root = repository.root
+    observed = [*shown.notes, *provenance.known(shown.observed, root)]
+    made = {(each.kind, each.text) for each in observed}
+    written = [(NAME, name) for name in shown.written if (NAME, name) not in made]
+    unaided = {each.text for each in observed if any(name in shown.unaided for name in _names_in(each))}
+    unaided |= {name for _, name in written if name in shown.unaided}
+    return Lesson(
+        shown.session, repository.key, shown.began, shown.ended, tuple(observed), tuple(sorted(unaided)), shown.lookups, shown.tokens, root,
+        shown.showings, tuple(written), shown.gone,
+    )  # fmt: skip
+
+
+def taught(path: str, root: str, session: str = "") -> Taught:
+    """Return what the session of a transcript shows, which worked in the checkout `root`: of the transcript alone, on whatever machine.
+    Raise OSError when it cannot be read."""
+    names, files, commands, rules = Names(), Files(root), Commands(root), Ruleset.from_config({}, recorded_tools())
+    notes: dict[str, float] = {}
+    showings = Showings()
+    began = ended = 0.0
+    lookups = tokens = 0
+    for event in conversation(path):
+        at = event.call.at if isinstance(event, Returned) else event.at
+        began, ended = min(began or at, at or began), max(ended, at)
+        if isinstance(event, Asked):
+            names.hear(event.text)
+            if event.by_user:
+                notes.update(dict.fromkeys(directives(event.text), at))
+        elif isinstance(event, Given):
+            showings.give(event.text)
+        elif isinstance(event, Wrote):
+            given = event.given.get("file_path")
+            names.write(event, files.inside(given, event.cwd) if isinstance(given, str) and event.operation in EDITS else "")
+            showings.write(event.request, event.text)
+        else:
+            showings.see(event)
+            classified = classify(event.call, event.cwd or root, rules)
+            opened = files.see(event.call, event.text, event.cwd, classified)
+            is_lookup = kinds.of(classified.kind).is_lookup
+            names.see(event.text, opened[0] if is_lookup and len(opened) == 1 else "", partial(files.inside, cwd=event.cwd))
+            commands.see(event.call, event.text, event.cwd)
+            lookups += is_lookup
+            tokens += estimate_tokens(event.text) if is_lookup else 0
+    gone = tuple(sorted([(PATH, path) for path in files.gone] + [(COMMAND, text) for text in commands.gone]))
+    return Taught(
+        session or session_id_of(path), began, ended, tuple(Observed(NOTE, text, 1, at) for text, at in notes.items()),
+        tuple(commands.observed() + files.observed() + names.observed()), tuple(names.written()), frozenset(names.unaided), lookups, tokens,
+        showings.all(), gone,
+    )  # fmt: skip
+
+
+def _names_in(observed: Observed) -> list[str]:
+    """Return the names by which an item is known to be written: of a command those of its words, else the last part of a path."""
+    words = observed.text.split() if observed.kind == COMMAND else [observed.text]
+    return [word.rpartition("/")[2] for word in words]
+
+
+LONGEST = 300  # characters of a directive; who says more pastes
+_LEAST_WORDS = 3
+_LONGEST_PROMPT = 4_000
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<([A-Za-z][\w-]*)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL)
+_DRAWN = re.compile(r"[|\u2500-\u257f]|[{}]|=>|\S+=\S+\s\S+=|\b\d{1,2}:\d\d:\d\d\b|^\s*at \S+\(")  # tables, sketches, code, logs
+_BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)")
+# What the client or another program says in the user's place, and plans that a model wrote.
+_PASTED = ("Implement the following plan", "This session is being continued", "Base directory for this skill", "[Request interrupted", "#")
+_OPEN = (",", ":", ";", "…", "...", "-", "—", "(", " and", " or", " the", " a", " to", " of", " with", "?")
+_LEAD = (
+    r"^(?:(?:please|and|also|but|so|ok(?:ay)?|btw|by the way|note|important|claude|you (?:should|must|need to)|we(?: should| must)?|just"
+    r"|as a rule|in this (?:repo|repository|project|codebase))[,:]?\s+)*"
+)
+_DIRECTIVE = re.compile(
+    _LEAD + r"(?:remember\s*(?:that|to|this|:|,)|(?:do not|don['’]t) (?:ever|forget)\b|(?:always|never)\s+(?!mind\b)[a-z]"
+    r"|from now on\b|going forward\b|in (?:the )?future,|keep in mind\b|make sure (?:to|you|that you) (?:always|never)\b"
+    r"|(?:i|we)(?: always| would|['’]d)? prefer\b|prefer\s+[a-z])|^[^\"'“]+\b(?:from now on|going forward)[.!]?$",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+def directives(prompt: str) -> list[str]:
+    """Return the sentences of a prompt in which the user says what to keep to for good, in order, each on one line. A sentence that is cut
+    off, quoted or pasted is none."""
+    text = _TAGGED.sub("\n", _FENCED.sub("\n", prompt))
+    if len(text) > _LONGEST_PROMPT or text.lstrip().startswith(_PASTED):
+        return []
+    notes = []
+    for sentence in sentences.split(text):
+        directive = " ".join(_BULLET.sub("", sentence.text).split())
+        if (
+            len(directive.split()) >= _LEAST_WORDS
+            and len(directive) <= LONGEST
+            and directive[0] not in ">\"'“‘`#"
+            and not directive.lower().endswith(_OPEN)
+            and not _DRAWN.search(directive)
+            and _DIRECTIVE.search(directive)
+        ):
+            directive = "".join(char for char in mask(directive) if char.isprintable())
+            if directive not in notes:
+                notes.append(directive)
+    return notes
+
+
+# Inputs that choose among what a tool offers: the words there are the tool's.
+_CHOICES = frozenset(("output_mode", "subagent_type", "type", "model", "action", "status", "mode", "activeForm"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Text that reached the assistant and no tool returned. `by_user`: whether a person typed it, and not the host on their behalf."""
+
+    at: float
+    text: str
+    by_user: bool
+
+
+@dataclass(frozen=True)
+class Given:
+    """Text that a hook gave the assistant."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Wrote:
+    """A text of the assistant's, or the input of a call (`operation`: what it does, "" for a text), made in the folder `cwd`, in the answer
+    to this `request` (numbered from 1)."""
+
+    at: float
+    cwd: str
+    operation: str
+    given: dict
+    text: str
+    request: int = 1
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A completed call, the text that it returned, and the folder that it was made in (`call.cwd` is the one that it left behind)."""
+
+    call: Call
+    text: str
+    cwd: str
+
+
+def conversation(path: str) -> Iterator[Asked | Given | Wrote | Returned]:
+    """Yield the events of a session, in order, without lines that are not understood. Raise OSError when its transcript cannot be read."""
+    side = None  # a subagent's own file holds nothing but a side chain
+    reading = _Reading()
+    for entry in entries.read(path, entries.size_of(path)):
+        if isinstance(entry.get("uuid"), str):
+            side = entries.is_side(entry) if side is None else side
+            if entries.is_side(entry) == side:
+                try:
+                    yield from reading.see(entry)
+                except RecursionError:  # an input that is nested a thousand deep is nobody's
+                    continue
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.reader = transcript.Reader(transcript.Index((0, 0)))
+        self.tools = recorded_tools()
+        self.pending: dict[str, tuple[str, dict, str]] = {}
+        self.answered: set[str] = set()
+        self.messages: set[str] = set()
+        self.current = ""
+        self.again = False  # whether earlier messages are being written once more
+
+    def see(self, entry: Entry) -> Iterator[Asked | Given | Wrote | Returned]:
+        at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
+        if kind == "user":
+            yield from self._user(entry, at)
+        elif kind == "assistant" and is_answer(entry):
+            yield from self._assistant(entry, at)
+        elif kind == "attachment" and (text := _given_by_hook(entry.get("attachment"))):
+            yield Given(at, text)
+
+    def _user(self, entry: Entry, at: float) -> Iterator[Asked | Returned]:
+        by_user = entries.is_prompt(entry)
+        message = entry.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if isinstance(content, str):
+            yield Asked(at, content, by_user)
+        for block in entries.blocks_of(entry):
+            id = block.get("tool_use_id")
+            if block.get("type") != "tool_result":
+                if isinstance(block.get("text"), str):
+                    yield Asked(at, block["text"], by_user)
+            elif id in self.pending and id not in self.answered:
+                self.answered.add(id)
+                text, _ = calls.text_of_blocks(block.get("content"))
+                tool, given, cwd = self.pending.pop(id)
+                yield Returned(self.reader.call_of(entry, block, (tool, given)), text, cwd)
+
+    def _assistant(self, entry: Entry, at: float) -> Iterator[Wrote]:
+        name = entry["message"].get("id") or entry["uuid"]
+        if name not in self.messages:
+            self.messages.add(name)
+            self.current, self.again = name, False
+        elif self.again or name != self.current:
+            self.again = True
+            return
+        cwd = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
+        for block in entries.blocks_of(entry):
+            if block.get("type") == "text" and isinstance(block.get("text"), str):
+                yield Wrote(at, cwd, "", {}, block["text"], len(self.messages))
+            elif block.get("type") == "tool_use":
+                given = block["input"] if isinstance(block.get("input"), dict) else {}
+                tool = str(block.get("name") or "")
+                if isinstance(block.get("id"), str):
+                    self.pending[block["id"]] = (tool, given, cwd)
+                written = "\n".join(_texts(_changed_input(given)))
+                yield Wrote(at, cwd, self.tools.of(tool).operation, given, written, len(self.messages))
+
+
+def _given_by_hook(attachment: object) -> str:
+    """Return the text that a hook added to the conversation; "" for any other attachment."""
+    if not isinstance(attachment, dict) or not str(attachment.get("type")).startswith("hook_"):
+        return ""
+    content = attachment.get("content")
+    return "\n".join(text for text in (content if isinstance(content, list) else [content]) if isinstance(text, str))
+
+
+def _changed_input(given: dict) -> dict:
+    """Return the input of an edit, without the lines that it leaves as they were."""
+    old, new = given.get("old_string"), given.get("new_string")
+    if not isinstance(old, str) or not isinstance(new, str):
+        return given
+    lines = set(new.split("\n"))
+    return {**given, "old_string": "\n".join([line for line in old.split("\n") if line not in lines])}
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        value = [each for name, each in value.items() if name not in _CHOICES]
+    return [text for item in value for text in _texts(item)] if isinstance(value, list) else []

@@ -1,0 +1,275 @@
+"""Commands that work, by what they are for, and errors with what fixed them. Pure.
+
+The engine's readers of command lines say what a line does: what looks something up, acknowledges or prepares teaches nothing. What
+identifies a family is the run (its tool or script, its folder, its packages), of anything else the program with its first word. A run that
+was limited to one test or file teaches the command without it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+
+from hooks.utils.io import repository
+from hooks.utils.policy.calls import verdict_of
+from hooks.utils.policy.commandline import programs
+from hooks.utils.policy.commandline import runs as programs_run
+from hooks.utils.policy.commandline.runs import run_of
+from hooks.utils.policy.commandline.shell import parse
+from hooks.utils.policy.commandline.wrappers import unwrap
+from hooks.utils.policy.masking import MASK, mask
+from hooks.utils.policy.parts import PACKAGE, normal_path
+from hooks.utils.policy.tools import EDIT, SHELLS, WRITE
+from hooks.utils.state.memory_text import BUILD, FORMAT, LINT, RUN, TEST
+
+from ..items import COMMAND, ERROR, Observed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hooks.utils.policy.calls import Call
+
+FIX_CALLS = 6
+LONGEST = 120  # characters of a command
+_LONGEST_LINE = 4_000
+_ERROR_CHARS = 140
+# What the host says in place of a program: it tells of the protocol, of the user or of the machine's mood.
+_HOST_SAYS = (
+    "<tool_use_error>", "The user doesn't want", "Permission to use", "Command timed out", "[Request interrupted", "This command requires",
+    "Claude requested permissions", "Request was aborted", "Tool execution", "Cancelled:", "Sibling tool call", "PreToolUse:",
+)  # fmt: skip
+# The codes of what was killed, and of what is not there.
+_KILLED = (124, 130, 137, 143)
+# They look at the machine or the network, stop something, or are known to everybody.
+_USELESS = frozenset(
+    "curl wget kill pkill killall ps lsof jq date which whereis type du df uname whoami hostname env printenv id open xdg-open wc diff cmp"
+    " sort uniq cut tr xargs tee stat file md5sum sha256sum nc ping dig ssh scp base64 seq man clear history time gh glab claude sqlite3"
+    " defaults pgrep netstat ss top launchctl osascript screencapture tar zip unzip basename dirname realpath readlink column comm strings"
+    " xxd od hexdump rev paste fold expr bc sw_vers security softwareupdate mktemp nohup command".split()
+)
+# Words behind a program by which it only tells of something.
+_LOOKS = frozenset(
+    "--version -V --help -h version help list ls status show get info query describe inspect view logs log env search".split()
+)
+_PROGRAM = re.compile(r"(?:\./)?[A-Za-z@][\w.@+/-]{1,60}\Z")
+_INLINE = ("-c", "-e", "-p", "--eval", "--print", "-")
+_FAILS = re.compile(r"\bFAIL|\bERR|\b[Ee]rror|panicked|[1-9]\d* failed|[Nn]ot found|✕|✗|✖|×")
+_FINE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures)", re.IGNORECASE)
+# An output may be anybody's text: what speaks to the reader instead of telling of a failure is not passed on.
+_SPEAKS = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b.*\b(?:instruction|previous|prompt|rule)|system prompt|\byou (?:must|should)\b", re.IGNORECASE
+)
+_VARYING = re.compile(r":\d+(?::\d+)*|\b0x[0-9a-f]+|\b[0-9a-f]{7,40}\b|\b\d+(?:\.\d+)?\s?m?s\b|\(\d+,\d+\)", re.IGNORECASE)
+
+
+_FORMATS = re.compile(r"(?<![-\w.])(?:format|fmt|prettier|gofmt|gofumpt|black|rustfmt)\b|--write\b|--fix\b|:fix\b")
+_PURPOSES = {"test": TEST, "lint": LINT, "types": LINT, "build": BUILD}
+# What runs a program of the project's own, by how its words begin.
+_RUNS = re.compile(
+    r"(?:cd \S+ && )?(?:(?:npm|pnpm|yarn|bun)(?: (?:--filter|-F|-w|--workspace)[ =]\S+)?(?: run)? (?:dev|start|serve|preview)\b"
+    r"|(?:go|cargo|dotnet|swift) run\b|(?:uv run |poetry run )?(?:python3?|node|deno run|bun|tsx|npx tsx|ruby|php) (?:-m )?[\w./-]+"
+    r"|(?:bash |sh )?\.{0,2}/?(?:[\w.-]+/)*[\w.-]+\.sh\b|(?:bash |sh )?\./[\w./-]+|(?:make|just|task)(?: [\w:-]+)?$"
+    r"|docker compose up\b|docker-compose up\b)"
+)
+_INSTALLS = re.compile(r"\b(?:add|install|i|ci|update|upgrade|remove|uninstall)\b")
+# A path that is made for the moment, and is gone in the next session.
+_SCRATCH = re.compile(r"(?:^|[\s/.])(?:tmp|temp|scratch|scratchpad|debug|repro)[\w.-]*(?:/|\.\w+\b|$)")
+# What a shell or a script runner says of a command that there is none of.
+_NO_COMMAND = re.compile(
+    r"command not found|[Mm]issing script|not found in PATH|No such file or directory|Cannot find module '/|No rule to make target"
+    r"|[Uu]nknown (?:command|script|task)|Script not found|is not recognized|can't open file|No module named pytest"
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command of a line: its `text` as it is run from the top of the repository, without what limits it to a test or a file, its
+    family, and its `purpose` (one of PURPOSES, "" for nothing to remember). `is_whole`: whether it was run as the text says. `folder`: from
+    the top, "" for it."""
+
+    text: str
+    family: str
+    purpose: str
+    is_whole: bool
+    folder: str
+
+    @property
+    def checks(self) -> bool:
+        """Return whether it only checks something, so that it mends nothing."""
+        return self.purpose in (TEST, LINT)
+
+
+class Commands:
+    """What a session, in a checkout at `root`, teaches about commands."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.worked: dict[tuple[str, str], list[tuple[Run, float]]] = {}  # (purpose, family) -> its runs
+        self.failed: dict[str, tuple[int, str, str]] = {}  # family -> (number of the call, its command, its message)
+        self.between: list[tuple[int, str]] = []  # what was done, by number of the call
+        self.errors: dict[tuple[str, str], Observed] = {}
+        self.gone: set[str] = set()
+        self.calls = 0
+
+    def see(self, call: Call, text: str, cwd: str) -> None:
+        """Take in a completed call, made in a folder."""
+        self.calls += 1
+        if call.operation in (EDIT, WRITE) and not call.outcome.error:
+            inside = repository.within(call.path, self.root)
+            if inside and "`" not in inside:
+                self.between.append((self.calls, "edit " + inside))
+        line = call.command
+        if call.operation not in SHELLS or len(line) > _LONGEST_LINE or call.tool_input.get("run_in_background"):
+            return
+        runs, is_conclusive = runs_of(line, cwd or self.root, self.root)
+        if not runs:
+            return
+        if call.outcome.error:
+            self._fail(runs[-1] if len(runs) == 1 else None, call, text)
+        elif is_conclusive or not _fails(call):
+            for run in runs:
+                self._work(run, call.at)
+
+    def _fail(self, run: Run | None, call: Call, text: str) -> None:
+        if run is None or text.startswith(_HOST_SAYS) or call.outcome.exit_code in _KILLED:
+            return
+        if call.outcome.exit_code in (126, 127) or _NO_COMMAND.search(call.outcome.tail):
+            self.gone.add(run.text)
+            self.worked.pop((run.purpose, run.family), None)
+        message = failure_line(call.outcome.tail, self.root)
+        if message:
+            self.failed[run.family] = (self.calls, run.text, message)
+
+    def _work(self, run: Run, at: float) -> None:
+        number, command, message = self.failed.pop(run.family, (0, "", ""))
+        if number and self.calls - number <= FIX_CALLS:
+            done = [did for when, did in self.between if when > number]
+            fix = f"run {run.text}" if run.text != command else done[-1] if done else ""
+            if fix:
+                details: dict[str, object] = {"fix": fix, "family": run.family, "command": command}
+                self.errors[run.family, message] = Observed(ERROR, f"{command}: {message}", 1, at, details)
+        self.gone.discard(run.text)
+        if run.purpose:
+            self.worked.setdefault((run.purpose, run.family), []).append((run, at))
+        if not run.checks:
+            self.between.append((self.calls, "run " + run.text))
+
+    def observed(self) -> list[Observed]:
+        """Return one command of each family that is for something, and the errors that were fixed."""
+        made = []
+        for (purpose, family), runs in self.worked.items():
+            counts = Counter(run.text for run, _ in runs)
+            whole = {run.text for run, _ in runs if run.is_whole}
+            run, at = min(runs, key=lambda one: (one[0].text not in whole, -counts[one[0].text], len(one[0].text), one[0].text))
+            at = max(when for each, when in runs if each.text == run.text)
+            details: dict[str, object] = {"family": f"{purpose} {family}", "purpose": purpose}
+            made.append(Observed(COMMAND, run.text, len(runs), at, {**details, "folder": run.folder} if run.folder else details))
+        return made + list(self.errors.values())
+
+
+def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:
+    """Return the commands of a line that are worth knowing, and whether its exit code says that they all went well."""
+    folder = normal_path(cwd, "")
+    runs: list[Run] = []
+    commands = parse(line)
+    for command in commands:
+        if command.stage or not command.words:
+            continue
+        inner = unwrap(command.words, folder)
+        kind = programs.KINDS.get(inner.program)
+        if kind == "move":
+            target = next((word for word in command.words[1:] if word[:1] != "-"), "~")
+            # A call may be written down after it has run: its folder is then the one that it went to.
+            folder = folder if folder.endswith("/" + target) else normal_path(target, folder)
+        run = _run(command.words, command.assignments, inner.program, kind, folder, root)
+        into_file = any(">" in operator and operator != "2>&" and target != "/dev/null" for operator, target in command.redirects)
+        if run and not into_file:
+            runs.append(run)
+    piped = any(command.stage for command in commands)
+    return runs, not (piped or ";" in line or "||" in line or "\n" in line.strip())
+
+
+def _run(words: list[str], assignments: list[str], program: str, kind: str | None, folder: str, root: str) -> Run | None:
+    inside = repository.within(folder, root)
+    if inside is None or kind or program in _USELESS or (program in programs.SHELLS and len(words) > 1 and words[1] == "-c"):
+        return None
+    known, whole, is_limited = _without_limits(words, assignments, folder)
+    top = root.rstrip("/") + "/"
+    plain = [word.replace(top, "") if top in word else word for word in whole]
+    text = " ".join([*assignments, shlex.join(plain)]) if assignments else shlex.join(plain)
+    if inside:
+        text = f"cd {shlex.quote(inside)} && {text}"
+    if len(text) > LONGEST or not text.isprintable() or any(mark in text for mark in "$`<") or any(word in _INLINE for word in words[1:3]):
+        return None
+    if any(word.startswith(("/", "~", "../../")) or word[1:3] == ":/" for word in plain) or MASK in mask(text):
+        return None
+    is_whole = len(whole) == len(words)
+    formats = _FORMATS.search(text) and "check" not in text
+    if known:
+        identity, _, _ = known.part[0][len("run:") :].rpartition("@")
+        purpose = FORMAT if formats else _PURPOSES.get(known.family, RUN)
+        return Run(text, " ".join([identity, inside, *_packages(known)]).strip(), "" if is_limited else purpose, is_whole, inside)
+    first = next((word for word in plain[1:] if word[:1] != "-"), "")
+    if len(plain) < 2 and "/" not in plain[0]:
+        return None
+    if not _PROGRAM.match(plain[0]) or not _LOOKS.isdisjoint(plain[1:3]):
+        return None
+    runs = _RUNS.match(text) and not (_SCRATCH.search(text) or _INSTALLS.search(text))
+    purpose = FORMAT if formats and "." not in plain[-1].strip("./") else RUN if runs else ""
+    return Run(text, f"{plain[0]} {first} {inside}".strip(), purpose, is_whole, inside)
+
+
+def _without_limits(words: list[str], assignments: list[str], folder: str) -> tuple[programs_run.Run | None, list[str], bool]:
+    """Return the run that words start, None for none; the words without those that limit it to a test or a file, where it is the same run
+    without them; and whether it stays limited."""
+
+    def run(some: list[str]) -> programs_run.Run | None:
+        inner = unwrap(some, folder)
+        return run_of(inner.program, inner.words, inner.cwd, (*inner.outer, *assignments))
+
+    known = run(words)
+    if known is None or not _limits(known):
+        return known, words, False
+    if known.family not in (TEST, BUILD):  # whose tools mostly need to be told what to look at
+        return known, words, all("." in item.rpartition("/")[2] for item in _limits(known))
+    whole = words
+    for place in range(len(words) - 1, 0, -1):
+        for width in (1, 2):
+            fewer = whole[:place] + whole[place + width :]
+            if "=" in whole[place] and whole[place][:1] != "-":
+                continue  # a variable makes it another run
+            less = run(fewer)
+            is_same = less and less.part[0] == known.part[0] and _packages(less) == _packages(known)
+            if less and is_same and len(less.part[1]) < len(known.part[1]) and place + width <= len(whole):
+                known, whole = less, fewer
+                break
+    if words[0] == "go" and _limits(known):
+        kept = [word for word in whole if word[:2] != "./"]
+        return known, [*kept, "./..."], False
+    while whole[-1] == "--":
+        whole = whole[:-1]
+    return known, whole, bool(_limits(known))
+
+
+def _packages(run: programs_run.Run) -> list[str]:
+    return [item for item in run.part[1] if item.startswith(PACKAGE)]
+
+
+def _limits(run: programs_run.Run) -> list[str]:
+    return [item for item in run.part[1] if not item.startswith(PACKAGE)]
+
+
+def _fails(call: Call) -> bool:
+    """Return whether the end of an output shows a failure, where the exit code is another command's."""
+    verdict = _FINE.sub("", verdict_of(call.outcome.tail, None))
+    return bool(_FAILS.search(verdict))
+
+
+def failure_line(tail: str, root: str) -> str:
+    """Return the line of a failure's output that says what went wrong, without anything that differs from time to time; "" for none."""
+    lines = [" ".join(line.split()) for line in tail.replace(root.rstrip("/") + "/", "").splitlines()]
+    lines = [line for line in lines if line[:2] != "$ " and 8 <= len(line) <= 400 and line.isprintable()]
+    failures = [line for line in lines if _FAILS.search(_FINE.sub("", line)) and not _SPEAKS.search(line)]
+    message = _VARYING.sub("", mask(failures[0])).strip(" .:") if failures else ""
+    return message if len(message) <= _ERROR_CHARS else message[: _ERROR_CHARS - 1] + "…"

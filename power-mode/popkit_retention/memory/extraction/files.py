@@ -1,0 +1,114 @@
+"""Which files of a repository a session opened, and which it found to be gone. Pure.
+
+A file counts once a call has shown that it is there: it was read, edited or written with success. What the assistant merely wrote of it,
+and a call that failed, show nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from hooks.utils.io import repository
+from hooks.utils.policy.commandline.shell import parse
+from hooks.utils.policy.masking import MASK
+from hooks.utils.policy.parts import normal_path
+from hooks.utils.policy.tools import EDITS, READS, SHELLS
+
+from ..items import PATH, Observed
+
+if TYPE_CHECKING:
+    from hooks.utils.policy.calls import Call
+    from hooks.utils.policy.classify import Classification
+
+# Of a session so many are kept, the most opened first.
+MOST_PATHS = 300
+_LONGEST_PATH = 200
+_READ = "read:"
+_FILE = re.compile(r"[^/]*[^/.][^/]*\Z")
+# What a tool keeps for itself, what is made by others, and what bears the name of one moment.
+_OTHERS = re.compile(r"(?:.*/)?(?:\.git|node_modules|__pycache__|\.venv|dist|target/debug|target/release)/")
+_CLIENTS = re.compile(
+    r"(?:.*/)?(?:[Tt]e?mp/claude|\.popkit)/|(?:.*/)?\.claude/(?!(?:agents|commands|hooks|rules|skills|CLAUDE\.md|settings\.json))"
+)
+_MOMENT = re.compile(r".*(?:[0-9a-f]{8}-[0-9a-f]{4}-|\d{12,}|[0-9a-f]{32})")
+# What is looked at once.
+_ONCE = re.compile(r".*\.(?:png|jpe?g|gif|webp|pdf|log|output|tmp)\Z", re.IGNORECASE)
+_NOT_THERE = ("does not exist", "No such file", "ENOENT")
+
+
+class Files:
+    """What a session, in a checkout at `root`, opened."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.opened: Counter[str] = Counter()
+        self.last: dict[str, float] = {}
+        self.gone: set[str] = set()
+
+    def see(self, call: Call, text: str, cwd: str, classified: Classification) -> list[str]:
+        """Take in a completed call, made in a folder; return the files that it has shown to be there."""
+        shell = call.operation in SHELLS
+        if call.operation not in READS and call.operation not in EDITS and not shell:
+            return []
+        shown = [part[len(_READ) :] for part, _ in classified.parts if part.startswith(_READ)]
+        paths = shown if shell else [call.path]
+        inside = [path for path in (self.inside(path, cwd) for path in paths) if path]
+        if call.outcome.error:
+            if not shell and any(said in text for said in _NOT_THERE):
+                self._lose(inside)
+            return []
+        for path in inside:
+            self.opened[path] += 1
+            self.last[path] = call.at
+            self.gone.discard(path)
+        if shell:
+            self._removed(call.command, cwd)
+        return inside
+
+    def inside(self, path: str, cwd: str) -> str:
+        """Return a path as the repository names it, if it is one of a file to remember; "" otherwise."""
+        path = path.replace("\\", "/") if self.root[1:2] == ":" or path[1:2] == ":" else path
+        if not path.startswith(("/", "~")) and path[1:2] != ":":
+            path = normal_path(path, cwd.replace("\\", "/") or self.root)
+        found = repository.within(path, self.root) or ""
+        fits = (
+            0 < len(found) <= _LONGEST_PATH
+            and found.isprintable()
+            and not any(mark in found for mark in ("`", "//", ":", ", ", " (", MASK))
+        )
+        if (
+            not fits
+            or not _FILE.match(found.rpartition("/")[2])
+            or any(known.match(found) for known in (_OTHERS, _CLIENTS, _MOMENT, _ONCE))
+        ):
+            return ""
+        return found
+
+    def _lose(self, paths: list[str]) -> None:
+        for path in paths:
+            self.gone.add(path)
+            self.opened.pop(path, None)
+
+    def _removed(self, line: str, cwd: str) -> None:
+        """Take in what a command line deleted or moved away."""
+        folder = normal_path(cwd or self.root, "")
+        for command in parse(line[:_LONGEST_LINE]) if "rm" in line or "mv" in line or "cd" in line else ():
+            words = command.words[1:] if command.words[:1] == ["git"] else command.words
+            plain = [word for word in words[1:] if word[:1] != "-"]
+            if words[:1] == ["cd"]:
+                folder = normal_path(plain[0] if plain else "~", folder)
+            elif words[:1] in (["rm"], ["mv"]):
+                for word in plain if words[0] == "rm" else plain[:-1]:
+                    path = repository.within(normal_path(word, folder), self.root)
+                    if path and not any(char in path for char in "*?[$"):
+                        self._lose([path, *(known for known in self.opened if known.startswith(path + "/"))])
+
+    def observed(self) -> list[Observed]:
+        """Return the files that were opened, the most opened first."""
+        most = sorted(self.opened.items(), key=lambda one: (-one[1], one[0]))[:MOST_PATHS]
+        return [Observed(PATH, path, times, self.last[path], {"opened": True}) for path, times in most]
+
+
+_LONGEST_LINE = 4_000

@@ -1,0 +1,268 @@
+"""Items: what memory keeps, how values from outside become items, and what a session teaches before it is merged into them. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from dataclasses import dataclass, field, fields
+
+from hooks.utils.state.memory_text import COMMAND, ERROR, NAME, NOTE, PATH
+
+HOT, WARM, COLD, ARCHIVE = TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")
+FULL, SUMMARY, KEYWORDS, EMBEDDING = LEVELS = ("full", "summary", "keywords", "embedding")
+# What extraction makes; an author's own agent may keep items of any other kind.
+KINDS = (PATH, NAME, COMMAND, ERROR, NOTE)
+CODE, PROSE, SPEC = PROFILES = ("code", "prose", "spec")
+# Who says so. What an agent has added waits for the user's yes; the yes makes it ACCEPTED, so that it stays known who said it.
+SESSION, USER, AGENT, ACCEPTED, IMPORT = SOURCES = ("session", "user", "agent", "accepted", "import")
+# Who wants an item deleted. What a retention policy has marked, governance alone deletes.
+BY_USER, BY_TOOL, BY_JOB, BY_POLICY = MARKERS = ("user", "tool", "job", "policy")
+
+DIMENSIONS = 384  # of an embedding
+LONGEST_TEXT = 1_000_000  # characters
+LONGEST_NAME = 200  # of a kind, a project, an episode, a speaker
+ACCESSES_KEPT = 32  # times of the newest accesses, and of the newest reinforcements
+# A clock may be wrong by this much before a time is called one of the future (seconds).
+CLOCK_SLACK_S = 300.0
+_LARGEST = sys.float_info.max  # a whole number may be larger than any float
+
+
+class BadItem(ValueError):
+    """Something that cannot be kept; the message says what is wrong, and with which item."""
+
+
+@dataclass
+class Item:
+    """One thing that is remembered. All times are seconds since the epoch.
+
+    - `text`: what of it is known at its `level`, "" for an embedding. `original`: whether the full text is kept apart.
+    - `project`: whose it is, "" for no one's. `profile`: by which formula it is valued. `source`: who said so, with this `confidence`,
+      0 to 1.
+    - `episode`, `place`, `speaker`: in which conversation it was said, as which turn, by whom ("" and 0 where that does not matter).
+    - `writes`: how often it was written, in how many `sessions`. `reinforcements`: how many sessions after its first made use of it;
+      `reinforced`: the newest times of that, oldest first.
+    - `access_count`, `accesses`: how often it was asked for, and the newest times, oldest first. `last_accessed`: the last of them; when it
+      was made, until somebody asks for it. `session`: the number of the session, counted by project, that last wrote it or asked for it.
+    - `tier`, since `tier_since`, with the score that it had then (`tier_score`), come from `previous_tier`.
+    - `uniqueness`, `score`, `retention` (a probability): as last reckoned, 0 to 1.
+    - `held`: the user keeps it where it is; `was_held`: has done so once. `key`: a decision that is kept for good (see `for_good`).
+    - `marked_at`: since when it is forgotten; `marked_by`: by the user, an agent's tool, the job or a retention policy. It is deleted when
+      its grace is over.
+    """
+
+    id: str
+    text: str
+    project: str = ""
+    kind: str = NOTE
+    profile: str = PROSE
+    source: str = USER
+    confidence: float = 1.0
+    episode: str = ""
+    place: int = 0
+    speaker: str = ""
+    created_at: float = 0.0
+    writes: int = 1
+    sessions: int = 1
+    access_count: int = 0
+    last_accessed: float = 0.0
+    accesses: list[float] = field(default_factory=list)
+    reinforcements: int = 0
+    reinforced: list[float] = field(default_factory=list)
+    session: int = 0
+    tier: str = WARM
+    previous_tier: str = ""
+    tier_since: float = 0.0
+    tier_score: float = 0.0
+    level: str = FULL
+    original: bool = False
+    uniqueness: float = 1.0
+    score: float = 0.0
+    retention: float = 1.0
+    held: bool = False
+    was_held: bool = False
+    key: bool = False
+    marked_at: float | None = None
+    marked_by: str = ""
+    embedding: list[float] | None = None
+    details: dict[str, object] = field(default_factory=dict)
+
+    def accessed_since(self, at: float) -> bool:
+        """Return whether the item was accessed after a time."""
+        return bool(self.access_count) and self.last_accessed > at
+
+    @property
+    def waits(self) -> bool:
+        """Return whether an agent has added it and the user has not accepted it yet."""
+        return self.source == AGENT
+
+    @property
+    def for_good(self) -> bool:
+        """Return whether it is a key decision, and not one that only an agent calls so."""
+        return self.key and not self.waits
+
+    def to_json(self) -> dict[str, object]:
+        """Return all fields as JSON values."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def id_of(project: str, kind: str, text: str) -> str:
+    """Return the id of something learnt: the same thing of the same project is one item, whichever session taught it."""
+    named = f"{project}\0{kind}\0{text}".encode("utf-8", "surrogatepass")
+    return "m" + hashlib.sha256(named).hexdigest()[:11]
+
+
+def from_json(value: object, now: float) -> Item:
+    """Return an Item from outside, checked; omitted fields have their defaults. Raise BadItem, which says what is wrong with it."""
+    if not isinstance(value, dict):
+        raise BadItem(f"an item is an object, not {type(value).__name__}")
+    unknown = sorted(set(value) - _NAMES)
+    if unknown:
+        raise BadItem(f"unknown field {unknown[0]!r:.60}")
+    if not isinstance(value.get("id"), str) or not isinstance(value.get("text"), str):
+        raise BadItem("an item needs an id and a text")
+    item = Item(**value)
+    check(item, now)
+    return item
+
+
+def check(item: Item, now: float) -> None:
+    """Raise BadItem for what no store may hold: a type, a number or a time that makes no sense."""
+    for name, kind in _TYPES.items():
+        value = getattr(item, name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise BadItem(f"{item.id!r:.40}: {name} is not {_SAID[kind]}")
+    _check_texts(item)
+    _check_numbers(item, now)
+    if item.embedding is not None:
+        check_embedding(item.embedding, item.id)
+    if not isinstance(item.details, dict):
+        raise BadItem(f"{item.id!r:.40}: details is not an object")
+    if item.details and not _is_unicode(_written(item)):
+        raise BadItem(f"{item.id!r:.40}: details is not valid Unicode (it has lone surrogates)")
+
+
+def _check_texts(item: Item) -> None:
+    shown = f"{item.id!r:.40}"
+    if not item.id or len(item.id) > LONGEST_NAME or not item.id.isprintable():
+        raise BadItem(f"{shown}: an id is 1 to {LONGEST_NAME} printable characters")
+    if not item.text.strip() and item.level != EMBEDDING:
+        raise BadItem(f"{shown}: its text is empty")
+    if len(item.text) > LONGEST_TEXT:
+        raise BadItem(f"{shown}: its text has {len(item.text):,} characters; at most {LONGEST_TEXT:,} are kept")
+    for name in ("project", "kind", "episode", "speaker"):
+        if len(getattr(item, name)) > LONGEST_NAME:
+            raise BadItem(f"{shown}: {name} has more than {LONGEST_NAME} characters")
+    for name, known in _KNOWN.items():
+        if getattr(item, name) not in known:
+            raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}. Known: {', '.join(filter(None, known))}")
+    for name in ("id", "text", "project", "kind", "episode", "speaker"):
+        if not _is_unicode(getattr(item, name)):
+            raise BadItem(f"{shown}: {name} is not valid Unicode (it has lone surrogates)")
+        if "\0" in getattr(item, name):
+            raise BadItem(f"{shown}: {name} is binary (it has NUL characters)")
+
+
+def _written(item: Item) -> str:
+    """Return the details of an item as an export writes them. Raise BadItem for values that are not JSON."""
+    try:
+        return json.dumps(item.details, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadItem(f"{item.id!r:.40}: details: not a JSON value: {error}") from None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_numbers(item: Item, now: float) -> None:
+    shown = f"{item.id!r:.40}"
+    for name in ("confidence", "uniqueness", "score", "tier_score", "retention"):
+        if not 0.0 <= getattr(item, name) <= 1.0:  # NaN is not either
+            raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}, not a number from 0 to 1")
+    for name in ("writes", "sessions", "access_count", "reinforcements", "session", "place"):
+        if not 0 <= getattr(item, name) < 2**53:
+            raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}, not a count")
+    times = [getattr(item, name) for name in ("created_at", "last_accessed", "tier_since")]
+    times += [] if item.marked_at is None else [item.marked_at]
+    for name in ("accesses", "reinforced"):
+        if not isinstance(getattr(item, name), list):
+            raise BadItem(f"{shown}: {name} is not a list")
+    for at in (*times, *item.accesses, *item.reinforced):
+        if not isinstance(at, (int, float)) or isinstance(at, bool) or not 0 <= at < math.inf:  # NaN is not either
+            raise BadItem(f"{shown}: {at!r:.40} is not a time (seconds since 1970)")
+        if at > now + CLOCK_SLACK_S:
+            raise BadItem(f"{shown}: a time is in the future ({at!r:.40}; it is {now:.0f}). Check the clock")
+
+
+def check_embedding(embedding: object, id: str = "") -> None:
+    """Raise BadItem for anything but a list of DIMENSIONS finite numbers."""
+    if not isinstance(embedding, list) or len(embedding) != DIMENSIONS:
+        had = f"{len(embedding)} numbers" if isinstance(embedding, list) else type(embedding).__name__
+        raise BadItem(f"{id!r:.40}: an embedding has {DIMENSIONS} numbers, this one is {had}")
+    if not all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) <= _LARGEST for x in embedding):
+        raise BadItem(f"{id!r:.40}: an embedding holds finite numbers alone")
+
+
+_NAMES = frozenset(each.name for each in fields(Item))
+_KNOWN = {
+    "tier": TIERS, "previous_tier": ("", *TIERS), "level": LEVELS, "profile": PROFILES, "source": SOURCES, "marked_by": ("", *MARKERS),
+}  # fmt: skip
+_SAID: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker"), str),
+    **dict.fromkeys(("tier", "previous_tier", "level", "marked_by"), str),
+    **dict.fromkeys(("place", "writes", "sessions", "access_count", "reinforcements", "session"), int),
+    **dict.fromkeys(("held", "was_held", "key", "original"), bool),
+    **dict.fromkeys(("confidence", "uniqueness", "score", "tier_score", "retention"), (int, float)),
+    **dict.fromkeys(("created_at", "last_accessed", "tier_since"), (int, float)),
+}
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Something that the assistant opened, ran or looked for, or that the user said to remember: `text` as an Item's, of this `kind`,
+    `writes` times in the session, the last time `at` (seconds). `details`: what else there is to know, as JSON knows it: an error's fix, a
+    command's purpose, the file that it is about with its blob, the commit that the checkout was at."""
+
+    kind: str
+    text: str
+    writes: int = 1
+    at: float = 0.0
+    details: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Something that memory showed a session, as `text`, and what the assistant `wrote` in the requests right after it."""
+
+    text: str
+    wrote: str
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What one session taught. `session`: its id · `project`: see `hooks.utils.io.repository` · `began`, `ended`: seconds · `observed`:
+    one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session held
+    them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of `lookup_tokens`
+    tokens together · `root`: the checkout that it was held in, "" where that is not known · `shown`: what memory showed it · `written`:
+    (kind, text) of what was merely written: it is an access of what is known, and nothing new · `gone`: (kind, text) of files that it
+    found to be no more, and of commands that there are none of any more."""
+
+    session: str
+    project: str
+    began: float
+    ended: float
+    observed: tuple[Observed, ...] = ()
+    unaided: tuple[str, ...] = ()
+    lookups: int = 0
+    lookup_tokens: int = 0
+    root: str = ""
+    shown: tuple[Shown, ...] = ()
+    written: tuple[tuple[str, str], ...] = ()
+    gone: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,456 @@
+"""Memory of one project over a store: the one interface for commands, hooks' children and authors of other agents."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from hooks.utils.config import remembered
+from hooks.utils.hosts.claude_code import own_memory
+from hooks.utils.hosts.claude_code.own_memory import OwnMemory
+from hooks.utils.io import files, home
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.policy.masking import mask
+from hooks.utils.policy.ruleset import MEMORY_TOKENS
+from hooks.utils.state import memory_checks
+from hooks.utils.state.memory import project_of
+
+from ..extras import reach
+from . import (
+    document,
+    embeddings,
+    erasure,
+    exchange,
+    following,
+    holds,
+    job,
+    learning,
+    reports,
+    search,
+    transitions,
+    valuation,
+)
+from .folder import Folder
+from .hourly import HourlyJob, for_thread
+from .items import (
+    ACCEPTED,
+    BY_TOOL,
+    BY_USER,
+    CODE,
+    FULL,
+    KINDS,
+    NOTE,
+    PROSE,
+    SPEC,
+    USER,
+    BadItem,
+    Item,
+    from_json,
+    id_of,
+)
+from .stores import Batch, Change, Outdated, Store, audited, configured_store
+from .stores.in_memory import InMemoryStore
+from .summariser import summarise_with
+from .terms import terms_of
+from .transitions import Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from .document import Document
+    from .embeddings import Embedder
+    from .items import Lesson
+    from .reports import Loss
+
+    # `Memory.list` is a word of its users.
+    Items = list[Item]
+    Found = list[tuple[Item, float]]
+    Losses = list[Loss]
+
+# So many items get the embeddings of a model in one run of the job; the others follow.
+EMBEDDED = 2_000
+
+
+class NotThere(LookupError):
+    """No item of that id, or several; the message says which, and how to find one."""
+
+
+class Busy(RuntimeError):
+    """Another process runs the job."""
+
+
+class _Kind(NamedTuple):
+    """A kind of change: why it is made, and whether items shall be learnt again no more (True), or may be (False)."""
+
+    reason: str
+    forgets: bool | None = None
+
+
+_CHANGE = _Kind("you said so")
+_REMEMBER = _Kind("you said so", False)
+_FORGET = {BY_USER: _Kind("you said so", True), BY_TOOL: _Kind("an agent's tool said so", True)}
+
+
+class Memory:
+    """The memory of one project over a store: lists, searches and MEMORY.md are this project's; the job is for all. `now` is asked for
+    the time (seconds). Every change is logged with its reasons. StoreUnavailable where the store cannot be used."""
+
+    def __init__(
+        self,
+        store: Store,
+        project: str = "",
+        now: Callable[[], float] = time.time,
+        folder: Folder | None = None,
+        embedder: Embedder | None = None,
+        summarise: Callable[[str], str] | None = None,
+        session: str = "",
+        job: str = "",
+        root: str | None = None,
+        theirs: OwnMemory | None = None,
+    ) -> None:
+        """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one nothing is. `embedder` and
+        `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item once at most. `job`:
+        "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout in which it is looked up whether an
+        item is still so, "" where that is gone, None for a memory that is of none. `theirs`: what the host itself remembers, which
+        MEMORY.md does not repeat. Raise ValueError for any other job."""
+        self.store = store
+        self.project = project
+        self.now = now
+        self.folder = folder
+        self._embedder = embedder
+        self.summarise = summarise
+        self.session = session
+        if job not in ("", "hourly"):
+            raise ValueError(f'job is {job!r:.40}: it may be "hourly", or "" for none')
+        self.hourly: HourlyJob | None = None
+        if job:
+            self.hourly = HourlyJob(lambda: Memory(for_thread(store), project, now, folder, embedder, summarise))
+            weakref.finalize(self, self.hourly.over.set)
+        self.root = root
+        self.theirs = theirs or OwnMemory("")
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    @property
+    def embedder(self) -> Embedder:
+        """Return the embedder that was given, else the best there is: loading a model takes a moment, which most commands need not wait
+        for."""
+        if self._embedder is None:
+            self._embedder = embeddings.best()
+        return self._embedder
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str], folder: str, create: bool = True) -> Memory:
+        """Open the memory of the repository that a folder lies in, where and how the user's configuration says. Without `create`, an
+        empty one stands for a file that nobody has made yet. Raise NoHome, StoreUnavailable and NotJoined."""
+        ours = home.popkit_home(environ)
+        project = project_of(ours, folder)
+        project.check_joined()
+        command = remembered.effective(home.plugin_root(), ours, "")["memory"]["summariser"]
+        reach(environ)
+        return cls(
+            configured_store(environ, create) or InMemoryStore(),
+            project.repository.key,
+            lambda: time_of_day(environ),
+            Folder(ours),
+            summarise=(lambda text: summarise_with(command, text)) if command else None,
+            session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
+            root=project.repository.root,
+            theirs=own_memory.read(environ, project.repository.root),
+        )
+
+    # --- asking --------------------------------------------------------------------------------------------------------------------
+
+    def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:
+        """Return items, the most valuable first; at most so many (None: all)."""
+        items = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
+        return items[:most]
+
+    def search(self, words: str, most: int = 10, everywhere: bool = False) -> Found:
+        """Return the items that answer best, each with its relevance, and count an access of each: whether it was of use shows later.
+        `everywhere`: search all projects."""
+        results = search.search(self.store, words, None if everywhere else self.project, most, self.embedder)
+        self._access([item.id for item, _ in results])
+        return results
+
+    def show(self, id: str) -> Item:
+        """Return an item by its id, or by the beginning of one that is no other's; count an access, and a use."""
+        item = self.find(id)
+        self._access([item.id])
+        return self.reinforce([item.id])[0]
+
+    def find(self, id: str) -> Item:
+        """Return an item as `show` does, without counting an access."""
+        whole = self.store.get([id])
+        if whole:
+            return whole[0]
+        matches = [item for item in self.store.scan(self.project) if item.id.startswith(id)] if id else []
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise NotThere(
+                f"{len(matches):,} memories begin with {id!r:.40}: {', '.join(item.id for item in matches[:5])}. Give more of the id"
+            )
+        raise NotThere(f"there is no memory {id!r:.40}: list and search show what ids there are")
+
+    def why(self, id: str) -> dict[str, object]:
+        """Explain an item: see `reports.why`."""
+        item = self.find(id)
+        return {**reports.why(self.store, item, self._moment(item)), "learnt_at": self._learnt_at(item)}
+
+    def _learnt_at(self, item: Item) -> dict[str, object]:
+        """Return the `commit` that an item was learnt at, and of each of its `files` the `file`, its `state` now (SAME, CHANGED, RENAMED or
+        GONE; "" where no checkout is at hand) and its `path`."""
+        facts = document.facts_of(item)
+        verdicts = memory_checks.check(self.root, facts) if self.root else {}
+        rows = [(fact, verdicts.get(fact, memory_checks.Verdict("", fact.file))) for fact in facts]
+        return {
+            "commit": str(item.details.get("commit") or ""),
+            "files": [{"file": fact.file, "state": verdict.state, "path": verdict.path} for fact, verdict in rows],
+        }
+
+    def status(self) -> dict[str, object]:
+        """Return what there is of the project: see `reports.status`."""
+        return reports.status(self.store, self.project, self.now())
+
+    def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
+        """Return MEMORY.md of the project in at most so many tokens. With a prompt, items of sessions that were about the same come
+        first."""
+        items = [self._as_said(item) for item in self.store.scan(self.project)]
+        verdicts = (
+            memory_checks.check(self.root, [fact for item in items for fact in document.facts_of(item)]) if self.root is not None else None
+        )
+        if not prompt:
+            return document.build(items, tokens, {}, verdicts, self.theirs.says)
+        episodes = {session: list(_ids(lesson.get("writes"))) for session, lesson in learning.taught(self.store, self.project).items()}
+        similar = search.similarities(prompt, episodes, {item.id: item.text for item in items})
+        return document.build(items, tokens, similar, verdicts, self.theirs.says)
+
+    def told(self, tokens: int = MEMORY_TOKENS) -> Document:
+        """Return the MEMORY.md that sessions are given: `document`, with an audit entry of what is left out, and why items that were in
+        the one before are no longer."""
+        made, key = self.document(tokens), "document:" + self.project
+        before = self.store.value(key)
+        if before != made.items:
+            reasons = dict(made.left_out)
+            gone = [id for id in (before if isinstance(before, list) else ()) if id not in made.items]
+            entry = audited(
+                self.now(), "document", self.project, tokens=made.tokens, items=len(made.items), left_out=Counter(reasons.values()),
+                gone={id: reasons.get(id, "deleted") for id in gone},
+            )  # fmt: skip
+            self.store.write(Batch(values={key: made.items}, log=[entry]))
+        return made
+
+    def loss(self, most: int = reports.SAMPLES) -> Losses:
+        """Return what the levels lose, measured on the project's own longer texts, at most so many of them."""
+        return reports.loss_of(self.store, self.project, self.embedder.embed, self.summarise, most)
+
+    def reinforce(self, ids: Sequence[str]) -> Items:
+        """Say that items were of use, as an agent that acted on them does: each is reinforced, at most once a session. Return them."""
+        items = [self.find(id) for id in dict.fromkeys(ids)]
+        following.reinforce(self.store, items, self.session, self.now())
+        return self.store.get([item.id for item in items])
+
+    # --- changing ------------------------------------------------------------------------------------------------------------------
+
+    def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
+        """Add a new item and return it; secrets in its text are masked. The fields are those of an Item; an id that is not given comes
+        from the text. An item that an agent has added and the user now adds is accepted. Raise BadItem for an item that cannot be kept,
+        DuplicateId where it is in the store already."""
+        if not isinstance(text, str):
+            raise BadItem(f"a text is text, not {type(text).__name__}")
+        now = self.now()
+        text = mask(text)
+        plain = {
+            "id": id_of(self.project, kind, text), "text": text, "project": self.project, "kind": kind, "created_at": now,
+            "profile": PROSE if kind not in KINDS or kind == NOTE else CODE, "source": USER,
+        }  # fmt: skip
+        item = from_json({**plain, **fields}, now)
+        if item.source == USER and any(there.waits for there in self.store.get([item.id])):
+            return self.accept([item.id])[0]
+        item.last_accessed = max(item.last_accessed, item.created_at)
+        item.session = item.session or learning.session_number(self.store, self.project)
+        if item.profile in (PROSE, SPEC) and "uniqueness" not in fields:
+            item.uniqueness = self._uniqueness(item)
+        item.score = valuation.score(item, now)
+        placed = transitions.entry(item.score, item.created_at == now or self._is_newest(item))
+        item.tier = str(fields.get("tier") or placed.tier)
+        item.tier_since, item.tier_score = now, item.score
+        self.store.write(Batch(add=[item], log=[self._entry("added", item, placed.reasons)]))
+        return item
+
+    def pin(self, ids: Sequence[str]) -> Items:
+        """Pin items: the user keeps them where they are."""
+        return self._change(ids, "pinned", lambda item: {"held": True, "was_held": True, "marked_at": None, "marked_by": ""})
+
+    def unpin(self, ids: Sequence[str]) -> Items:
+        return self._change(ids, "unpinned", lambda item: {"held": False})
+
+    def promote(self, ids: Sequence[str]) -> Items:
+        """Move items one tier up: from COLD over WARM and HOT to ARCHIVE."""
+        return self._change(ids, "promoted", lambda item: transitions.moved(item, 1, self.now()))
+
+    def demote(self, ids: Sequence[str]) -> Items:
+        """Move items one tier down; one that leaves ARCHIVE is no longer a key decision."""
+        return self._change(ids, "demoted", lambda item: transitions.moved(item, -1, self.now()))
+
+    def mark_key(self, ids: Sequence[str]) -> Items:
+        """Make items key decisions, which the ARCHIVE tier keeps for good. One that waits for the user goes there when it is accepted."""
+        return self._change(ids, "key decision", lambda item: transitions.as_key(item, self.now()))
+
+    def waiting(self) -> Items:
+        """Return the items that agents have added and the user has not accepted, oldest first."""
+        items = [item for item in self.store.scan(self.project, marked=False, bare=True) if item.waits]
+        return sorted(items, key=lambda item: (item.created_at, item.id))
+
+    def accept(self, ids: Sequence[str]) -> Items:
+        """Accept items that an agent has added. Raise BadItem for one that does not wait for it."""
+        return self._change(ids, "accepted", lambda item: transitions.accepted(item, self.now()), _REMEMBER)
+
+    def restore(self, ids: Sequence[str]) -> Items:
+        """Restore the full text of items, from any level; that is a use of them. Raise NotThere where it is not kept."""
+        restored = self._change(ids, "restored", self._full)
+        return self.reinforce([item.id for item in restored])
+
+    def forget(self, ids: Sequence[str], by: str = BY_USER) -> Items:
+        """Mark items; they are deleted when 24 hours have passed, and not learnt again. `by`: who wants it, the user or an agent's tool.
+        Raise OnHold where one of them is on hold."""
+        now = self.now()
+        return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": by, "held": False}, _FORGET[by])
+
+    def undo(self, ids: Sequence[str] = ()) -> Items:
+        """Take marks back: those of these items; without ids, those that the user made last. Raise NotThere where there are none."""
+        if not ids:
+            mine = [item for item in self.store.scan(self.project, marked=True) if item.marked_by == BY_USER]
+            latest = max((item.marked_at or 0.0 for item in mine), default=0.0)
+            ids = [item.id for item in mine if item.marked_at == latest]
+        if not ids:
+            raise NotThere("nothing is marked as forgotten")
+        return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, _REMEMBER)
+
+    # --- learning and keeping house ---------------------------------------------------------------------------------------------------
+
+    def learn(self, lesson: Lesson) -> learning.Learnt:
+        """Merge the lesson of a session. Taught twice it counts once."""
+        return learning.learn(self.store, lesson, self.now())
+
+    def run(self, force: bool = False, progress: Callable[[int], None] = lambda done: None) -> job.Report | None:
+        """Run the job over all projects; return None where the last run is less than an hour ago, unless it is forced. Raise Busy where
+        another runs."""
+        now = self.now()
+        if not force and not job.due(self.store, now):
+            return None
+        if self.folder is None:
+            return self._run(now, progress)
+        files.make_private_folder(self.folder.path)
+        try:
+            with files.Lock(self.folder.lock):
+                return self._run(now, progress)
+        except files.LockTimeout:
+            raise Busy("another process runs the job of the memory. Try again when it is done") from None
+
+    def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
+        erasure.prepare(self.store, self.folder, now)
+        report = job.run(self.store, now, self.embedder, self.summarise, progress)
+        if self.embedder.name != embeddings.HashedEmbedder.name:
+            embeddings.embed_items(self.store, self.embedder, most=EMBEDDED)
+        if self.folder is not None:
+            self._tell()
+            self.folder.set_alerts(report.alerts, now)
+        erasure.finish(self.store, self.folder, now)
+        if self.folder is not None:
+            exchange.back_up(self.store, self.folder.backups, now)
+        return report
+
+    def export(self, everything: bool = False) -> Iterable[str]:
+        """Return JSON lines of the project's items, or of those of all projects: see `exchange`."""
+        return exchange.lines_of(self.store, None if everything else self.project, self.now())
+
+    def take_in(self, lines: Iterable[str], missing: bool = False) -> int:
+        """Import JSON lines, all or nothing; return how many items. `missing`: only those whose id is not in the store. Raise BadItem,
+        which names the line, and DuplicateId where an id is in the store already."""
+        return exchange.take_in(self.store, lines, self.project, self.now(), missing)
+
+    def close(self) -> None:
+        """End the hourly job, and release the store."""
+        if self.hourly is not None:
+            self.hourly.close()
+        self.store.close()
+
+    # --- how -------------------------------------------------------------------------------------------------------------------------
+
+    def _access(self, ids: Sequence[str]) -> None:
+        if ids:
+            self.store.access(ids, self.now(), learning.session_number(self.store, self.project))
+
+    def _change(self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], kind: _Kind = _CHANGE) -> Items:
+        """Change all of these items, or none."""
+        while True:
+            items = [self.find(id) for id in dict.fromkeys(ids)]
+            batch = Batch(
+                change=[Change(item.id, to(item)) for item in items], log=[self._entry(action, item, (kind.reason,)) for item in items]
+            )
+            if kind.forgets:
+                held = holds.read(self.store, self.now())
+                holds.refuse(items, held)
+                batch.given = held.given()
+            if kind.forgets is not None:
+                erasure.note_forgotten(batch, self.store, items, kind.forgets)
+            holds.touch_marks(batch)
+            try:
+                self.store.write(batch)
+            except Outdated:  # somebody has just put something on hold
+                continue
+            if holds.MARKS_KEY in batch.values:
+                self._tell()
+            return self.store.get([item.id for item in items])
+
+    def _tell(self) -> None:
+        """Write for hooks what others than the user have marked."""
+        if self.folder is not None:
+            self.folder.set_marks(self.store)
+
+    def _as_said(self, item: Item) -> Item:
+        """Return an item in the user's own words where it is theirs: as keywords "never push" may read as its opposite."""
+        said = self.store.original(item.id) if item.level != FULL and item.source in (USER, ACCEPTED) else None
+        return item if said is None else replace(item, text=said, level=FULL)
+
+    def _full(self, item: Item) -> dict[str, object]:
+        if item.level == FULL:
+            return {}
+        text = self.store.original(item.id)
+        if text is None:
+            raise NotThere(f"the full text of {item.id} is not there any more")
+        return {"level": FULL, "text": text}
+
+    def _moment(self, item: Item) -> Moment:
+        return Moment(self.now(), learning.session_number(self.store, item.project), self._is_newest(item))
+
+    def _is_newest(self, item: Item) -> bool:
+        later = 0
+        for other in self.store.scan(item.project):
+            later += (other.created_at, other.id) > (item.created_at, item.id)
+            if later >= transitions.NEWEST:
+                return False
+        return True
+
+    def _uniqueness(self, item: Item) -> float:
+        """Return how little an item is like its nearest neighbours, by the specification's signal."""
+        near = self.store.candidates(terms_of(item.text)[:64], self.project, 20).items
+        texts = [other.text for other in near if other.text and other.id != item.id]
+        mine, *others = self.embedder.embed([item.text, *texts])
+        return valuation.SIGNALS.calculate_uniqueness(mine, [mine, *others])
+
+    def _entry(self, action: str, item: Item, reasons: Sequence[str]) -> dict[str, object]:
+        return audited(self.now(), action, item.project, item.id, reasons=list(reasons))
+
+
+def _ids(writes: object) -> Iterable[str]:
+    return writes if isinstance(writes, dict) else ()

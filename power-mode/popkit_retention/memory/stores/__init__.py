@@ -1,0 +1,236 @@
+"""Stores of items: the protocol that all follow, which `conformance` proves, and the store that a setting names."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from hooks.utils.io.home import NoHome, plugin_root, popkit_home
+from hooks.utils.state.memory import STORE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ..items import Item
+
+
+class StoreUnavailable(Exception):
+    """The store cannot be reached or used now; the message says why, and what to do. Nothing was lost, nothing half written."""
+
+
+class DuplicateId(ValueError):
+    """An item of that id is there already; nothing was added."""
+
+
+class Outdated(Exception):
+    """A value is not as the caller had read it; nothing was written. Read it again, and decide again."""
+
+
+@dataclass
+class Change:
+    """What is to become of one item: `to` sets fields, `by` adds to counts. Accesses are never changed so: see `Store.access`."""
+
+    id: str
+    to: dict[str, object] = field(default_factory=dict)
+    by: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Batch:
+    """Several changes that are one. In this order: new items, changes, originals (id -> full text), accesses (ids, time, session), removed
+    ids, values (key -> value), entries of the audit. `given`: values that must be as they were read (None: not there) for any of it to be
+    done, whoever else writes at the same time."""
+
+    given: dict[str, object] = field(default_factory=dict)
+    add: list[Item] = field(default_factory=list)
+    change: list[Change] = field(default_factory=list)
+    originals: dict[str, str] = field(default_factory=dict)
+    access: list[tuple[list[str], float, int]] = field(default_factory=list)
+    remove: list[str] = field(default_factory=list)
+    values: dict[str, object] = field(default_factory=dict)
+    log: list[dict[str, object]] = field(default_factory=list)
+
+
+def audited(at: float, action: str, project: str, id: str = "", **more: object) -> dict[str, object]:
+    """Return an entry of the audit: when (seconds), what was done, of which project, to which item ("": to none alone), and further
+    fields, such as `reasons`."""
+    return {"at": at, "action": action, "id": id, "project": project, **more}
+
+
+@dataclass
+class Total:
+    """How much there is of one project, tier and level: so many items, tokens of their texts."""
+
+    project: str
+    tier: str
+    level: str
+    items: int
+    tokens: int
+
+
+@dataclass
+class Candidates:
+    """What may answer a search: items that hold any of the terms, and what ranking needs of all items that were looked through: how many,
+    their mean length in terms, and how many hold each term."""
+
+    items: list[Item]
+    total: int
+    mean_length: float
+    holding: dict[str, int]
+
+
+class Store(Protocol):
+    """A store of items. Every method is all or nothing, and safe where several processes use it at once. StoreUnavailable where it
+    cannot be used."""
+
+    def write(self, batch: Batch) -> None:
+        """Make all of these changes, or none. Raise Outdated where a given value has changed; DuplicateId where a new item is in the
+        store already, or given twice. A change, an access or a removal of an item that is gone does nothing. An original sets its item's
+        `original`; a value of None deletes it."""
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Add new items. Raise DuplicateId as `write` does."""
+
+    def get(self, ids: Sequence[str]) -> list[Item]:
+        """Return those of these items that are in the store, in this order."""
+
+    def scan(
+        self,
+        project: str | None = None,
+        kinds: Sequence[str] = (),
+        tiers: Sequence[str] = (),
+        marked: bool | None = None,
+        bare: bool = False,
+    ) -> Iterator[Item]:
+        """Yield items by id: of a project (None: of all), of these kinds and tiers (none given: of all), marked for deletion or not
+        (None: both); `bare` without their embeddings, which take longer to read than all the rest. It never holds more than a batch of
+        them, items that change meanwhile are met at most once, and other methods may be called between."""
+        ...
+
+    def change(self, changes: Iterable[Change]) -> int:
+        """Change items; return how many of them were in the store. A change of an item that is gone does nothing."""
+        ...
+
+    def access(self, ids: Sequence[str], at: float, session: int = 0) -> int:
+        """Count an access of each of these items; none is lost, whoever else does so. `session`: the number of the session that it
+        happened in, 0 for outside of any. Return how many of them were in the store."""
+        ...
+
+    def remove(self, ids: Sequence[str]) -> int:
+        """Delete items for good, their originals with them; return how many were in the store."""
+        ...
+
+    def keep_original(self, id: str, text: str) -> None:
+        """Keep the full text of an item that is about to be compressed; set its `original`."""
+
+    def original(self, id: str) -> str | None:
+        """Return the full text that was kept; None where none was. Raise StoreUnavailable where it is corrupt."""
+        ...
+
+    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
+        """Return the items that hold most of these terms (as `terms.terms_of` makes them), without marked ones."""
+        ...
+
+    def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
+        """Return the items at these places: (episode, place)."""
+        ...
+
+    def totals(self, project: str | None = None) -> list[Total]:
+        """Return totals by project, tier and level."""
+        ...
+
+    def value(self, key: str) -> object:
+        """Return a small JSON value that was kept under a key (the job's last run, what a session taught); None where there is none."""
+        ...
+
+    def set_value(self, key: str, value: object) -> None:
+        """Keep a small JSON value; None deletes it."""
+
+    def values(self, prefix: str) -> dict[str, object]:
+        """Return all values whose keys begin so."""
+        ...
+
+    def log(self, entries: Sequence[Mapping[str, object]]) -> None:
+        """Append to the audit: each entry is a JSON object with `at` (seconds), `action`, `id`, `project` and reasons."""
+
+    def logged(self, id: str | None = None, most: int = 100) -> list[dict[str, object]]:
+        """Return the newest entries of the audit, newest first."""
+        ...
+
+    def shorten_log(self, most: int) -> int:
+        """Delete the oldest entries of the audit, so that at most so many are left; return how many were deleted."""
+        ...
+
+    def compact(self) -> bool:
+        """Give the space of deleted items back to the system; return False where the store cannot do so now."""
+        ...
+
+    def verify(self) -> list[str]:
+        """Return what is wrong with the store, a sentence each; nothing where all is well."""
+        ...
+
+    def close(self) -> None:
+        """Release the store."""
+
+
+def write_all(store: Store, batch: Batch) -> None:
+    """Make the changes of a batch one by one; the caller sees to it that all are made or none."""
+    for key, value in batch.given.items():
+        check_given(key, value, store.value(key))
+    store.add(batch.add)
+    store.change(batch.change)
+    for id, text in batch.originals.items():
+        store.keep_original(id, text)
+    for ids, at, session in batch.access:
+        store.access(ids, at, session)
+    store.remove(batch.remove)
+    for key, value in batch.values.items():
+        store.set_value(key, value)
+    store.log(batch.log)
+
+
+def check_given(key: str, value: object, now: object) -> None:
+    """Raise Outdated where a value is not as it was read."""
+    if now != value:
+        raise Outdated(f"{key!r:.60} has been changed meanwhile. Try again")
+
+
+def configured_store(environ: Mapping[str, str], create: bool = True) -> Store | None:
+    """Return the store that the user's configuration names; None, without `create`, for a file that nobody has made yet. Raise NoHome and
+    StoreUnavailable."""
+    from hooks.utils.config import remembered
+
+    where: str = remembered.effective(plugin_root(), popkit_home(environ), "")["memory"]["store"]
+    if not create and "://" not in where and not os.path.lexists(path_of(where, environ)):
+        return None
+    return open_store(where, environ)
+
+
+def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create: bool = True) -> Store:
+    """Open the store at a place: "" for the file in PopKit's folder, an absolute path (or one that begins with ~/), or the URL of a Neo4j,
+    whose credentials the environment has. `create`: whether to make a file that is missing. Raise StoreUnavailable, which says what is
+    wrong."""
+    from .neo4j import SCHEMES, Neo4jStore
+    from .sqlite import SqliteStore
+
+    scheme, is_url, _ = where.partition("://")
+    if is_url and scheme.lower() in SCHEMES:
+        return Neo4jStore(where, environ)
+    if is_url:
+        raise StoreUnavailable(f"memory.store is {scheme!r:.40}://…, which is unknown. Use a path, or one of {', '.join(sorted(SCHEMES))}")
+    return SqliteStore(path_of(where, environ), create)
+
+
+def path_of(where: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the path of a store in a file. Raise StoreUnavailable for one that is not absolute."""
+    try:
+        if not where:
+            return os.path.join(popkit_home(environ), STORE)
+        if where.startswith("~/"):
+            where = environ.get("HOME", "") + where[1:]
+    except NoHome as error:
+        raise StoreUnavailable(str(error)) from None
+    if not where.startswith("/") or "\0" in where:
+        raise StoreUnavailable(f"memory.store is {where!r:.60}. Set it to an absolute path, to one that begins with ~/, or to neo4j://…")
+    return where

@@ -1,0 +1,318 @@
+"""The SQLite file of memory: its tables, version by version, items as their rows, and the index of terms.
+
+The index is an FTS5 table over the numbers of terms; `words` counts how many items of a project hold each. Items that are marked for
+deletion are not in it. Everything that changes it is a part of the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils.io.sqlite_file import Schema
+from hooks.utils.policy.estimate import estimate_tokens
+
+from ..items import ACCESSES_KEPT, DIMENSIONS, Item
+from ..terms import rarity, terms_of
+from . import Candidates
+from .validation import FIELDS, in_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from sqlite3 import Connection
+
+    from ..items import Item
+
+APPLICATION_ID = 0x506F704D  # "PopM"
+
+# In the order of ids, in which they are walked through and changed; `seq` is the item's number in the index of words.
+_ITEMS = """
+CREATE TABLE items (
+  id TEXT PRIMARY KEY,
+  text TEXT NOT NULL,
+  project TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  profile TEXT NOT NULL,
+  source TEXT NOT NULL,
+  confidence REAL NOT NULL,
+  episode TEXT NOT NULL,
+  place INTEGER NOT NULL,
+  speaker TEXT NOT NULL,
+  created_at REAL NOT NULL,
+  writes INTEGER NOT NULL,
+  sessions INTEGER NOT NULL,
+  access_count INTEGER NOT NULL,
+  last_accessed REAL NOT NULL,
+  accesses TEXT NOT NULL,
+  reinforcements INTEGER NOT NULL,
+  session INTEGER NOT NULL,
+  tier TEXT NOT NULL,
+  previous_tier TEXT NOT NULL,
+  tier_since REAL NOT NULL,
+  tier_score REAL NOT NULL,
+  level TEXT NOT NULL,
+  original INTEGER NOT NULL DEFAULT 0,
+  uniqueness REAL NOT NULL,
+  score REAL NOT NULL,
+  retention REAL NOT NULL,
+  held INTEGER NOT NULL,
+  was_held INTEGER NOT NULL,
+  key INTEGER NOT NULL,
+  marked_at REAL,
+  marked_by TEXT NOT NULL,
+  details TEXT NOT NULL,
+  tokens INTEGER NOT NULL,
+  seq INTEGER NOT NULL UNIQUE
+) WITHOUT ROWID
+"""
+# Beside the items, so that reading those does not walk through them.
+_EMBEDDINGS = "CREATE TABLE embeddings (id TEXT PRIMARY KEY REFERENCES items ON DELETE CASCADE, numbers BLOB NOT NULL)"
+_ORIGINALS = """
+CREATE TABLE originals (
+  id TEXT PRIMARY KEY REFERENCES items ON DELETE CASCADE,
+  hash TEXT NOT NULL,
+  content BLOB NOT NULL
+)
+"""
+# A term of a project has a number, which stands for it in the index: what the tokenizer of SQLite takes for a word is then no matter.
+_WORDS = """
+CREATE TABLE words (
+  number INTEGER PRIMARY KEY,
+  term TEXT NOT NULL,
+  project TEXT NOT NULL,
+  items INTEGER NOT NULL,
+  UNIQUE (term, project)
+)
+"""
+_EXTENTS = "CREATE TABLE extents (project TEXT PRIMARY KEY, items INTEGER NOT NULL, length INTEGER NOT NULL) WITHOUT ROWID"
+_FOUND = "CREATE VIRTUAL TABLE found USING fts5 (words, length UNINDEXED, detail = none, columnsize = 0, tokenize = ascii)"
+
+MIGRATIONS = (
+    (
+        "items, and what is kept with them",
+        (
+            _ITEMS,
+            "CREATE INDEX items_of_project ON items (project, id)",
+            "CREATE INDEX items_at_place ON items (episode, place, id) WHERE episode <> ''",
+            _EMBEDDINGS,
+            _ORIGINALS,
+            "CREATE TABLE kept (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE log (seq INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL, entry TEXT NOT NULL)",
+            "CREATE INDEX log_of_item ON log (item, seq)",
+        ),
+    ),
+    ("what they are found by", (_WORDS, _EXTENTS, _FOUND)),
+    ("when they were of use", ("ALTER TABLE items ADD COLUMN reinforced TEXT NOT NULL DEFAULT '[]'",)),
+)
+SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, anew="memory begins anew; popkit memory import takes in what was exported before")
+
+COLUMNS = tuple(name for name in FIELDS if name != "embedding")
+_READ = ", ".join("e.numbers" if name == "embedding" else "i." + name for name in FIELDS)
+ITEMS = f"SELECT {_READ} FROM items i LEFT JOIN embeddings e ON e.id = i.id "  # noqa: S608  names of our own columns
+BARE_ITEMS = f"SELECT {', '.join('NULL' if name == 'embedding' else 'i.' + name for name in FIELDS)} FROM items i "  # noqa: S608
+ADD = f"INSERT INTO items ({', '.join(COLUMNS)}, tokens, seq) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"  # noqa: S608
+_AT = {name: at for at, name in enumerate(FIELDS)}
+_TIMES, _DETAILS, _EMBEDDING = (_AT["accesses"], _AT["reinforced"]), _AT["details"], _AT["embedding"]
+_ORIGINAL = _AT["original"]
+_BOOLS = [_AT[name] for name in ("original", "held", "was_held", "key")]
+_SINGLE, _DOUBLE = f"<{DIMENSIONS}f", f"<{DIMENSIONS}d"
+
+
+def item_of(row: Sequence[object]) -> Item:
+    """Return an item from a row of `ITEMS`. Raise sqlite3.DatabaseError for a corrupt one."""
+    values: list = list(row)
+    try:
+        for at in _TIMES:
+            values[at] = json.loads(values[at]) if values[at] != "[]" else []
+        values[_DETAILS] = json.loads(values[_DETAILS]) if values[_DETAILS] != "{}" else {}
+        if values[_EMBEDDING] is not None:
+            values[_EMBEDDING] = numbers_of(values[_EMBEDDING])
+    except (TypeError, ValueError, struct.error) as error:
+        raise sqlite3.DatabaseError(f"the item {values[0]!r:.40} is malformed: {error}") from None
+    for at in _BOOLS:
+        values[at] = bool(values[at])
+    return Item(*values)
+
+
+def json_of(written: str, name: str) -> Any:
+    """Return a JSON value that was kept. Raise sqlite3.DatabaseError for a corrupt one."""
+    try:
+        return json.loads(written)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"what is kept as {name!r:.40} is malformed: {error}") from None
+
+
+def row_of(item: Item, seq: int) -> list[object]:
+    """Return the values that `ADD` binds. A new item has no original yet."""
+    values = [getattr(item, name) for name in COLUMNS]
+    for at in _TIMES:
+        values[at] = times_of(values[at])
+    values[_DETAILS - 1] = json.dumps(item.details) if item.details else "{}"
+    values[_ORIGINAL] = False
+    return [*values, estimate_tokens(item.text), seq]
+
+
+def times_of(times: Sequence[float]) -> str:
+    """Return the newest of some times as they are kept."""
+    return json.dumps(sorted(times)[-ACCESSES_KEPT:]) if times else "[]"
+
+
+def blob_of(numbers: Sequence[float]) -> bytes:
+    """Return an embedding as bytes: in single precision where nothing is lost by it."""
+    try:
+        single = struct.pack(_SINGLE, *numbers)
+    except OverflowError:  # larger than a single can be
+        return struct.pack(_DOUBLE, *numbers)
+    return single if struct.unpack(_SINGLE, single) == tuple(numbers) else struct.pack(_DOUBLE, *numbers)
+
+
+def numbers_of(blob: bytes) -> list[float]:
+    """Return the embedding of such bytes."""
+    return list(struct.unpack(_SINGLE if len(blob) == struct.calcsize(_SINGLE) else _DOUBLE, blob))
+
+
+# About so many rows of the index are walked through for one search.
+LOOKED_AT = 3_000
+
+_MORE = "INSERT INTO words (term, project, items) VALUES (?, ?, ?) ON CONFLICT (term, project) DO UPDATE SET items = items + excluded.items"
+_EXTEND = """INSERT INTO extents VALUES (?, ?, ?)
+ON CONFLICT (project) DO UPDATE SET items = items + excluded.items, length = length + excluded.length"""
+_ASTRAY = """
+SELECT (SELECT count(*) FROM items WHERE marked_at IS NULL AND seq NOT IN (SELECT rowid FROM found)),
+       (SELECT count(*) FROM found WHERE rowid NOT IN (SELECT seq FROM items WHERE marked_at IS NULL))
+"""
+
+
+def enter(db: Connection, ids: Sequence[str]) -> None:
+    """Index items that are not indexed, except marked ones."""
+    for batch in in_batches(ids):
+        rows = db.execute(f"SELECT seq, project, text FROM items WHERE marked_at IS NULL AND id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
+        spoken = [(seq, project, terms_of(text)) for seq, project, text in rows]
+        held = Counter((term, project) for _, project, terms in spoken for term in set(terms))
+        db.executemany(_MORE, ((*word, items) for word, items in held.items()))
+        numbers = _numbers(db, held)
+        db.executemany(
+            "INSERT INTO found (rowid, words, length) VALUES (?, ?, ?)",
+            ((seq, " ".join(str(numbers[term, project]) for term in dict.fromkeys(terms)), len(terms)) for seq, project, terms in spoken),
+        )
+        _extend(db, ((project, 1, len(terms)) for _, project, terms in spoken))
+
+
+def take_out(db: Connection, ids: Sequence[str]) -> None:
+    """Remove items from the index, by the words that they were indexed with."""
+    for batch in in_batches(ids):
+        asked = f"SELECT f.rowid, f.words, f.length, i.project FROM items i JOIN found f ON f.rowid = i.seq WHERE i.id IN ({marks(batch)})"  # noqa: S608
+        rows = db.execute(asked, batch).fetchall()
+        held = Counter(int(number) for _, words, _, _ in rows for number in words.split())
+        db.executemany("UPDATE words SET items = items - ? WHERE number = ?", ((items, number) for number, items in held.items()))
+        db.executemany("DELETE FROM words WHERE number = ? AND items <= 0", ((number,) for number in held))
+        db.executemany("DELETE FROM found WHERE rowid = ?", ((seq,) for seq, _, _, _ in rows))
+        _extend(db, ((project, -1, -length) for _, _, length, project in rows))
+
+
+def look_up(db: Connection, terms: Sequence[str], project: str | None, most: int) -> Candidates:
+    """Return candidates: see `Store.candidates`."""
+    chosen, bound = ("", ()) if project is None else (" WHERE project = ?", (project,))
+    total, length = db.execute("SELECT total(items), total(length) FROM extents" + chosen, bound).fetchone()  # noqa: S608
+    holding = dict.fromkeys(terms, 0)
+    shelves: dict[str, list[tuple[int, int, str]]] = {}  # project -> how many hold a word, its number, its term
+    for batch in in_batches(list(holding)):
+        asked = f"SELECT project, items, number, term FROM words WHERE term IN ({marks(batch)})"  # noqa: S608  question marks
+        for shelf, *word in db.execute(asked + ("" if project is None else " AND project = ?"), (*batch, *bound)):
+            shelves.setdefault(shelf, []).append((word[0], word[1], word[2]))
+            holding[word[2]] += word[0]
+    worth = {term: rarity(total, items) for term, items in holding.items()}
+    ranked: list[tuple[float, list[int]]] = []
+    for words in shelves.values():
+        words.sort()
+        for mask, seqs in _held(db, words).items():
+            ranked.append((sum(worth[term] for at, (_, _, term) in enumerate(words) if mask >> at & 1), seqs))
+    ranked.sort(reverse=True)
+    best = list(islice((seq for _, seqs in ranked for seq in seqs), most))
+    items = {seq: item for batch in in_batches(best) for seq, item in _items(db, batch)}
+    return Candidates([items[seq] for seq in best], int(total), length / total if total else 0.0, holding)
+
+
+def _held(db: Connection, words: Sequence[tuple[int, int, str]]) -> dict[int, list[int]]:
+    """Return the items of a project by which of some words they hold, a bit for each word, the rarest first. Terms that many hold are
+    only looked for among items that hold a rare one; where all are common, items that hold all or the rarest are found."""
+    left, rare, asked = LOOKED_AT, "", []
+    for at, (items, number, _) in enumerate(words):
+        if items <= left:
+            asked.append((str(number), 1 << at))
+            left -= items
+            rare += f" OR {number}" if rare else str(number)
+        elif rare:
+            asked.append((f"{number} AND ({rare})", 1 << at))
+    if not rare:
+        first = words[0][1]
+        asked = [(f"{first} AND {number}", 1 | 1 << at) for at, (_, number, _) in enumerate(words) if at]
+        asked += [(" AND ".join(str(number) for _, number, _ in words), (1 << len(words)) - 1), (str(first), 1)]
+    held: dict[int, int] = {}
+    for query, bits in asked:
+        for (seq,) in db.execute("SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid DESC LIMIT ?", (query, LOOKED_AT)):
+            held[seq] = held.get(seq, 0) | bits
+    alike: dict[int, list[int]] = {}
+    for seq, mask in held.items():
+        alike.setdefault(mask, []).append(seq)
+    return alike
+
+
+def _items(db: Connection, seqs: Sequence[int]) -> Iterator[tuple[int, Item]]:
+    asked = ITEMS.replace("SELECT ", "SELECT i.seq, ", 1) + f"WHERE i.seq IN ({marks(seqs)})"
+    return ((row[0], item_of(row[1:])) for row in db.execute(asked, seqs))
+
+
+def problems(db: Connection) -> list[str]:
+    """Return what is wrong with the index."""
+    wrong = []
+    try:
+        db.execute("INSERT INTO found (found) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        wrong.append(f"the index of words is damaged: {error}")
+    missing, left = db.execute(_ASTRAY).fetchone()
+    if missing:
+        wrong.append(f"{missing} items are not in the index of words")
+    if left:
+        wrong.append(f"{left} items are in the index of words that should not be")
+    held: Counter[int] = Counter()
+    for (words,) in db.execute("SELECT words FROM found"):
+        held.update(map(int, words.split()))
+    if held != dict(db.execute("SELECT number, items FROM words")):
+        wrong.append("the words were counted wrongly")
+    counted = "SELECT i.project, count(*), sum(f.length) FROM found f JOIN items i ON i.seq = f.rowid GROUP BY i.project"
+    if sorted(db.execute(counted)) != sorted(db.execute("SELECT * FROM extents WHERE items > 0")):
+        wrong.append("the items in the index were counted wrongly")
+    return wrong
+
+
+def _extend(db: Connection, grown: Iterable[tuple[str, int, int]]) -> None:
+    """Count items and terms that were added to projects, or removed."""
+    extents: dict[str, list[int]] = {}
+    for project, items, length in grown:
+        extent = extents.setdefault(project, [0, 0])
+        extent[0] += items
+        extent[1] += length
+    db.executemany(_EXTEND, ((project, *extent) for project, extent in extents.items()))
+
+
+def _numbers(db: Connection, words: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Return the numbers of words: (term, project) -> number."""
+    by_project: dict[str, list[str]] = {}
+    for term, project in words:
+        by_project.setdefault(project, []).append(term)
+    numbers: dict[tuple[str, str], int] = {}
+    for project, terms in by_project.items():
+        for batch in in_batches(terms):
+            asked = f"SELECT term, number FROM words WHERE project = ? AND term IN ({marks(batch)})"  # noqa: S608  question marks
+            numbers.update(((term, project), number) for term, number in db.execute(asked, (project, *batch)))
+    return numbers
+
+
+def marks(values: Sequence[object]) -> str:
+    """Return a question mark for each value."""
+    return ", ".join("?" * len(values))

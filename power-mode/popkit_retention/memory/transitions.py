@@ -1,0 +1,326 @@
+"""Transitions from tier to tier, by rules and by the word of the user. The first rule that holds decides, and says why. Pure: the time
+comes in (seconds).
+
+The specification's part 5, by the bounds of its policies (`tier_policies`), mended where it contradicts itself: its code never reaches
+ARCHIVE from WARM, deletes what is remembered well, and lets an item go back and forth between HOT and WARM for ever. These laws hold
+instead: every tier can be reached; nothing comes back to a tier it has left without a new access or a higher score; more score and more
+accesses never lead lower; what every session makes use of never falls from HOT; what nobody uses is COLD within a month, unless it is among
+the newest.
+
+Two clocks run. The wall clock says how long ago something was; the session clock how many sessions of its project have begun since. What
+decides is the lesser: a project that rests for a month has forgotten nothing when its user comes back.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hooks.utils.archive import marks
+
+from . import valuation
+from .items import ACCEPTED, ARCHIVE, COLD, HOT, WARM, BadItem
+from .tier_policies import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, HOT_TIER_POLICY, WARM_TIER_POLICY
+from .valuation import DAY_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .items import Item
+
+    Fields = dict[str, object]
+
+HOUR_S = 3600.0
+GRACE_S = marks.GRACE_S  # from the mark to the deletion
+_STAYS, _BACK, _ENTRY = HOT_TIER_POLICY["retention_criteria"], WARM_TIER_POLICY["promotion_criteria"], WARM_TIER_POLICY["entry_criteria"]
+_GONE, _KEY = COLD_TIER_POLICY["delete_if"], ARCHIVE_TIER_POLICY["entry_criteria"]
+HOT_HOURS: float = HOT_TIER_POLICY["max_age_hours"]
+HOT_ENTRY: float = HOT_TIER_POLICY["min_composite_score"]
+HOT_STAYS: float = _STAYS["composite_score_minimum"]
+USED_DAYS: float = _STAYS["reinforced_within_days"]
+NEWEST: int = HOT_TIER_POLICY["max_messages"]  # so many of a project's newest items count as just said
+WARM_DAYS: float = WARM_TIER_POLICY["max_age_days"]
+WARM_STAYS: float = WARM_TIER_POLICY["min_composite_score"]
+WARM_ENTRY: float = _ENTRY["composite_score_minimum"]
+WARM_RETENTION: float = _ENTRY["retention_probability_minimum"]
+ACTIVE_HOURS: float = _BACK["accessed_within_hours"]
+ACTIVE_ACCESSES: int = _BACK["access_count_in_hot_window"]
+HOT_BACK: float = _BACK["composite_score_rises_above"]
+HOT_USES: int = _BACK["reinforcement_count_minimum"]
+COLD_DAYS: float = COLD_TIER_POLICY["max_age_days"]
+GONE_DAYS: float = _GONE["age_days"]
+GONE_SCORE: float = _GONE["composite_score_below"]
+GONE_ACCESSES: int = _GONE["access_count"]
+GONE_RETENTION: float = _GONE["retention_probability_below"]
+KEY_SCORE: float = _KEY["composite_score_minimum"]
+KEY_ACCESSES: int = _KEY["access_count_minimum"]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a decision is made: the time (seconds), the number of the project's newest session (0: nobody counts them), and whether the
+    item is among the NEWEST of its project."""
+
+    now: float
+    session: int = 0
+    newest: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that a decision looks at.
+
+    `age_hours`: since it was made or came to HOT, whichever is later, by the wall clock. `age_days`, `idle_days`: since it was made, since
+    it was last asked for, by the lesser clock; `in_sessions`: where that counted sessions. `lately`: accesses within ACTIVE_HOURS.
+    `used_days`: since it was last of use (a reinforcement), by the lesser clock; infinite where it never was. `accessed_here`, `used_here`:
+    asked for, and of use, since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or
+    was asked for since, or is worth more than it was then. `waits`: an agent has added it, and nobody has said yes: nothing keeps it for
+    good."""
+
+    tier: str
+    score: float
+    retention: float
+    age_hours: float
+    age_days: float
+    idle_days: float
+    newest: bool = False
+    lately: int = 0
+    accesses: int = 0
+    reinforcements: int = 0
+    in_sessions: bool = False
+    used_days: float = math.inf
+    accessed_here: bool = False
+    used_here: bool = False
+    fell_lately: bool = False
+    risen: bool = True
+    key: bool = False
+    held: bool = False
+    waits: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The tier that an item gets, or keeps; whether it is marked for deletion; the `action` in the specification's words, and why."""
+
+    tier: str
+    action: str
+    reasons: tuple[str, ...]
+    marks: bool = False
+
+
+def entry(score: float, newest: bool) -> Decision:
+    """Return the tier of a new item."""
+    if score >= HOT_ENTRY:
+        return Decision(HOT, "enter", (f"worth {_rounded(score)}, at least {HOT_ENTRY}",))
+    if newest:
+        return Decision(HOT, "enter", (f"among the {NEWEST} newest",))
+    return Decision(WARM, "enter", (f"worth {_rounded(score)}, less than {HOT_ENTRY}",))
+
+
+def days_idle(item: Item, since: float, moment: Moment) -> float:
+    """Return the days since a time by the lesser of the two clocks; by the wall clock alone where no sessions are counted. Never
+    negative."""
+    days = max(0.0, moment.now - since) / DAY_S
+    if not moment.session or not item.session:
+        return days
+    return min(days, float(max(0, moment.session - item.session)))
+
+
+def retention_of(item: Item, moment: Moment) -> float:
+    """Return the chance that an item is still remembered, 0 to 1."""
+    return valuation.retention(days_idle(item, item.last_accessed, moment), valuation.memory_strength(item.reinforcements))
+
+
+def standing_of(item: Item, moment: Moment, score: float) -> Standing:
+    """Return how an item of this score stands at a moment."""
+    from_hot = item.tier == WARM and item.previous_tier == HOT
+    arrived = item.tier_since if item.tier == HOT else 0.0
+    used = max(item.reinforced, default=-math.inf)
+    return Standing(
+        tier=item.tier,
+        score=score,
+        retention=retention_of(item, moment),
+        age_hours=max(0.0, moment.now - max(item.created_at, arrived)) / HOUR_S,
+        age_days=days_idle(item, item.created_at, moment),
+        idle_days=days_idle(item, item.last_accessed, moment),
+        newest=moment.newest,
+        lately=sum(0 <= moment.now - at <= ACTIVE_HOURS * HOUR_S for at in item.accesses),
+        accesses=item.access_count,
+        reinforcements=item.reinforcements,
+        in_sessions=days_idle(item, item.last_accessed, moment) < max(0.0, moment.now - item.last_accessed) / DAY_S,
+        used_days=days_idle(item, used, moment) if item.reinforced else math.inf,
+        accessed_here=item.accessed_since(item.tier_since),
+        used_here=used > item.tier_since,
+        fell_lately=from_hot and moment.now - item.tier_since < HOT_HOURS * HOUR_S,
+        risen=not from_hot or item.accessed_since(item.tier_since) or score > item.tier_score,
+        key=item.for_good,
+        waits=item.waits,
+        held=item.held,
+    )
+
+
+def decide(standing: Standing) -> Decision:
+    """Return what becomes of an item that stands so."""
+    if standing.held:
+        return Decision(standing.tier, "retain", ("you pinned it",))
+    if standing.waits:
+        back = Decision(WARM, "demote_not_accepted", ("an agent added it, and it waits for your yes",))
+        return back if standing.tier == ARCHIVE else _RULES[standing.tier](standing)
+    if standing.tier != ARCHIVE and standing.key:
+        return Decision(ARCHIVE, "promote_key_decision", ("it is a key decision",))
+    if standing.tier != ARCHIVE and standing.score >= KEY_SCORE and standing.accesses >= KEY_ACCESSES:
+        return Decision(ARCHIVE, "promote_key_decision", (_worth(standing, KEY_SCORE), f"asked for {standing.accesses} times"))
+    if standing.tier in (WARM, COLD) and standing.reinforcements >= HOT_USES and standing.used_here and standing.used_days <= USED_DAYS:
+        return Decision(HOT, "promote_high_activity", (f"used again {standing.reinforcements} times",))
+    return _RULES[standing.tier](standing)
+
+
+def _from_hot(at: Standing) -> Decision:
+    young = at.age_hours < HOT_HOURS
+    if (young or at.newest) and at.score >= HOT_STAYS:
+        why = f"younger than {HOT_HOURS:.0f} h" if young else f"among the {NEWEST} newest"
+        return Decision(HOT, "retain", (why, _worth(at, HOT_STAYS)))
+    if at.used_days <= USED_DAYS:
+        return Decision(HOT, "retain", (f"used {_span(at, at.used_days)} ago",))
+    left = _worth(at, HOT_STAYS) if young or at.newest else f"older than {HOT_HOURS:.0f} h"
+    if at.score >= WARM_ENTRY:
+        return Decision(WARM, "promote_age", (left, _worth(at, WARM_ENTRY)))
+    if at.retention >= WARM_RETENTION:
+        return Decision(WARM, "promote_age", (left, f"still remembered with a chance of {at.retention:.2f}"))
+    return Decision(COLD, "demote_low_value", (left, _worth(at, WARM_ENTRY), f"remembered with a chance of {at.retention:.2f} only"))
+
+
+def _from_warm(at: Standing) -> Decision:
+    if at.lately >= ACTIVE_ACCESSES and at.risen:
+        return Decision(HOT, "promote_high_activity", (f"asked for {at.lately} times in {ACTIVE_HOURS:.0f} h",))
+    if at.score >= HOT_BACK and at.risen and not at.fell_lately:
+        return Decision(HOT, "promote_high_activity", (_worth(at, HOT_BACK),))
+    lately = f"{'last asked for' if at.accesses else 'learnt'} {_span(at, at.idle_days)} ago"
+    long = at.idle_days > warm_days(at.reinforcements)
+    if at.used_days <= USED_DAYS:
+        return Decision(WARM, "retain", (f"used {_span(at, at.used_days)} ago",))
+    if not long and at.score >= WARM_STAYS:
+        return Decision(WARM, "retain", (lately, _worth(at, WARM_STAYS)))
+    return Decision(COLD, "demote_age_or_value", (lately if long else _worth(at, WARM_STAYS),))
+
+
+def warm_days(reinforcements: int) -> float:
+    """Return for how many days WARM keeps what nobody asks for: as many as its memory is strong, a month at the most."""
+    return min(WARM_DAYS * valuation.memory_strength(reinforcements) / valuation.memory_strength(0), COLD_DAYS)
+
+
+def _from_cold(at: Standing) -> Decision:
+    if at.accessed_here and COLD_TIER_POLICY["promotion_criteria"]["accessed_after_demotion"]:
+        return Decision(WARM, "promote_reactivation", ("asked for since it went cold",))
+    old = at.age_days >= GONE_DAYS
+    worthless = at.score < GONE_SCORE and at.accesses <= GONE_ACCESSES and at.retention < GONE_RETENTION
+    if old and worthless and COLD_TIER_POLICY["deletion_allowed"]:
+        why = (
+            f"{_span(at, at.age_days)} old",
+            _worth(at, GONE_SCORE),
+            "never asked for",
+            f"remembered with a chance of {at.retention:.2f} only",
+        )
+        return Decision(COLD, "delete_expired", why, marks=True)
+    kept = [] if old else [f"{_span(at, at.age_days)} old, less than {GONE_DAYS:.0f} {'sessions' if at.in_sessions else 'days'}"]
+    kept += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
+    kept += ["asked for before"] if at.accesses > GONE_ACCESSES else []
+    kept += [f"remembered with a chance of {at.retention:.2f}"] if at.retention >= GONE_RETENTION else []
+    return Decision(COLD, "retain", tuple(kept))
+
+
+def _from_archive(at: Standing) -> Decision:
+    return Decision(ARCHIVE, "retain_permanent", ("the archive keeps it until you move it",))
+
+
+def _span(at: Standing, days: float) -> str:
+    if at.in_sessions:
+        return "1 session" if days == 1 else f"{days:.0f} sessions"
+    hours = days * 24
+    return f"{days:.1f} days" if days >= 1 else f"{hours:.0f} h" if hours >= 1 else "less than an hour"
+
+
+def _worth(at: Standing, bound: float) -> str:
+    return f"worth {_rounded(at.score)}, {'at least' if at.score >= bound else 'less than'} {bound}"
+
+
+def _rounded(score: float) -> str:
+    """Round down, as 0.599 is less than 0.6."""
+    near = round(score, 2)
+    return f"{near if near <= score else near - 0.01:.2f}"
+
+
+_RULES: dict[str, Callable[[Standing], Decision]] = {HOT: _from_hot, WARM: _from_warm, COLD: _from_cold, ARCHIVE: _from_archive}
+
+
+@dataclass(frozen=True)
+class Next:
+    """What comes next if nobody asks for an item: the decision, and when it is due (seconds)."""
+
+    decision: Decision
+    at: float
+
+
+def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> Next | None:
+    """Return the next change of an item that nobody accesses, if a session of its project begins every day; None where nothing changes
+    any more. `score_at(time)` is what it will be worth."""
+    times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses, *item.reinforced[-1:]]
+    days = (USED_DAYS, warm_days(item.reinforcements), GONE_DAYS)
+    spans = (HOT_HOURS * HOUR_S, ACTIVE_HOURS * HOUR_S, *(each * DAY_S for each in days))
+    fading = [valuation.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_RETENTION, GONE_RETENTION)]
+    moments = {at + span for at in times for span in spans} | {item.last_accessed + span for span in fading}
+    moments |= {moment.now + days * DAY_S for days in _LOOK_AHEAD_DAYS}
+    for at in sorted(moments):
+        if at <= moment.now:
+            continue
+        # A moment after the bound, and among the newest no longer: others will have come.
+        later = after(moment, at + 1.0)
+        decision = decide(standing_of(item, later, score_at(at + 1.0)))
+        if decision.marks or decision.tier != item.tier:
+            return Next(decision, at)
+    return None
+
+
+def after(moment: Moment, at: float) -> Moment:
+    """Return a later moment, if a session begins every day."""
+    begun = int((at - moment.now) / DAY_S)
+    return Moment(at, moment.session + begun if moment.session else 0)
+
+
+_ROUNDED = 0.00005  # a chance is rounded to four decimals
+_LOOK_AHEAD_DAYS = (*range(1, 31), 60, 90, 180, 365)  # for scores that fade by themselves
+
+
+_ORDER = (COLD, WARM, HOT, ARCHIVE)  # as `promote` goes
+
+
+def moved(item: Item, by: int, now: float) -> Fields:
+    """Return the fields of an item one tier up or down. Raise BadItem where there is none, and for one that ARCHIVE would keep before
+    the user has accepted it."""
+    at = _ORDER.index(item.tier) + by
+    if not 0 <= at < len(_ORDER):
+        raise BadItem(f"{item.id} is {item.tier} already: there is nothing {'above' if by > 0 else 'below'} it")
+    if item.waits and _ORDER[at] == ARCHIVE:
+        raise BadItem(
+            f"{item.id} was added by an agent, and ARCHIVE keeps things for good. Accept it first: popkit memory accept {item.id}"
+        )
+    return {**_placed(item, _ORDER[at], now), **({"key": False} if item.tier == ARCHIVE else {})}
+
+
+def as_key(item: Item, now: float) -> Fields:
+    """Return the fields of a key decision, which ARCHIVE keeps for good; one that waits for the user goes there when it is accepted."""
+    return {"key": True, **({} if item.waits else _placed(item, ARCHIVE, now))}
+
+
+def accepted(item: Item, now: float) -> Fields:
+    """Return the fields of an item of an agent's that the user accepts, also of one that was about to be deleted. Raise BadItem for one
+    that does not wait."""
+    if not item.waits:
+        raise BadItem(f"{item.id} does not wait for your yes. popkit memory list --waiting shows what does")
+    yes: Fields = {"source": ACCEPTED, "marked_at": None, "marked_by": ""}
+    return {**yes, **(_placed(item, ARCHIVE, now) if item.key else {})}
+
+
+def _placed(item: Item, tier: str, now: float) -> Fields:
+    return {"tier": tier, "previous_tier": item.tier, "tier_since": now, "tier_score": item.score}

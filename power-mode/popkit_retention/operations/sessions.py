@@ -1,0 +1,195 @@
+"""Transcripts and recordings of sessions as a person names them: by session, the newest of a project, the newest of all, the newest in a
+folder; NoSession says what to do where there is none. Reads only."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+from hooks.utils.hosts import entire, others, recordings
+from hooks.utils.hosts.claude_code import entries, projects
+from hooks.utils.hosts.codex import rollouts
+from hooks.utils.hosts.opencode import storage
+from hooks.utils.hosts.recordings import session_id_of
+from hooks.utils.io.codec import loads
+from hooks.utils.text import clean, listed
+
+from ..parallel.sources import find
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# Hosts as `--host` names them -> as people call them.
+CLAUDE_CODE = "claude-code"
+HOSTS = {CLAUDE_CODE: recordings.CLAUDE_CODE, "codex": recordings.codex.NAME, "opencode": recordings.opencode.NAME}
+_ID_SHOWN = 5
+_INSTEAD = "`popkit context` without --session takes the newest of this project"
+# `newest_with_results` looks into so many files before it gives up.
+_LOOKED_INTO = 50
+
+
+class NoSession(Exception):
+    """There is no such session, or the file is none; the message says which and what to do."""
+
+
+def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
+    """Return the newest transcript of the project that a folder belongs to; NoSession for none."""
+    found = projects.newest_of_project(environ, folder)
+    if found is None:
+        raise NoSession(
+            f"no Claude Code session of {clean(folder)} under {clean(projects.folder_of(environ))}. Run `popkit try` for the newest of any"
+            " project, or name one with --session ID or --transcript FILE"
+        )
+    return found
+
+
+def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_any_host: bool = False) -> str:
+    """Return the transcript of a session, by its id or the beginning of one; `of_any_host`: or what another host has recorded of it.
+    `instead`: what to do where there is none."""
+    found = projects.of_session(environ, wanted)
+    if not found and of_any_host:
+        found = _recorded(environ, wanted)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        where = f"of {listed(list(HOSTS.values()), len(HOSTS))}" if of_any_host else f"under {clean(projects.folder_of(environ))}"
+        raise NoSession(f"no session {clean(wanted)} {where}. {instead}")
+    ids = ", ".join(clean(session_id_of(path)) for path in found[:_ID_SHOWN])
+    raise NoSession(f"{len(found)} sessions begin with {clean(wanted)}: {ids}. Give more of the id")
+
+
+def _recorded(environ: Mapping[str, str], wanted: str) -> list[str]:
+    """Return what other hosts have recorded of the session with this id; where there is none, of those whose ids begin so."""
+    known = [each for host in others.LISTS for each in of_host(environ, host)]
+    exactly = [each.path for each in known if each.id == wanted]
+    return exactly or [each.path for each in known if wanted and each.id.startswith(wanted)]
+
+
+def of_host(environ: Mapping[str, str], host: str) -> list[others.Recorded]:
+    """Return the sessions that another host has recorded, as `--host` names it, the one that changed last first; NoSession where they
+    cannot be read."""
+    try:
+        return others.LISTS[host](environ)
+    except OSError as error:
+        raise NoSession(f"{clean(error.filename or HOSTS[host])}: {clean(error.strerror or str(error))}") from None
+
+
+def all_of_host(environ: Mapping[str, str], host: str) -> list[str]:
+    """Return the transcripts or recordings of all sessions of a host, as `--host` names it; NoSession where they cannot be read."""
+    return projects.every(environ) if host == CLAUDE_CODE else [each.path for each in of_host(environ, host)]
+
+
+def named(environ: Mapping[str, str], word: str) -> str:
+    """Return the transcript or recording that a word names: a file, an address in a host's storage, a session's id or how it begins, or a
+    folder or a database of sessions, whose newest counts."""
+    if storage.id_of(word) or (os.path.exists(word) and not _holds_many(word)):
+        return word
+    if os.path.exists(word):
+        return _newest_in(word)
+    if "/" in word or word.endswith(projects.SUFFIX):
+        return word  # what is wrong with it is said when it is read
+    return by_id(environ, word, "Name a file or a folder of sessions, or the id of a session", of_any_host=True)
+
+
+def _holds_many(path: str) -> bool:
+    return os.path.isdir(path) or path.endswith(storage.DATABASE)
+
+
+def _newest_in(place: str) -> str:
+    """Return the newest session with a tool call in a folder or a database; NoSession where there is none."""
+    reasons: list[str] = []
+    newest = sorted(find([place], lambda _, reason: reasons.append(reason)), key=lambda source: -changed(source.address))
+    found = _first_with_results(source.address for source in newest)
+    if found is None:
+        why = f" ({reasons[0]})" if reasons and not newest else ""
+        raise NoSession(f"{clean(place)}: there is no session with a tool call in it{clean(why)}. Name a file instead")
+    return found
+
+
+def changed(path: str) -> float:
+    """Return when a transcript or recording last changed (seconds); 0 where that cannot be told."""
+    return storage.changed(path) if storage.id_of(path) else projects.changed(path)
+
+
+def newest_with_results(environ: Mapping[str, str], host: str = CLAUDE_CODE, folder: str = "") -> str | None:
+    """Return the newest transcript of any project in which a tool was called, None where there is none. Of another host, those that began
+    in `folder` or above it come first, where the host's own list says so; NoSession where there is none."""
+    if host == CLAUDE_CODE:
+        return _first_with_results(projects.newest_first(environ))
+    known = of_host(environ, host)
+    here = [each for each in known if each.project and _is_within(folder, each.project)]
+    found = _first_with_results(each.path for each in (*here, *known))
+    if found is None:
+        where = ", ".join(map(clean, _places(environ, host)))
+        raise NoSession(f"there are no sessions of {HOSTS[host]} with a tool call in {where}. Name a file instead")
+    return found
+
+
+def _is_within(folder: str, project: str) -> bool:
+    return folder == project or folder.startswith(project.rstrip("/") + "/")
+
+
+def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
+    """Return the folders and databases in which a host keeps its sessions, as `--host` names it; NoSession where there is none."""
+    places = [place for place in _places(environ, host) if os.path.exists(place)]
+    if not places:
+        where = clean(_places(environ, host)[0])
+        raise NoSession(f"there are no sessions of {HOSTS[host]} here: {where} does not exist. Name a folder or a file")
+    return places
+
+
+def _places(environ: Mapping[str, str], host: str) -> list[str]:
+    if host == "opencode":
+        return storage.places(environ) or [storage.folder_of(environ)]
+    return [projects.folder_of(environ) if host == CLAUDE_CODE else rollouts.folder_of(environ)]
+
+
+def _first_with_results(paths: Iterable[str]) -> str | None:
+    """Return the first of these in which a tool was called, as far as one looks."""
+    return next((path for path in islice(dict.fromkeys(paths), _LOOKED_INTO) if _has_results(path)), None)
+
+
+def _has_results(path: str) -> bool:
+    try:
+        return any(b'"tool_result"' in line for _, line in entries.lines(path))
+    except OSError:
+        return False
+
+
+def check(path: str) -> str:
+    """The folder in which the session of a transcript began ("" when it does not say); NoSession for a file that is none."""
+    lines, condensed = 0, False
+    try:
+        for _, line in entries.lines(path):
+            condensed = condensed or (not lines and entire.is_condensed(line))
+            lines += bool(line.strip())
+            entry = _conversation_entry(line)
+            if entry is not None:
+                cwd = entry.get("cwd")
+                return cwd if isinstance(cwd, str) else ""
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise NoSession(f"{clean(path)}: cannot be read: {clean(why)}") from None
+    host = recordings.host_of(path)
+    if host != recordings.CLAUDE_CODE:
+        raise NoSession(f"{clean(path)}: is a recording of {host} that holds no conversation")
+    if not lines:
+        raise NoSession(f"{clean(path)}: is empty")
+    if condensed:
+        raise NoSession(f"{clean(path)}: is the condensed copy of a checkpoint, without results. Name the {entire.FULL} beside it")
+    raise NoSession(
+        f"{clean(path)}: is not a Claude Code transcript or a Codex rollout: none of its {lines:,} lines belongs to a conversation"
+    )
+
+
+def _conversation_entry(line: bytes) -> dict | None:
+    if b'"uuid"' not in line:
+        return None
+    try:
+        entry = loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    if not isinstance(entry, dict) or not isinstance(entry.get("uuid"), str):
+        return None
+    return entry if entry.get("type") in ("user", "assistant", "system", "attachment") else None

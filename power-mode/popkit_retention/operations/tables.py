@@ -1,0 +1,395 @@
+"""The one table of all commands of `popkit`: their operations, of which parsing, help, completion, documents and tools are made."""
+
+from __future__ import annotations
+
+from hooks.utils.argument_types import AGE, FILE, FOLDER, WHEN, choice, text, whole
+from hooks.utils.context_table import CONTEXT
+from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
+from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
+from hooks.utils.policy.trials import ARMS
+
+from . import memory_table, retention_table
+from .shared_flags import HOST, MANY_SESSIONS
+
+_JSON = Flag("--json", "as JSON")
+_YES = Flag("--yes", "do not ask")
+_DRY_RUN = Flag("--dry-run", "only show what would happen")
+_SHOW = Flag("--dry-run", "only show the change")
+_MODEL = Flag(
+    "--model ID", "use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)", default=""
+)
+_TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
+_TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
+_SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
+_PATH_NOTE = (
+    "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without any, it is all"
+    " sessions of this user."
+)
+ARCHIVE_SEARCH = Operation(
+    "search WORDS",
+    "find what was cleared in this project by the words in it",
+    _SESSION,
+    Flag("--everywhere", "search all projects"),
+    Flag("--limit N", "show at most N", whole(), default=10, agent=("most", whole(1, memory_table.MOST_FOUND))),
+    joined=True,
+    agent=("query", text(1, memory_table.LONGEST_QUERY)),
+    more="Words, names (getUserName, get_user_name), paths; case does not matter.",
+)
+ARCHIVE = Table(
+    "popkit archive",
+    "look into what was cleared: list, search, show, verify, prune",
+    Operation("stats", "how much it holds"),
+    Operation(
+        "list [PATTERN]",
+        "what it holds, newest first",
+        _SESSION,
+        Flag("--since WHEN", "only what was archived since: 2h, 3d, or a date and time in UTC", WHEN),
+        Flag("--limit N", "list at most N", whole(), default=50),
+        more="With PATTERN, only records whose path or command matches.",
+    ),
+    ARCHIVE_SEARCH,
+    Operation(
+        "show ID",
+        "one record and its content, as the model saw it",
+        Flag("--raw", "the content alone, byte for byte, control characters too"),
+        more="ID is a handle, or how it begins.",
+    ),
+    Operation("verify", "check that everything is as it was written; names the first broken record of each context"),
+    Operation(
+        "prune",
+        "delete old contents for good",
+        Flag("--older-than AGE", "delete what was archived longer ago than this: 12h, 30d, 8w", AGE, needed=True),
+        _DRY_RUN,
+        _YES,
+        effect=DESTROYS,
+    ),
+    common=(_JSON,),
+)
+TRY = Table(
+    "popkit try",
+    "show what PopKit would say about your newest session, or about a sample; writes nothing",
+    Operation(
+        "[TRANSCRIPT]",
+        "",
+        HOST,
+        type=FILE,
+        more="TRANSCRIPT may also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
+        " session in it), or the full.jsonl of a checkpoint of Entire. With --host opencode, this project's newest session comes first.",
+    ),
+    common=(_JSON,),
+)
+LAB = Table(
+    "popkit lab",
+    "what past sessions would have saved, cost and missed under each policy",
+    Operation(
+        "[PATH…]",
+        "",
+        Flag("--policy NAME", "only these (default: all that ship); your own as module:Class or path/to/file.py:Class", many=True),
+        _TTLS,
+        _MODEL,
+        _JSON,
+        Flag("--html FILE", "also write a page with plots", FILE),
+        Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
+        *MANY_SESSIONS,
+        HOST,
+        type=FILE,
+        more=f"{_PATH_NOTE} docs/policies.md shows how to write a policy of your own.",
+    ),
+    Operation(
+        "--decisions FILE",
+        "what one policy would have cleared in a past session, request by request, as JSON lines",
+        Flag("--policy NAME", "the policy to follow, or your own as module:Class or path/to/file.py:Class", default="auto"),
+        _TTL_FLAG,
+        Flag("--say-once HOW", "what results leave out because the context shows it (default: off)", choice(*SAY_ONCE)),
+        Flag("--shape HOW", "what results leave out because it says nothing (default: off)", choice(*SHAPES)),
+        _MODEL,
+        Flag("--out OUT.jsonl", "where to write them; - is standard output", FILE, default="-"),
+        type=FILE,
+        more="FILE is the transcript of a session, or of a subagent. popkit replay FILE does the same.",
+    ),
+    Operation(
+        "--keep-warm [PATH…]",
+        "what keeping the prompt cache warm would have been worth",
+        _TTLS,
+        _MODEL,
+        _JSON,
+        *MANY_SESSIONS,
+        HOST,
+        type=FILE,
+        more=_PATH_NOTE,
+    ),
+)
+NATIVE = Table(
+    "popkit native",
+    "let the provider clear old tool results by itself",
+    Operation("show", "what this project's settings ask for", implied=True),
+    Operation(
+        "on",
+        "find what would have paid on your sessions, show the change to the local settings, ask, make it",
+        _YES,
+        Flag("--dry-run", "only show the change, and the command that makes it"),
+        Flag("--trigger TOKENS", "clear once a prompt has so many tokens", whole(1_000)),
+        Flag("--keep N", "keep the newest N results (default with --trigger: 15)", whole(0)),
+        Flag("--at-least TOKENS", "clear only so many at once (default with --trigger: 20,000)", whole(0)),
+        Flag("--except TOOL", "never clear results of this tool", default=[], many=True),
+        _TTL_FLAG,
+        _MODEL,
+        effect=CHANGES,
+    ),
+    Operation(
+        "off",
+        "show the change that takes it out again, ask, make it",
+        _YES,
+        Flag("--dry-run", "only show the change, and the command that makes it"),
+        effect=CHANGES,
+    ),
+)
+BUDGET = Table(
+    "popkit budget",
+    "limits of a session and of a month, and what is used of them",
+    Operation(
+        "",
+        "the limits of a session and of a month, what is used of them, and how much of a context they let in",
+        Flag("--session ID", "of this session (default: your newest)", default=""),
+        Flag("--user NAME", "of this user (default: context.user, or your login name)", default=""),
+        _JSON,
+        Flag("--check", "only check that the database can be used; nothing is changed"),
+        more="There are four limits, each off until you set it: session_tokens, month_tokens, session_usd, month_usd.",
+    ),
+    Operation(
+        "set KEY=VALUE…",
+        "set limits in your own configuration: the change is shown first, and made on your word",
+        _YES,
+        _SHOW,
+        effect=CHANGES,
+        more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; none takes a limit away. on_exceeded=refuse: an agent or "
+        "a proxy sends nothing once one is used up; on_exceeded=warn: it does, and says so.",
+    ),
+)
+MISSES = Table(
+    "popkit misses",
+    "what the prompt cache lost, why, and what that cost",
+    Operation(
+        "[PATH…]",
+        "",
+        Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        *MANY_SESSIONS,
+        _JSON,
+        HOST,
+        type=FILE,
+        more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
+        " the transcript shows between the two. " + _PATH_NOTE,
+    ),
+)
+BILL = Table(
+    "popkit bill",
+    "what stands in each prompt before your first word, what it costs, and what could go",
+    Operation(
+        "[PATH…]",
+        "what stands in each prompt of this project, and what its bill was made of",
+        Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
+        Flag("--details", "also each tool, skill, agent, and section of a file"),
+        *MANY_SESSIONS,
+        HOST,
+        type=FILE,
+        more="With PATH, a transcript, a folder of them, or an address such as s3://company/sessions/, what their bill was made of.",
+    ),
+    Operation(
+        "hide NAME",
+        "hide an MCP server or tool from this project's sessions",
+        _YES,
+        effect=CHANGES,
+        more="It costs no token then, and Claude cannot call it. NAME is as the bill names it.",
+    ),
+    Operation("show NAME", "have a hidden server or tool back", effect=CHANGES),
+    Operation(
+        "draft-skill FILE#SECTION",
+        "write a section of CLAUDE.md as a draft of a skill",
+        Flag("--out FILE", "the new file to write", FILE, needed=True),
+        effect=CHANGES,
+        more="The file itself is not changed.",
+    ),
+    common=(_JSON,),
+    examples={"NAME": "linear", "FILE#SECTION": "CLAUDE.md#Deploying"},
+)
+LIMITS = Table(
+    "popkit limits",
+    "how full your plan's limits are, when they will be full, what used them, and what tokens are worth in them",
+    Operation(
+        "",
+        "each window with its use, its pace, when it will be full and resets; then the tokens that used it, and what these are worth",
+        _JSON,
+        more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
+        " readings; when it will be full is shown only where that comes before the reset. What tokens are worth in a window is fitted to"
+        " your own readings, from eight windows (of the week: days) on, and shown only where its error is at most a third of it.",
+    ),
+)
+TRY_OUT = Table(
+    "popkit try-out",
+    "try a setting in every second session, and see what it does",
+    Operation(
+        "",
+        "what is on trial and how far that is, what finished trials have shown, and what can be tried",
+        _JSON,
+        more="A coin decides before the first request of a session, and what it says stays for the session's life. Once 20 sessions with"
+        " the setting and 20 without are over (ended, or quiet for a day), requests, tokens and money per prompt are compared once, each"
+        " with its interval, and stay as they are. Until then, nothing but the number of sessions is shown.",
+    ),
+    Operation(
+        "start NAME",
+        "try a setting: the change to your own configuration is shown first, and made on your word",
+        _YES,
+        _SHOW,
+        effect=CHANGES,
+        type=choice(*ARMS),
+    ),
+    Operation(
+        "stop NAME",
+        "end a trial unread, and have the setting back as it was before",
+        _YES,
+        _SHOW,
+        effect=CHANGES,
+        type=choice(*ARMS),
+    ),
+    examples={"NAME": "hints"},
+    notes={"NAME": "NAME is one of " + ", ".join(ARMS) + "."},
+)
+_PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
+CONFIG = Table(
+    "popkit config",
+    "check and show the configuration",
+    Operation(
+        "check [FILE…]",
+        "report every problem with file, key, value and what is allowed",
+        _JSON,
+        _PROJECT,
+        type=FILE,
+        more="With FILE, these files, instead of those that hold here.",
+    ),
+    Operation("show", "show each value and where it comes from", _JSON, _PROJECT),
+    Operation("path", "show the files, lowest first", _PROJECT),
+    Operation("schema", "print the JSON Schema for editors"),
+)
+DOCTOR = Table(
+    "popkit doctor", "check that everything is in place and works, and say what to do where it is not", Operation(""), common=(_JSON,)
+)
+DASHBOARD = Table(
+    "popkit dashboard",
+    "one page that shows everything live, on this machine",
+    Operation(
+        "",
+        "",
+        Flag("--port N", "serve at this port (default: 7457, or a free one; 0: a free one)", whole(0, 65_535)),
+        Flag("--ipv6", "also serve at ::1"),
+        Flag("--no-open", "only print the address, open no browser"),
+        Flag("--json", "print the address as JSON"),
+        more="Sessions, memory, retention, budgets: served to this machine alone, at an address with a token that is new each time."
+        " Press Ctrl-C to stop it. popkit setup dashboard installs what it needs, once.",
+    ),
+)
+SETUP = Table(
+    "popkit setup",
+    "install what some commands need beyond Python, or PopKit in OpenCode",
+    Operation(
+        "[NAME]",
+        "",
+        Flag("--undo", "of opencode: take PopKit out of its configuration"),
+        Flag("--yes", "of opencode: make the change without asking"),
+        Flag("--scope user|project", "of opencode: whose opencode.json", default="user"),
+        effect=CHANGES,
+        type=choice("lab", "neo4j", "embeddings", "dashboard", "postgres", "cluster", "tokens", "traces", "opencode"),
+        more="""Without NAME: the list. Packages go into a virtual environment in PopKit's folder.
+
+`popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
+    ),
+    common=(_JSON,),
+)
+_SCOPE = Flag("--scope user|project", "whose settings.json", default="user")
+STATUSLINE = Table(
+    "popkit statusline",
+    "one line for Claude Code's status line",
+    Operation("", "print the status line, from what Claude Code writes to standard input"),
+    Operation(
+        "install",
+        "show the change to settings.json, ask, make it",
+        Flag("--replace", "replace another status line; uninstall brings it back"),
+        _YES,
+        _SCOPE,
+        effect=CHANGES,
+    ),
+    Operation(
+        "uninstall", "show the change to settings.json that brings back what was there before, ask, make it", _YES, _SCOPE, effect=CHANGES
+    ),
+)
+MCP = Table(
+    "popkit mcp",
+    "tools for agents, over MCP (a client starts it)",
+    Operation(
+        "",
+        more="""A server on standard input and output, which gives an agent tools to look for what left its context (context_search, \
+context_restore, context_status), to use what past sessions have taught (memory_*), and to see and change the retention policies of stored \
+data (retention_*). What an agent deletes is only marked, and you can undo it for 24 hours.
+
+Add it to Claude Code in one of two ways:
+  claude plugin install popkit-mcp@popkit
+      the plugin, if you have PopKit's marketplace
+  claude mcp add popkit -- popkit mcp
+      the server alone; `popkit` must be on your PATH
+
+Any other MCP client can start the command `popkit mcp` in the folder of your project. An agent sees the data of that project alone. To \
+allow it all projects, put this into retention-config.json in PopKit's folder:
+  {"retention": {"mcp": {"all_projects": true}}}""",
+    ),
+)
+SERVE = Table(
+    "popkit serve",
+    "answer the code inside the client (it starts this)",
+    Operation(
+        "",
+        "",
+        Flag("--session ID", "the session's id", needed=True),
+        Flag("--transcript FILE", "its transcript", FILE, default=""),
+        Flag("--cwd FOLDER", "the folder of its project", FOLDER, default=""),
+        Flag("--join", "start none, and say where the one that runs listens"),
+    ),
+)
+UNINSTALL = Table(
+    "popkit uninstall",
+    "delete what PopKit has stored, and remove the status line",
+    Operation(
+        "",
+        "",
+        Flag("--undo", "first put back what was cleared from the sessions that are still there"),
+        Flag("--dry-run", "only say what would go"),
+        _YES,
+        Flag("--json", "as JSON; needs --yes or --dry-run"),
+        effect=DESTROYS,
+    ),
+)
+_RESTORE = CONTEXT.by_name["restore"]
+RESTORE = Table(
+    "popkit restore",
+    "print what was cleared, or put it back",
+    Operation(_RESTORE.label, "", *_RESTORE.flags, effect=_RESTORE.effect),
+    common=CONTEXT.common,
+    notes=CONTEXT.notes,
+)
+COMPLETION = Table(
+    "popkit completion",
+    "print a script that completes the words of popkit in your shell",
+    Operation(
+        "bash|zsh|fish",
+        more="""To have it in every shell:
+  bash: echo 'eval "$(popkit completion bash)"' >> ~/.bashrc
+  zsh:  echo 'eval "$(popkit completion zsh)"' >> ~/.zshrc
+  fish: popkit completion fish > ~/.config/fish/completions/popkit.fish""",
+    ),
+    Operation("--words WORD…", "the words that may come next, which the script asks for", raw=True),
+)
+TABLES = {
+    table.name.rpartition(" ")[2]: table
+    for table in (
+        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
+        CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
+    )
+}  # fmt: skip

@@ -1,0 +1,64 @@
+"""Processes of this machine that work on sessions. One that is ended from outside takes nothing with it but its own session, which is tried
+once more in a new one."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+
+from .results import attempt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from .sources import Source
+
+ENDED = "the process that read it was ended, twice"
+_TRIES = 2
+_AHEAD = 16  # sessions for each process: the next is there while the oldest still takes its time
+
+
+class Pool:
+    """`jobs` threads, each with a process of its own that works on one session at a time."""
+
+    def __init__(self, jobs: int, scratch: str) -> None:
+        self.jobs = jobs
+        self.scratch = scratch
+        self.threads = ThreadPoolExecutor(jobs)
+        self.own = threading.local()
+        self.processes: list[ProcessPoolExecutor] = []
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.threads.shutdown(wait=True, cancel_futures=True)
+        for process in self.processes:
+            process.shutdown(wait=True, cancel_futures=True)
+
+    def ahead(self) -> int:
+        """Return how many sessions may wait."""
+        return self.jobs * _AHEAD
+
+    def submit(self, task: Callable, source: Source) -> Future:
+        """Have a session worked on."""
+        return self.threads.submit(self._run, task, source)
+
+    def _run(self, task: Callable, source: Source) -> tuple:
+        for _ in range(_TRIES):
+            process = getattr(self.own, "process", None) or self._start()
+            try:
+                return process.submit(attempt, task, source, self.scratch).result()
+            except BrokenProcessPool:
+                self.own.process = None
+        return None, ENDED
+
+    def _start(self) -> ProcessPoolExecutor:
+        # Forking is not safe everywhere.
+        self.own.process = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        self.processes.append(self.own.process)
+        return self.own.process

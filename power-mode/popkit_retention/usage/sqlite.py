@@ -1,0 +1,221 @@
+"""Usage in a SQLite file of our folder. Each transaction has a connection of its own: threads and forked processes share nothing.
+
+Times are seconds since 1970. Beside usage and snapshots, `files` holds how far each file was read, and `unsent` the requests that are yet
+to be sent to a shared database. A `context.sqlite` of an earlier PopKit beside the file is imported once.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import sqlite3
+import uuid
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils.io import files
+from hooks.utils.io.sqlite_file import BUSY_S, Schema, StoreError, StoreTooNew, Transaction, open_store
+
+from .records import MOD, warmed_id
+from .store import SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+FILE = "usage.sqlite"  # in our folder
+WORDS = "SQLite on this machine"
+PATIENCE_S = 5.0  # for another process's transaction
+APPLICATION_ID = 0x506B5573  # "PkUs"
+# Errors of the rows, not of the database.
+_WRONG = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError, sqlite3.InterfaceError, OverflowError)
+_TABLES = (
+    """CREATE TABLE context_snapshots (
+      id TEXT NOT NULL PRIMARY KEY, session_id TEXT NOT NULL, user_id TEXT NOT NULL, tier_breakdown TEXT NOT NULL,
+      total_tokens INTEGER NOT NULL, budget_percent REAL NOT NULL, pruning_strategy TEXT NOT NULL, created_at REAL NOT NULL,
+      budget_remaining_percent REAL NOT NULL, full_tokens INTEGER NOT NULL, model TEXT NOT NULL, project TEXT NOT NULL,
+      agent TEXT NOT NULL, counted TEXT NOT NULL
+    )""",
+    "CREATE INDEX idx_context_snapshots_session ON context_snapshots (session_id)",
+    "CREATE INDEX idx_context_snapshots_user ON context_snapshots (user_id)",
+    "CREATE INDEX idx_context_snapshots_created ON context_snapshots (created_at DESC)",
+    "CREATE INDEX idx_context_snapshots_newest ON context_snapshots (session_id, created_at DESC)",
+    """CREATE TABLE context_usage (
+      source TEXT NOT NULL, request_id TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, project TEXT NOT NULL,
+      model TEXT NOT NULL, at REAL NOT NULL, day TEXT NOT NULL, input_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL,
+      cache_write_5m_tokens INTEGER NOT NULL, cache_write_1h_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, usd REAL,
+      PRIMARY KEY (source, request_id)
+    )""",
+    "CREATE INDEX idx_context_usage_session ON context_usage (session_id)",
+    "CREATE INDEX idx_context_usage_user ON context_usage (user_id, day)",
+    "CREATE INDEX idx_context_usage_day ON context_usage (day)",
+    """CREATE TABLE files (
+      path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, read INTEGER NOT NULL, seal TEXT NOT NULL
+    )""",
+    # A number is never reused: a request that is recorded again while it is being sent gets another one.
+    """CREATE TABLE unsent (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, request_id TEXT NOT NULL, UNIQUE (source, request_id)
+    )""",
+    "CREATE TABLE server (name TEXT NOT NULL, since TEXT NOT NULL)",
+)
+SCHEMA = Schema("usage", APPLICATION_ID, (("usage and snapshots", _TABLES),), anew="usage is read from your transcripts again")
+
+
+class SqliteStore(UsageStore):
+    """The store in a file. `create`: whether a missing file is created. DatabaseUnavailable; FileNotFoundError without `create`, where
+    there is none."""
+
+    words = WORDS
+    shared = False
+    time, seconds = ":{}", "{}"
+
+    def __init__(self, path: str, create: bool = True) -> None:
+        self.path = path
+        with self._translated_errors(), closing(self._open(create or has_old_file(path))):
+            pass  # its tables are up to date
+
+    @contextmanager
+    def writing(self) -> Iterator[_Statements]:
+        with self._translated_errors(), closing(self._open()) as db, Transaction(db):
+            yield _Statements(db)
+
+    @contextmanager
+    def reading(self) -> Iterator[_Statements]:
+        with self._translated_errors(), closing(self._open()) as db:
+            db.execute("BEGIN")
+            yield _Statements(db)
+
+    def _open(self, create: bool = True) -> sqlite3.Connection:
+        db = open_store(self.path, SCHEMA, create, PATIENCE_S)
+        try:
+            _import_old_file(db, self.path)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
+        """Raise errors of SQLite as ours."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except _WRONG as error:
+            raise NotWritable(f"{WORDS} does not take what was to be written ({type(error).__name__})") from None
+        except StoreError as error:
+            kind = DatabaseTooNew if isinstance(error, StoreTooNew) else DatabaseUnavailable
+            raise kind(str(error)) from None
+        except sqlite3.Error as error:
+            raise DatabaseUnavailable(f"{self.path} cannot be used: {error}. {_advice_for(str(error))}") from None
+        except OSError as error:
+            raise DatabaseUnavailable(f"{self.path} cannot be used: {error.strerror or error}. Move it away, or set POPKIT_HOME") from None
+
+
+def _advice_for(message: str) -> str:
+    """Return what to do about an error of SQLite, by its message."""
+    if "locked" in message or "busy" in message:
+        return f"Another process has kept it busy for {PATIENCE_S:.0f} s. Try again when that is done"
+    if "full" in message:
+        return "Free some space, then try again"
+    return "Check that it can be written to; if it is damaged, move it away, and usage is read from your transcripts again"
+
+
+class _Statements(Statements):
+    """A transaction of SQLite."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def ask(self, statement: str, **values: object) -> list[Any]:
+        return self._db.execute(statement, values).fetchall()
+
+    def change(self, statement: str, **values: object) -> int:
+        return self._db.execute(statement, values).rowcount
+
+    def insert(self, head: str, row: str, tail: str, rows: Sequence[Mapping[str, object]]) -> None:
+        self._db.executemany(f"{head} {row} {tail}", rows)
+
+
+# --- the file of an earlier PopKit --------------------------------------------------------------------------------------------------------
+
+
+_OLD_FILE = "context.sqlite"
+_OLD_VERSION = "0001"
+_SUFFIXES = ("-journal", "-wal", "-shm")
+_OLD_TABLES = "SELECT (SELECT count(*) FROM sqlite_master), (SELECT count(*) FROM sqlite_master WHERE name = 'popkit_context_version')"
+
+
+def has_old_file(path: str) -> bool:
+    """Return whether a file of an earlier PopKit is beside this one."""
+    return os.path.lexists(_old_path(path))
+
+
+def _import_old_file(db: sqlite3.Connection, path: str) -> None:
+    """Import the file of an earlier PopKit beside `path`, whole and in one transaction, and delete it; `db`: a connection to `path`.
+    DatabaseUnavailable where that fails; then the old file stays and nothing of it is imported."""
+    old = _old_path(path)
+    if not os.path.lexists(old):
+        return
+    try:
+        with Transaction(db):
+            if os.path.lexists(old):  # another process may just have done it
+                _copy(old, db)
+    except (sqlite3.Error, OSError, ValueError, TypeError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise DatabaseUnavailable(
+            f"{old} cannot be imported into {os.path.basename(path)} ({reason}), so nothing of it was. Try again, or move it away"
+        ) from None
+    for name in (old, *(old + suffix for suffix in _SUFFIXES)):
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+
+
+def _old_path(path: str) -> str:
+    return os.path.join(os.path.dirname(path), _OLD_FILE)
+
+
+def _copy(old: str, db: sqlite3.Connection) -> None:
+    for name in (old, *(old + suffix for suffix in _SUFFIXES)):
+        if os.path.lexists(name):
+            files.make_private_file(name, create=False)
+    escaped = old.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    with closing(sqlite3.connect(f"file://{escaped}?mode=rw", timeout=BUSY_S, isolation_level=None, uri=True)) as source:
+        source.execute("PRAGMA trusted_schema = OFF")
+        source.execute("BEGIN")
+        tables, is_ours = source.execute(_OLD_TABLES).fetchone()
+        if not tables:
+            return  # it was being made
+        if not is_ours:
+            raise ValueError("it is not PopKit's")
+        ((version,),) = source.execute("SELECT version_num FROM popkit_context_version").fetchall() or ((None,),)
+        if version != _OLD_VERSION:
+            raise DatabaseTooNew(
+                f"{old} was written by another PopKit (version {version!r:.20}; this one knows {_OLD_VERSION}). Update PopKit"
+            )
+        db.executemany(_into("context_snapshots", SNAPSHOTS), map(_snapshot, _rows(source, "context_snapshots", SNAPSHOTS)))
+        db.executemany(_into("context_usage", USAGE), map(_usage, _rows(source, "context_usage", USAGE)))
+
+
+def _rows(source: sqlite3.Connection, table: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for row in source.execute(f"SELECT {', '.join(columns)} FROM {table}"):
+        yield dict(zip(columns, row))
+
+
+def _into(table: str, columns: Sequence[str]) -> str:
+    return f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join(':' + name for name in columns)})"
+
+
+def _snapshot(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "id": str(uuid.UUID(hex=row["id"])), "created_at": _seconds(row["created_at"])}
+
+
+def _usage(row: dict[str, Any]) -> dict[str, Any]:
+    at = _seconds(row["at"])
+    # The journal has these, too: under one id they are recorded once.
+    id = warmed_id(row["session_id"], at) if row["source"] == MOD else row["request_id"]
+    return {**row, "at": at, "request_id": id}
+
+
+def _seconds(utc: str) -> float:
+    """Return a time in seconds since 1970, from ISO 8601 text in UTC."""
+    return dt.datetime.fromisoformat(utc).replace(tzinfo=dt.timezone.utc).timestamp()

@@ -1,0 +1,1 @@
+"""What people read of memory, retention and the archive: plain values in, lines out. Pure."""

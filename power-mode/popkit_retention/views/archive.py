@@ -1,0 +1,84 @@
+"""What left contexts: records in lines, what a search finds, what a deletion takes and which placeholders it leaves. Records in, lines out.
+Pure."""
+
+from __future__ import annotations
+
+from hooks.utils import text
+from hooks.utils.hosts.claude_code.projects import session_id_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hooks.utils import archive
+    from hooks.utils.archive.records import Record
+    from hooks.utils.archive.searching import Found
+
+_SHOWN = 5  # placeholders of one transcript
+
+
+def row(record: Record) -> text.Line:
+    """Return a record in one line."""
+    head = f"{record.id:<8}  {minute(record.created_at)}  {record.zone:<4}  {text.tokens(record.tokens):>6}  "
+    return text.fitted(head + text.clean(record.label))
+
+
+def minute(stamp: str) -> str:
+    """Return a time in ISO 8601 to the minute."""
+    return text.clean(stamp[:16].replace("T", " "))
+
+
+def found(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Line]:
+    """Return what a search has found in this project, or `everywhere`; `more`: how many are shown where there are more, else 0."""
+    if not rows:
+        where, wider = ("", "") if everywhere else (" in this project", " --everywhere searches all projects.")
+        return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")
+    lines: list[text.Line] = []
+    for each in rows:
+        lines.append(text.fitted(f"{each.record.id:<8}  {minute(each.record.created_at)}  {text.clean(each.record.label)}"))
+        lines += [text.fitted("    " + text.clean(line)) for line in each.lines]
+    lines.append("")
+    if more:
+        lines += text.wrap(f"There is more: --limit shows more than {text.counted(more, 'record')}.")
+    return [*lines, *text.wrap("To see the whole content: popkit restore HANDLE")]
+
+
+# --- deletions ---------------------------------------------------------------------------------------------------------------------------
+
+
+def records(deleted: archive.Pruned) -> str:
+    """Return how many records a deletion takes."""
+    return f"{text.counted(deleted.records, 'record')} ({text.size(deleted.bytes)})"
+
+
+def would_delete(deleted: archive.Pruned) -> list[text.Line]:
+    """Return what a deletion would take."""
+    lines = text.wrap(f"Would delete {records(deleted)} for good.")
+    return [*lines, f"{text.counted(deleted.chains, 'context')} would vanish completely."] if deleted.chains else lines
+
+
+def on_hold(deleted: archive.Pruned) -> list[text.Line]:
+    """Return what a deletion leaves because of holds."""
+    if not deleted.on_hold:
+        return []
+    stay = "is on hold and stays" if deleted.on_hold == 1 else "are on hold and stay"
+    return text.wrap(f"{text.counted(deleted.on_hold, 'record')} {stay}: popkit retention hold list.")
+
+
+def unrestorable(placed: Mapping[str, Sequence[Record]], is_done: bool) -> list[text.Line]:
+    """Return which placeholders lead to nothing after a deletion. `placed`: transcript -> the records whose placeholders are in it."""
+    many = sum(map(len, placed.values()))
+    remain, can = "it remains" if many == 1 else "them remain", "can" if is_done else "could"
+    lines = text.wrap(f"{text.counted(many, 'placeholder')} for {remain} in transcripts and {can} no longer be restored:")
+    lines += placeholders(placed)
+    return lines if is_done else [*lines, *text.wrap("To put contents back first: popkit context undo --session ID", indent="  ")]
+
+
+def placeholders(placed: Mapping[str, Sequence[Record]]) -> list[text.Line]:
+    """Return placeholders below their sessions."""
+    lines: list[text.Line] = []
+    for path, of_it in placed.items():
+        lines.append(text.fitted("  session " + text.clean(session_id_of(path))))
+        lines += [text.fitted(f"    {record.id}  {text.clean(record.label)}") for record in of_it[:_SHOWN]]
+        lines += [f"    … {len(of_it) - _SHOWN} more"] if len(of_it) > _SHOWN else []
+    return lines

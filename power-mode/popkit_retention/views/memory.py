@@ -1,0 +1,201 @@
+"""How long-term memory stands, and what became of a run, of learning, of MEMORY.md: for people. Plain values in, lines out. Pure."""
+
+from __future__ import annotations
+
+from hooks.utils import text
+from hooks.utils.views.memory import marks
+
+from ..memory.items import FULL, TIERS
+from ..memory.transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE
+from .columns import ASIDE, ago, ahead, pair
+from .memory_items import in_order, label
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from ..memory.document import Document
+    from ..memory.items import Item
+    from ..memory.monitoring import Monitoring
+
+
+def status(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+    """How a project's memory stands. `command`: how the reader calls us."""
+    lines = text.title(f"Memory of {found['name']}")
+    if not found["on"]:
+        lines += ["Memory is off: sessions teach nothing, and get no MEMORY.md.", "To switch it on:", f"  {command} on", ""]
+    if not found["items"]:
+        return [
+            *lines,
+            f"Nothing is remembered about {text.cut(text.clean(found['name']), 30)} yet.",
+            *(["What this session teaches is noted when it ends."] if found["on"] else []),
+            "To learn from past sessions:",
+            f"  {command} learn --past",
+        ]
+    lines += pair("Learnt", f"from {text.counted(found['sessions'], 'session')}; {found['used']:,} of them used something from memory")
+    lines += pair("Asked for", f"{text.counted(found['asked'], 'time')} in the last 7 days")
+    if found["on"]:
+        tokens = found["document_tokens"]
+        lines += pair("MEMORY.md", f"{text.long_tokens(tokens)} of every request" if tokens else "none yet")
+    lines += _theirs(found["theirs"])
+    lines += _last_run(found["run"], now, command)
+    if found["waiting"]:
+        waiting = f"{text.counted(found['waiting'], 'item')} that an agent added, until you accept"
+        lines += pair("Waiting", f"{waiting} {'them' if found['waiting'] > 1 else 'it'}: {command} list --waiting")
+    if found["marked"]:
+        lines += pair("Forgotten", f"{text.counted(found['marked'], 'item')}, not deleted yet: {command} list --marked")
+    marked = [line for part, rows in found["told"].items() for row in rows for line in marks(part, row, now, command)]
+    return [*lines, "", *_table(found), *([""] if marked else []), *marked, *alerts(found["alerts"], now, command)]
+
+
+def _theirs(theirs: Mapping[str, Any]) -> list[text.Line]:
+    """Claude Code's own memory of the project, beside ours."""
+    if not theirs["document_tokens"] and not theirs["topics"]:
+        return []
+    said = f"{text.long_tokens(theirs['document_tokens'])} of every request"
+    if theirs["topics"]:
+        said += f"; {text.counted(theirs['topics'], 'topic')} of {text.long_tokens(theirs['topic_tokens'])}, read when needed"
+    return pair("Claude's", f"{said} (the memory of Claude Code itself, which MEMORY.md does not repeat)")
+
+
+def _table(found: Mapping[str, Any]) -> list[text.Line]:
+    rows = [(tier, found["tiers"][tier]) for tier in TIERS] + [("All", found)]
+    lines: list[text.Line] = [f"{'Tier':<{ASIDE}}{'Items':>8}{'Tokens':>10}"]
+    lines += [f"{name:<{ASIDE}}{row['items']:>8,}{text.tokens(row['tokens']):>10}" for name, row in rows]
+    compressed = {level: row for level, row in found["levels"].items() if level != FULL}
+    if compressed:
+        lines += ["", *text.wrap("Compressed: " + ", ".join(f"{row['items']:,} to {level}" for level, row in compressed.items()))]
+    return lines
+
+
+def store(found: Monitoring) -> list[text.Line]:
+    """How a store stands, of all projects or of one."""
+    lines = text.title("The store of memory")
+    if not found.tiers:
+        return [*lines, "It holds nothing."]
+    lines += [f"{'Tier':<{ASIDE}}{'Items':>8}", *(f"{tier:<{ASIDE}}{items:>8,}" for tier, items in found.tiers.items()), ""]
+    if found.levels:
+        lines.append(f"{'Level':<{ASIDE}}{'Items':>8}{'Tokens each':>13}{'Score':>8}")
+        lines += [f"{at.level:<{ASIDE}}{at.items:>8,}{at.mean_tokens:>13.1f}{at.mean_score:>8.2f}" for at in found.levels]
+    else:
+        lines.append("Nothing is compressed.")
+    lines += _candidates(f"For demotion: HOT, older than {HOT_HOURS:.0f} h, worth less than {HOT_STAYS}", found.demotion)
+    return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, asked for {KEY_ACCESSES} times", found.archive)
+
+
+def _candidates(what: str, items: Sequence[Item]) -> list[text.Line]:
+    lines = ["", *text.wrap(f"{what}{':' if items else ': none'}")]
+    asked = [f"  {text.clean(item.id)}  {item.score:.2f}, asked for {text.counted(item.access_count, 'time')}  " for item in items]
+    return lines + [text.fitted(head + label(item)) for head, item in zip(asked, items)]
+
+
+def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[text.Line]:
+    if run is None:
+        return pair("Last run", f"never. {command} run scores, moves and compresses what is remembered")
+    done = [
+        f"{text.counted(sum(run['moved'].values()), 'move')} between tiers",
+        f"{sum(run['compressed'].values()):,} compressed",
+        f"{run['deleted']:,} deleted",
+    ]
+    return pair("Last run", f"{ago(run['at'], now)}: {text.counted(run['items'], 'item')}, {', '.join(done)}") + _failures(run)
+
+
+def learnt(found: Mapping[str, Any], command: str) -> list[text.Line]:
+    """What came of learning. `command`: how the reader calls us."""
+    of = f" of {text.listed(found['projects'], 3)}" if found["projects"] else ""
+    lines = text.wrap(f"Learnt from {text.counted(found['sessions'], 'session')}{of}.")
+    lines += pair("New", text.counted(found["added"], "item"))
+    lines += pair("Seen again", text.counted(found["strengthened"], "item"))
+    lines += pair("Put to use", text.counted(found["used"], "item"))
+    for reason, count in sorted(found["left_out"].items()):
+        lines += pair("Left out", f"{count:,}: {reason}")
+    if found["off"]:
+        lines += text.wrap(
+            f"Memory is off for {text.listed(found['off'], 3)}: new sessions do not get a MEMORY.md. To switch it on, run there:"
+        )
+        lines += [f"  {command} on"]
+    return lines
+
+
+def ran(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+    """What a run of the job has done."""
+    lines = pair("Looked at", text.counted(found["items"], "item"))
+    lines += pair("Moved", _counts(found["moved"]))
+    lines += pair("Compressed", _counts({f"to {level}": count for level, count in found["compressed"].items()}))
+    lines += pair("Marked", f"{found['marked']:,} as forgotten, to be deleted after 24 h" if found["marked"] else "none")
+    lines += pair("Deleted", f"{found['deleted']:,}" if found["deleted"] else "none")
+    return lines + _failures(found) + alerts(found["alerts"], now, command)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "none"
+
+
+def _failures(run: Mapping[str, Any]) -> list[text.Line]:
+    lines = pair("Failed", f"{text.counted(run['failed'], 'item')}, left as they were") if run["failed"] else []
+    for failure in run["failures"]:
+        lines += pair("", failure)
+    return lines
+
+
+def alerts(found: list[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+    """Items of value that are about to be deleted."""
+    if not found:
+        return []
+    lines = ["", *text.wrap(f"{text.counted(len(found), 'item')} of value will be deleted soon. To keep one: {command} pin ID")]
+    for each in found:
+        head = f"  {text.clean(each['id'])}  {ahead(each['at'], now):<10}  "
+        lines.append(text.fitted(head + text.clean(each["text"])))
+    return lines
+
+
+# --- MEMORY.md ----------------------------------------------------------------------------------------------------------------------
+
+_NAMED = 5  # items of one reason
+
+
+def left_out(found: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
+    """What stands in MEMORY.md and what does not, by reason. `items`: those left out, by worth."""
+    told = f"{text.counted(len(found.items), 'item')}, {text.tokens(found.tokens)} of {budget:,} tokens"
+    lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", told)]
+    lines += pair("Left out", text.counted(len(found.left_out), "item"))
+    reasons = dict(found.left_out)
+    by_reason: dict[str, list[Item]] = {}
+    for item in items:
+        by_reason.setdefault(reasons[item.id], []).append(item)
+    for why, of_it in sorted(by_reason.items(), key=lambda each: -len(each[1])):
+        lines += ["", *text.wrap(f"{text.counted(len(of_it), 'item')}: {why}"), *in_order(of_it[:_NAMED], now)]
+        lines += [f"  … {len(of_it) - _NAMED:,} more"] if len(of_it) > _NAMED else []
+    return lines
+
+
+# --- what compression loses ---------------------------------------------------------------------------------------------------------
+
+
+def loss(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
+    """What each level would lose of what is remembered now."""
+    lines = text.title("What compression loses")
+    if not found:
+        return [*lines, "Nothing that is remembered is long enough to be compressed."]
+    lines += text.wrap(
+        f"Measured on the full texts of {text.counted(found[0]['items'], 'item')}, {text.long_tokens(found[0]['tokens'])}: how much of the"
+        " meaning each level keeps, how much shorter it is for that, and which of the ten best results a search still finds."
+    )
+    lines += ["", f"{'Level':<{ASIDE}}{'Tokens':>9}{'Meaning':>10}{'Efficiency':>12}{'Precision':>11}{'Recall':>8}{'F1':>7}"]
+    for each in found:
+        row = f"{each['level']:<{ASIDE}}{text.tokens(each['tokens_at_level']):>9}{each['semantic_preservation']:>10.2f}"
+        row += f"{each['token_efficiency']:>12.1f}{each['precision']:>11.2f}{each['recall']:>8.2f}{each['f1_score']:>7.2f}"
+        lines.append(row)
+    return lines
+
+
+# --- other checkouts ------------------------------------------------------------------------------------------------------------------
+
+
+def joined(found: Mapping[str, Any], command: str) -> list[text.Line]:
+    """What `join` answers. `command`: how the reader calls us."""
+    owner = text.clean(found["owner"])
+    if found["joined"]:
+        return text.wrap(f"This folder now shares the memory of {owner}. To keep them apart again: {command} join --no")
+    return text.wrap(f"This folder uses nothing of the memory of {owner}. To give it a memory of its own: {command} on")

@@ -1,0 +1,273 @@
+"""Items of long-term memory: in lines, what was done to them, and one of them with why it is in its tier and what comes next. Pure.
+
+What is remembered is hostile text: everything goes through `text.clean`, which `text.wrap` calls.
+"""
+
+from __future__ import annotations
+
+from hooks.utils import text
+from hooks.utils.state.memory_checks import CHANGED, GONE, RENAMED, SAME
+
+from ..memory.items import (
+    ACCEPTED,
+    AGENT,
+    ARCHIVE,
+    BY_JOB,
+    BY_POLICY,
+    BY_TOOL,
+    BY_USER,
+    EMBEDDING,
+    FULL,
+    IMPORT,
+    SESSION,
+    TIERS,
+    USER,
+    Item,
+)  # fmt: skip
+from ..memory.transitions import GRACE_S
+from .columns import ago, ahead, pair
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+_ID_COLUMNS = 24  # of the longest id in a list
+_KIND_COLUMNS = 8
+_BY = {BY_TOOL: "by an agent, ", BY_JOB: "by the job, ", BY_POLICY: "by policy, "}  # of a mark that is not the reader's own
+_NAMED = 20  # of the items that a word has changed
+_LOGGED = 8  # entries of the log
+_ROOTS = 8  # checkouts
+_DUE = "with the next run, at the end of a session or by {} run"
+_FROM = {
+    SESSION: "learnt from sessions",
+    USER: "said by you",
+    AGENT: "said by an agent",
+    ACCEPTED: "said by an agent, accepted by you",
+    IMPORT: "imported",
+}
+_MARKED = {
+    BY_USER: "forgotten by you",
+    BY_TOOL: "forgotten by an agent's tool",
+    BY_JOB: "forgotten by the job",
+    BY_POLICY: "marked by its retention policy",
+}
+
+
+def by_tier(items: Sequence[Item], now: float) -> list[text.Line]:
+    """Items below the names of their tiers, each in a line with its score."""
+    lines: list[text.Line] = []
+    ids = _id_columns(items)
+    for tier in TIERS:
+        found = [item for item in items if item.tier == tier]
+        if found:
+            lines += ["", tier, *[_row(item, ids, f"{item.score:.2f}", now) for item in found]]
+    return lines
+
+
+def in_order(items: Sequence[Item], now: float) -> list[text.Line]:
+    """Items in the order given, each in a line with its tier."""
+    ids = _id_columns(items)
+    tiers = max((len(item.tier) for item in items), default=0)
+    return [_row(item, ids, f"{item.tier:<{tiers}}", now) for item in items]
+
+
+def _id_columns(items: Sequence[Item]) -> int:
+    return min(_ID_COLUMNS, max((text.width(text.clean(item.id)) for item in items), default=0))
+
+
+def _row(item: Item, ids: int, column: str, now: float) -> text.Line:
+    head = f"  {text.pad(text.clean(item.id), ids)}  {column}  {text.pad(text.clean(item.kind), _KIND_COLUMNS)} "
+    note = standing(item, now)
+    note = f" ({note})" if note else ""
+    return lambda columns: [text.cut(head + text.cut(label(item), columns - text.width(head) - len(note)) + note, columns)]
+
+
+def label(item: Item) -> str:
+    """An item's text on one line."""
+    return text.clean(item.text).strip() or "(its text was compressed away)"
+
+
+def standing(item: Item, now: float, names: bool = True) -> str:
+    """What is out of the ordinary about an item, in a few words; "" where nothing is. `names`: it says who marked it, if not the reader."""
+    if item.marked_at is not None:
+        left = item.marked_at + GRACE_S - now
+        return _BY.get(item.marked_by, "") * names + (f"gone in {text.span(left)}" if left > 0 else "gone with the next run")
+    return ", ".join(said for said, holds in _standings(item) if holds)
+
+
+def _standings(item: Item) -> Sequence[tuple[str, bool]]:
+    return ("waits for your yes", item.waits), ("pinned", item.held), ("key", item.key), (item.level, item.level != FULL)
+
+
+def size(item: Item) -> str:
+    """How much of an item is kept, and where."""
+    if item.level == EMBEDDING:
+        return "an embedding only; restore brings back the text" if item.original else "an embedding only; the text is gone"
+    if item.level != FULL:
+        return f"its {item.level}; restore brings back the full text" if item.original else f"its {item.level}; the full text is gone"
+    return "in full"
+
+
+# --- what was changed ----------------------------------------------------------------------------------------------------------------
+
+_STAYS = "{}, neither compressed nor deleted, until you {}."
+_GOES = "{} deleted for good in 24 h. Until then, {{command}} undo {}."
+# Details that `why` tells of in words.
+_IN_WHY = ("blob", "commit", "defined_in", "file", "folder", "gone", "needs", "opened")
+_HASH = 12  # characters of a commit's
+# What has become of a file since.
+_STATES = {
+    "": "", SAME: "as it was", CHANGED: "changed since", RENAMED: "now {}", GONE: "gone, so MEMORY.md does not list it",
+}  # fmt: skip
+_TOLD = "From now on MEMORY.md can tell {}."
+# word -> (what happened to items, what follows from it for one of them, for several)
+_DONE = {
+    "add": ("Remembered", "", ""),
+    "accept": ("Accepted", _TOLD.format("it"), _TOLD.format("them")),
+    "pin": ("Pinned", _STAYS.format("It stays in its tier", "unpin it"), _STAYS.format("They stay in their tiers", "unpin them")),
+    "unpin": ("Unpinned", "From now on its tier follows what it is worth.", "From now on their tiers follow what they are worth."),
+    "promote": ("Moved up", "", ""),
+    "demote": ("Moved down", "", ""),
+    "restore": ("Restored in full", "", ""),
+    "forget": ("Forgotten", _GOES.format("It is", "brings it back"), _GOES.format("They are", "brings them back")),
+    "undo": ("Brought back", "", ""),
+}
+
+
+def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[text.Line]:
+    """What a word has done, and to which items. `command`: how the reader calls us."""
+    did, of_one, of_several = _DONE[word]
+    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(items[:_NAMED], now)]
+    lines += [f"  … {len(items) - _NAMED:,} more"] if len(items) > _NAMED else []
+    follows = of_one if len(items) == 1 else of_several
+    return [*lines, *text.wrap(follows.format(command=command))] if follows else lines
+
+
+def to_accept(items: Sequence[Item], command: str) -> list[text.Line]:
+    """How to say yes to those of these items that wait for it. `command`: how the reader calls us."""
+    ids = [text.clean(item.id) for item in items if item.waits and item.marked_at is None]
+    if not ids:
+        return []
+    several = len(ids) > 1
+    said = f"{len(ids):,} of these items {'were' if several else 'was'} added by an agent. MEMORY.md leaves"
+    lines = text.wrap(f"{said} {'them' if several else 'it'} out until you accept {'them' if several else 'it'}:")
+    return ["", *lines, f"  {command} accept {'ID…' if several else ids[0]}"]
+
+
+# --- one item ---------------------------------------------------------------------------------------------------------------------------
+
+
+def show(item: Item, project: str, now: float, command: str) -> list[text.Line]:
+    """What is known about an item, before its text. `command`: how the reader calls us."""
+    lines = text.title(text.clean(item.id))
+    lines += _what(item)
+    lines += pair("Project", project if item.project else "none")
+    lines += _tier(item, now)
+    lines += pair("Kept", size(item))
+    lines += _asked_for(item, now)
+    for name, value in sorted((name, value) for name, value in item.details.items() if name not in _IN_WHY):
+        lines += pair(text.cut(text.clean(name).capitalize(), 10), str(value))
+    return lines + _state(item, now, command)
+
+
+def why(found: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+    """Why an item stands where it stands. `command`: how the reader calls us."""
+    item = Item(**found["item"])
+    lines = text.title(f"{item.id}  {label(item)}")
+    lines += _what(item)
+    for name, root in zip(("Taught in", *[""] * _ROOTS), found["taught_in"][:_ROOTS]):
+        lines += pair(name, root)
+    lines += _learnt_at(found["learnt_at"])
+    lines += _tier(item, now) + _asked_for(item, now) + pair("Kept", size(item))
+    lines += pair("Score", f"{found['score']:.2f} of 1, by the profile {found['profile']}")
+    signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in found["signals"].items()]
+    lines += pair("Signals", ", ".join(signals))
+    lines += pair("Retention", f"{found['retention']:.0%}: the chance that it is still remembered")
+    lines += _due(item, found["decision"], command)
+    if found["decision"]["tier"] == item.tier and not found["decision"]["marks"]:
+        lines += _next(item, found["next"], now)
+    lines += _state(item, now, command)
+    lines += pair("On hold", f"{found['hold']}. Nothing deletes it before the hold ends.") if found["hold"] else []
+    for name, entry in zip(("Log", *[""] * _LOGGED), found["log"][:_LOGGED]):
+        lines += pair(name, _logged(entry, now))
+    return lines
+
+
+def _learnt_at(found: Mapping[str, Any]) -> list[text.Line]:
+    """The commit and the files that an item was learnt from, and what has become of them."""
+    said = [f"commit {found['commit'][:_HASH]}"] if found["commit"] else []
+    for each in found["files"]:
+        state = _STATES[each["state"]].format(text.clean(each["path"]))
+        said.append(text.clean(each["file"]) + (f": {state}" if state else ""))
+    return [line for name, each in zip(("Learnt at", *[""] * _ROOTS), said) for line in pair(name, each)]
+
+
+def _what(item: Item) -> list[text.Line]:
+    said = f"{item.kind}, {_FROM[item.source]}"
+    if item.source == SESSION:
+        said += f": written {text.counted(item.writes, 'time')} in {text.counted(item.sessions, 'session')}"
+    said += f", {item.confidence:.0%} certain" if item.confidence < 1 else ""
+    lines = pair("What", said)
+    if item.episode and item.source == SESSION:
+        return lines + pair("First in", f"session {item.episode}")
+    if item.episode:
+        return lines + pair("Said in", f"{item.episode}, turn {item.place:,}" + (f", by {item.speaker}" if item.speaker else ""))
+    return lines
+
+
+def _tier(item: Item, now: float) -> list[text.Line]:
+    came = f", before that {item.previous_tier}" if item.previous_tier else ""
+    return pair("Tier", f"{item.tier} for {text.span(now - item.tier_since)}{came}")
+
+
+def _asked_for(item: Item, now: float) -> list[text.Line]:
+    said = f"{text.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
+    used = f"; used again {text.counted(item.reinforcements, 'time')}" if item.reinforcements else ""
+    return pair("Asked for", said + used)
+
+
+def _due(item: Item, decision: Mapping[str, Any], command: str) -> list[text.Line]:
+    reasons = "; ".join(decision["reasons"])
+    if item.marked_at is not None:
+        return []
+    if decision["marks"]:
+        return pair("Now", f"is forgotten {_DUE.format(command)}: {reasons}")
+    if decision["tier"] == item.tier:
+        return pair("Now", f"stays in {item.tier}: {reasons}")
+    return pair("Now", f"moves to {decision['tier']} {_DUE.format(command)}: {reasons}")
+
+
+def _next(item: Item, coming: Mapping[str, Any] | None, now: float) -> list[text.Line]:
+    return pair("Next", following(item, coming, now)) if item.marked_at is None else []
+
+
+def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
+    """What comes next of an item that is not marked, and where its tier is the right one now."""
+    if coming is None:
+        until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "it is asked for or you move it"
+        return f"nothing changes until {until}"
+    what = "is forgotten" if coming["marks"] else f"moves to {coming['tier']}"
+    return f"{what} {ahead(coming['at'], now)} unless it is asked for: {'; '.join(coming['reasons'])}"
+
+
+def _state(item: Item, now: float, command: str) -> list[text.Line]:
+    if item.marked_at is None:
+        said = [name for name, holds in _states(item) if holds]
+        lines = pair("State", ", ".join(said)) if said else []
+        if item.waits:
+            lines += pair("Waits", f"for your yes. Until then it is not in MEMORY.md: {command} accept {text.clean(item.id)}")
+        return lines
+    did = _MARKED.get(item.marked_by, "forgotten")
+    lines = pair("State", f"{did} {ago(item.marked_at, now)}, {standing(item, now, names=False)}")
+    return lines + pair("", f"To bring it back: {command} undo {text.clean(item.id)}")
+
+
+def _states(item: Item) -> tuple[tuple[str, bool], ...]:
+    key = "a key decision" if item.for_good else "a key decision once you accept it"
+    return (key, item.key), ("pinned", item.held)
+
+
+def _logged(entry: Mapping[str, Any], now: float) -> str:
+    reasons = "; ".join(entry.get("reasons", ()))
+    return f"{ago(entry['at'], now)}: {entry['action']}" + (f" ({reasons})" if reasons else "")

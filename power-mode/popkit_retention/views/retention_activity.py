@@ -1,0 +1,244 @@
+"""What people read of deeds: collections, holds, archives, the log, a verification. Plain values in, lines out. Pure."""
+
+from __future__ import annotations
+
+import os
+
+from hooks.utils import text
+from hooks.utils.hosts.claude_code.projects import session_id_of
+from hooks.utils.text import size
+
+from ..governance.rules import PLACEHOLDER
+from . import retention_phrases as phrases
+from .columns import ago, pair, pairs
+from .retention_policies import hold_said
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+_IDS = 3  # ids named in one entry of the log
+
+# --- collections -----------------------------------------------------------------------------------------------------------------------
+
+
+def is_idle(found: Mapping[str, Any]) -> bool:
+    """Whether a collection has nothing to do."""
+    return not any(each["marks"] or each["deletes"] or each["unmarked"] for each in found["domains"])
+
+
+def collected(found: Mapping[str, Any], now: float, most: int | None, command: str) -> list[text.Line]:
+    """What a collection would do, or has done. `command`: how the reader calls us."""
+    lines: list[text.Line] = []
+    for each in found["domains"]:
+        lines += ["", *text.wrap(f"{_named(each)}: {phrases.NAMED[each['domain']]}"), *_of_domain(each, found["dry_run"], now, most)]
+    if found["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in found["domains"]):
+        lines += ["", "To collect what placeholders stand for, too:", f"  {command} gc --placeholders"]
+    return lines + _marked(found, command)
+
+
+def _named(found: Mapping[str, Any]) -> str:
+    """What was collected: a domain, or what of it one project's own policy rules."""
+    return f"{found['domain']} of {text.clean(found['project'])}" if "project" in found else str(found["domain"])
+
+
+def done(found: Mapping[str, Any], command: str) -> list[text.Line]:
+    """What a collection has done that was shown before."""
+    lines: list[text.Line] = []
+    for each in found["domains"]:
+        deeds = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
+        said = [f"{phrases.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
+        lines += text.wrap(f"{_named(each)}: {', '.join(said)}") if said else []
+    return (lines or ["Nothing was left to do."]) + _marked(found, command)
+
+
+def _marked(found: Mapping[str, Any], command: str) -> list[text.Line]:
+    """What becomes of marks that were just made."""
+    if found["dry_run"] or not any(each["marks"] for each in found["domains"]):
+        return []
+    said = "What was marked now stays for 24 h. After that the next collection deletes it: your next gc, or the hourly one where auto_gc is"
+    return ["", *text.wrap(f"{said} true. To take the marks back before:"), f"  {command} undo"]
+
+
+def _of_domain(found: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[text.Line]:
+    days = found["params"]["older_than_days"]
+    deletes, marks, unmarked = ("To delete", "To mark", "To unmark") if dry_run else ("Deleted", "Marked", "Unmarked")
+    lines = pair(deletes, f"{phrases.counted(len(found['deletes']), found['domain'])} for good") if found["deletes"] else []
+    lines += phrases.listed(found["deletes"], most, now)
+    lines += pair(marks, phrases.counted(len(found["marks"]), found["domain"])) if found["marks"] else []
+    lines += phrases.listed(found["marks"], most, now)
+    if found["waiting"]:
+        lines += pair("Waiting", f"{len(found['waiting']):,} marked for less than 24 h")
+    by_reasons = phrases.by_reasons(found["unmarked"]).items()
+    lines += pairs(unmarked, [f"{len(rows):,} {phrases.reasons(codes, days)}" for codes, rows in by_reasons])
+    if found["truncated"]:
+        lines += pair("Left", f"{found['left_out']:,} more for the next collection, because of the policy's limit")
+    lines += pairs("Kept", phrases.counts(found["kept"], days))
+    lines += _placeholders(found, dry_run)
+    if found["compacted"]:
+        lines += pair("Compacted", "the file gave back the space that it no longer needs")
+    return lines or ["Nothing is stored."]
+
+
+def _placeholders(found: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
+    """Which sessions have placeholders for what goes."""
+    going = {each["id"] for each in (*found["deletes"], *found["marks"])}
+    by_session: dict[str, list[str]] = {}
+    for id, paths in found["placeholders"].items():
+        for path in paths if id in going else ():
+            by_session.setdefault(session_id_of(path), []).append(id)
+    if not by_session:
+        return []
+    gone = not dry_run and not found["marks"]
+    lost = "placeholders in these sessions can no longer be restored:"
+    lines = text.wrap(f"Now {lost}" if gone else f"Once this is deleted, {lost}")
+    for session, ids in by_session.items():
+        lines += text.wrap(f"  session {session}: {text.listed([text.clean(id) for id in ids])}", indent="    ")
+    return lines
+
+
+def unmarked(found: Sequence[Mapping[str, Any]]) -> list[text.Line]:
+    """What `undo` has done."""
+    lines = text.wrap(f"Took back {text.counted(len(found), 'mark')}:")
+    return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in found]
+
+
+# --- holds -----------------------------------------------------------------------------------------------------------------------------
+
+
+def held(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+    """Holds that were just added."""
+    lines = [line for each in found for line in _hold(each, now)]
+    return [
+        *lines,
+        "To release it:" if len(found) == 1 else "To release one of them:",
+        f"  {command} hold release {text.clean(found[0]['id'])}",
+    ]
+
+
+def holds(found: Sequence[Mapping[str, Any]], now: float, everything: bool, command: str) -> list[text.Line]:
+    """Holds, oldest first."""
+    if not found:
+        none = "There are no holds." if everything else "No hold is in force."
+        return text.wrap(f"{none} {command} hold add ID --why TEXT adds one.")
+    return [line for each in found for line in _hold(each, now)]
+
+
+def released(found: Mapping[str, Any], now: float) -> list[text.Line]:
+    """A hold that was just released."""
+    return [*text.wrap(f"Released. From now on the policy of {found['domain']} decides about:"), *_hold(found, now)]
+
+
+def _hold(found: Mapping[str, Any], now: float) -> list[text.Line]:
+    about = f"{found['scope']} {text.clean(found['target'])}"
+    ended = ""
+    if found["released_at"] is not None:
+        ended = f" (released {ago(phrases.at(found['released_at']), now)})"
+    elif not found.get("in_force", True):
+        ended = " (over)"
+    lines = text.wrap(f"{text.clean(found['id'])}: {found['domain']}, {about}{ended}", indent="  ")
+    return lines + text.wrap(f"  {hold_said(found, now)}", indent="  ")
+
+
+# --- archives --------------------------------------------------------------------------------------------------------------------------
+
+
+def archived(found: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
+    """Archives that were just written."""
+    lines: list[text.Line] = []
+    for each in found:
+        what = f"{phrases.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
+        # On a line of its own and not wrapped, so that it can be copied.
+        lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(each['manifest_path']))}"]
+    lines += text.wrap("Nothing was deleted. To bring back later what is missing by then:")
+    return lines + [f"  {command} restore {text.clean(each['archive_id'])}" for each in found]
+
+
+def archives(found: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+    """The archives that there are."""
+    if not found:
+        return text.wrap(f"There are no archives. {command} archive writes one of what may be deleted.")
+    return [line for each in found for line in _archive(each, now)]
+
+
+def to_remove(ids: Sequence[str], known: Mapping[str, Mapping[str, Any]], now: float) -> list[text.Line]:
+    """The archives that are about to be deleted."""
+    return [line for id in ids for line in (_archive(known[id], now) if id in known else [text.clean(id)])]
+
+
+def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:
+    lines: list[text.Line] = [text.clean(each["archive_id"])]
+    if "problem" in each:
+        return lines + text.wrap(f"  Broken: {each['problem']}", indent="  ")
+    size_said = f"{phrases.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
+    lines += text.wrap(f"  {size_said}, {ago(phrases.at(each['created_at']), now)}", indent="  ")
+    return lines + (text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else [])
+
+
+def restored(found: Mapping[str, Any]) -> list[text.Line]:
+    """What came back from an archive."""
+    back, there, damaged = len(found["restored"]), len(found["already"]), len(found.get("damaged", ()))
+    lines = text.wrap(f"Brought back {phrases.counted(back, found['domain'])}." if back else "Nothing was brought back.")
+    lines += text.wrap(f"Stored already, and left as it was: {there:,}.") if there else []
+    return lines + (text.wrap(f"Damaged in the archive, and left out: {damaged:,}.") if damaged else [])
+
+
+# --- proof -----------------------------------------------------------------------------------------------------------------------------
+
+
+def verified(found: Mapping[str, Any]) -> list[text.Line]:
+    """Whether everything is as it was written."""
+    entries = "1 entry" if found["log_entries"] == 1 else f"{found['log_entries']:,} entries"
+    checked = f"policies, {entries} of the log, {text.counted(found['archives'], 'archive')}"
+    if found["ok"]:
+        return text.wrap(f"Everything is as it was written: {checked}.")
+    lines = [line for each in found["problems"] for line in text.wrap(f"Broken: {each['where']}: {each['what']}", indent="  ")]
+    return [*lines, *text.wrap(f"Checked: {checked}; {text.counted(len(found['problems']), 'problem')}.")]
+
+
+def logged(found: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
+    """Entries of the log."""
+    if not found:
+        return ["The log has no such entry."]
+    columns = max(len(str(each["number"])) for each in found)
+    lines = []
+    for each in found:
+        head = f"{each['number']:>{columns}}  "
+        told = f"{ago(phrases.at(each['at']), now)}, {phrases.by(each['by'])}: {deed(each)}"
+        lines += text.pair(head, told, len(head))
+    return lines
+
+
+def deed(entry: Mapping[str, Any]) -> str:
+    """What an entry of the log tells of."""
+    details, domain = entry["details"], entry["domain"] or "memory and rag"
+    action = entry["action"]
+    if action == "configured":
+        back = f", back to revision {details['rolled_back_to']}" if "rolled_back_to" in details else ""
+        of = f" of {text.clean(details['project'])}" if "project" in details else ""
+        return f"configured {domain}{of}, revision {details.get('revision')}{back}"
+    if action in ("requested", "declined"):
+        asked = ", ".join(f"{key} = {phrases.value(value)}" for key, value in details.get("config", {}).items())
+        verb = "asked for" if action == "requested" else "declined"
+        return (
+            f"{verb} {text.listed(list(map(text.clean, entry['ids'])), _IDS)} of {domain} of {text.clean(details.get('project'))}: {asked}"
+        )
+    if action == "applied":
+        counts = details.get("counts", {})
+        return f"applied the policy of {domain}: {counts.get('eligible', 0):,} of {counts.get('total', 0):,} may be deleted"
+    if action == "held":
+        whose = f"{details.get('who')}, {details.get('why')}"
+        return f"held {details.get('scope')} {details.get('target')} of {domain} ({details.get('id')}): {whose}"
+    if action == "released":
+        return f"released hold {details.get('hold')} of {domain}"
+    if action == "abandoned":
+        return f"gave up entry {details.get('of')}: {details.get('problem')}"
+    ids = entry["ids"]
+    named = f": {text.listed([text.clean(id) for id in ids], _IDS)}" if ids else ""
+    of = phrases.counted(len(ids), domain) if domain in phrases.THINGS else text.counted(len(ids), "item")
+    into = f" ({details['archive_id']})" if "archive_id" in details else ""
+    return f"{_DID.get(action) or text.clean(action)} {of}{into}{named}"
+
+
+_DID = {"deleting": "began to delete", "removed": "deleted the archive of"}

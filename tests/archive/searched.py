@@ -1,0 +1,33 @@
+"""Archives with words in them, and what a question finds."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from hooks.utils import archive
+from hooks.utils.archive import NewRecord, index
+from hooks.utils.archive.searching import search
+from hooks.utils.policy.masking import mask
+from tests.archive.written import new
+
+NOW = 1_800_000_000.0
+
+
+def said(number: int, text: str, **fields) -> NewRecord:
+    return new(number, content=json.dumps(text, ensure_ascii=False), label=f"call {number}", subjects=[], **fields)
+
+
+def found(db: sqlite3.Connection, question: str, **where) -> list[str]:
+    return [each.record.id for each in search(db, question, mask, **where)]
+
+
+def retrieve(db: sqlite3.Connection, id: str) -> bool:
+    kept = archive.retrieve_record(db, id)
+    return bool(kept and kept["content_available"])
+
+
+def with_all_queued(db: sqlite3.Connection) -> None:
+    db.execute("BEGIN")
+    index.begin_again(db)
+    db.execute("COMMIT")

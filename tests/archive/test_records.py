@@ -1,0 +1,237 @@
+"""Records: written once, found again."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sqlite3
+
+import pytest
+
+from hooks.utils import archive
+from hooks.utils.archive import Chain, add_records, find_records, retrieve_record
+from hooks.utils.archive.records import digest, handle
+from hooks.utils.policy import globs
+from hooks.utils.reclaim.restoring import NotFound, meant
+from hooks.utils.state.archived import matching
+from tests.archive.written import CHAIN, content, fill, new, row, tamper
+
+
+def _handle(tool_use_id: str, number: int, length: int) -> str:
+    return handle(digest("session-1", tool_use_id, archive.hash_content(content(number))), length)
+
+
+def test_a_handle_is_the_beginning_of_a_base32_digest(db: sqlite3.Connection) -> None:
+    (id,) = fill(db, 1)
+    named = "\0".join(("session-1", "toolu_0000", archive.hash_content(content(0))))
+    whole = base64.b32encode(hashlib.sha256(named.encode()).digest()).decode().lower()
+    assert id == whole[:8]
+    assert whole.startswith(_handle("toolu_0000", 0, 51))
+
+
+def test_a_record_keeps_what_it_was_given(db: sqlite3.Connection) -> None:
+    source = {"path": "/a.py", "first": 1}
+    chain = Chain("s/agent-1", "s", "agent-1", "/home/dev/shop", "/t.jsonl")
+    (id,) = add_records(db, chain, [new(3, source=source)], now=1_790_000_000.0).ids
+    found = archive.record(db, id)
+    assert found.to_json() == {
+        "id": id, "type": "read", "task_id": "s/agent-1", "agent_id": "agent-1", "timestamp": "2026-02-21T16:15:30.639Z",
+        "created_at": "2026-09-21T14:13:20.000Z", "zone": "hot", "place": 1, "tool_use_id": "toolu_0003", "label": "Read src/3.py",
+        "subjects": ["/home/dev/shop/src/3.py"], "tokens": 103, "size": len(content(3)), "content_hash": archive.hash_content(content(3)),
+        "source": source,
+    }  # fmt: skip
+    kept = archive.chain(db, "s/agent-1")
+    assert (kept.session_id, kept.agent_id, kept.project, kept.transcript) == ("s", "agent-1", "/home/dev/shop", "/t.jsonl")
+    assert archive.record(db, "nobody") is archive.chain(db, "nobody") is None
+
+
+def test_a_chain_knows_where_its_transcript_is_now(db: sqlite3.Connection) -> None:
+    fill(db, 1)
+    add_records(db, Chain("session-1", "session-1", transcript="/moved.jsonl"), [])
+    assert archive.chain(db, "session-1").transcript == "/moved.jsonl"
+
+
+def test_adding_the_same_again_gives_the_same_record(db: sqlite3.Connection) -> None:
+    ids = fill(db, 4)
+    archive.archive_record(db, ids[0], hot_max=1, warm_max=9)
+    before = [row(db, id) for id in ids]
+    assert fill(db, 4, at=1_800_000_000.0) == ids
+    assert [row(db, id) for id in ids] == before
+    twice = [new(9), new(9)]
+    assert len(set(add_records(db, CHAIN, twice).ids)) == 1
+
+
+def test_another_chain_call_or_content_is_another_record(db: sqlite3.Connection) -> None:
+    first = fill(db, 1)
+    others = [add_records(db, Chain("session-2", "session-2"), [new(0)]).ids[0]]
+    others += add_records(db, CHAIN, [new(0, content='"other"'), new(0, tool_use_id="toolu_x")]).ids
+    assert len({*first, *others}) == 4
+    assert archive.verify(db).broken == []
+
+
+def test_what_has_gone_cold_and_is_added_again_becomes_a_new_record_with_a_longer_handle(db: sqlite3.Connection) -> None:
+    ids = fill(db, 3)
+    archive.archive_record(db, ids[0], hot_max=1, warm_max=1)
+    (again,) = add_records(db, CHAIN, [new(0)]).ids
+    assert (again[:8], len(again)) == (ids[0], 9)
+    assert retrieve_record(db, again)["content"] == content(0)
+    assert retrieve_record(db, ids[0])["zone"] == "cold"
+    assert add_records(db, CHAIN, [new(0)]).ids == [again]
+    assert archive.verify(db).broken == []
+
+
+def test_a_handle_that_is_taken_by_another_record_is_lengthened(db: sqlite3.Connection) -> None:
+    whole = _handle("toolu_0005", 5, 9)
+    (taken,) = fill(db, 1)
+    tamper(db, taken, "id", whole[:8])
+    assert add_records(db, CHAIN, [new(5)]).ids == [whole]
+
+
+def test_nothing_is_added_when_one_record_cannot_be(opened: sqlite3.Connection) -> None:
+    def given():
+        yield new(1)
+        raise OSError("the transcript has gone")
+
+    with pytest.raises(OSError, match="has gone"):
+        add_records(opened, CHAIN, given(), clear_at=5.0)
+    assert not opened.in_transaction
+    found = archive.stats(opened)
+    assert (found["records"], found["chains"], found["clears"]) == (0, 0, 0)
+
+
+def test_hostile_names_are_kept_as_text(db: sqlite3.Connection) -> None:
+    evil = "'; DROP TABLE thought_records; --\0\ud800\u202e"
+    chain = Chain(evil, evil, evil, evil, evil)
+    (id,) = add_records(db, chain, [new(1, tool_use_id=evil, label=evil, subjects=[evil], content=evil, type=evil, timestamp=evil)]).ids
+    found = archive.record(db, id)
+    assert found.label == evil.replace("\ud800", "\\ud800").replace("\0", "\\x00") == found.subjects[0]
+    assert retrieve_record(db, id)["content"] == evil
+    assert [each.id for each in find_records(db, task_id=evil)] == [each.id for each in find_records(db, session_id=evil)] == [id]
+    assert [each.id for each in archive.records_of_tool_use(db, evil, evil)] == [id]
+    assert archive.verify(db).broken == []
+
+
+def test_records_are_found_newest_first_by_chain_session_time_and_whatever_else(db: sqlite3.Connection) -> None:
+    main, agent, other = CHAIN, Chain("session-1/a", "session-1", "a"), Chain("session-2", "session-2")
+    old, sub, new_ = (fill(db, 2, chain, at) for chain, at in ((main, 100.0), (agent, 200.0), (other, 300.0)))
+
+    def ids(**wanted) -> list[str]:
+        return [each.id for each in find_records(db, **wanted)]
+
+    assert ids() == [*reversed(new_), *reversed(sub), *reversed(old)]
+    assert ids(task_id="session-1") == [*reversed(old)]
+    assert ids(session_id="session-1") == [*reversed(sub), *reversed(old)]
+    assert ids(session_id="session-") == ids()
+    assert ids(session_id="%") == ids(task_id="session") == []
+    assert ids(since=200.0) == [*reversed(new_), *reversed(sub)]
+    assert ids(limit=3) == ids()[:3]
+    assert ids(limit=0) == []
+    assert ids(matches=lambda each: each.label == "Read src/1.py", limit=2) == [new_[1], sub[1]]
+    assert [each.id for each in archive.records_of_tool_use(db, "toolu_0001")] == [new_[1], sub[1], old[1]]
+    assert [each.id for each in archive.records_of_tool_use(db, "toolu_0001", "session-2")] == [new_[1]]
+
+
+def test_the_beginning_of_a_handle_stands_for_it(db: sqlite3.Connection) -> None:
+    ids = fill(db, 3)
+    for number, id in enumerate(("abcdefgh", "abcdefghi", "abcdxxxx")):
+        tamper(db, ids[number], "id", id)
+    assert archive.handles_of(db, "abcdefgh") == ["abcdefgh"], "what is a handle means itself"
+    assert archive.handles_of(db, "abcde") == ["abcdefgh", "abcdefghi"]
+    assert archive.handles_of(db, "abcdx") == ["abcdxxxx"]
+    assert archive.handles_of(db, "abcd", most=2) == ["abcdefgh", "abcdefghi"]
+    for word in ("", "abc", "ABCDX", "abcd%", "zzzzzzzz", "' OR 1=1"):
+        assert archive.handles_of(db, word) == []
+
+
+def test_a_clear_remembers_what_it_took_until_it_is_undone(db: sqlite3.Connection) -> None:
+    ids = fill(db, 2)
+    first = add_records(db, CHAIN, [new(0), new(5)], clear_at=1_000.0)
+    second = add_records(db, CHAIN, [new(6)], clear_at=2_000.5)
+    add_records(db, Chain("session-2", "session-2"), [new(6)], clear_at=3_000.0)
+    assert first.ids[0] == ids[0]
+    assert archive.record(db, first.ids[1]).created_at == "1970-01-01T00:16:40.000Z"
+    assert [each.id for each in archive.records_of_clear(db, first.clear_id)] == first.ids
+    assert [(each.id, each.at, each.undone_at, each.records) for each in archive.clears_of(db, "session-1")] == [
+        (second.clear_id, 2_000.5, None, 1),
+        (first.clear_id, 1_000.0, None, 2),
+    ]
+    assert archive.mark_undone(db, second.clear_id, 2_500.0)
+    assert not archive.mark_undone(db, second.clear_id, 2_600.0), "only once"
+    assert archive.clears_of(db, "session-1")[0].undone_at == 2_500.0
+    assert archive.clears_of(db, "nobody") == []
+    assert not archive.mark_undone(db, 99, 1.0)
+
+
+def test_without_a_clear_none_is_noted(db: sqlite3.Connection) -> None:
+    assert add_records(db, CHAIN, [new(1)]).clear_id is None
+    assert archive.clears_of(db, "session-1") == []
+
+
+def test_a_source_can_be_noted_later(db: sqlite3.Connection) -> None:
+    (id,) = fill(db, 1)
+    assert archive.set_source(db, id, {"path": "/a"})
+    assert archive.record(db, id).source == {"path": "/a"}
+    assert archive.set_source(db, id, None)
+    assert archive.record(db, id).source is None
+    assert not archive.set_source(db, "nobody", None)
+    assert archive.verify(db).broken == []
+
+
+def test_a_list_goes_on_where_somebody_has_changed_a_record(db: sqlite3.Connection) -> None:
+    ids = fill(db, 3)
+    for id, value in zip(ids, ("7", "{nonsense", None)):
+        tamper(db, id, "source", value)
+        tamper(db, id, "subjects", value or '"text"')
+    assert [(each.id, each.subjects, each.source) for each in find_records(db)] == [(id, [], None) for id in reversed(ids)]
+
+
+def _steps(db: sqlite3.Connection, work) -> int:
+    """How many hundreds of steps of its machine SQLite takes for some work."""
+    taken = 0
+
+    def count() -> int:
+        nonlocal taken
+        taken += 1
+        return 0
+
+    db.set_progress_handler(count, 100)
+    work()
+    db.set_progress_handler(None, 0)
+    return taken
+
+
+def test_an_unknown_name_costs_the_same_in_a_large_archive(db: sqlite3.Connection) -> None:
+    for number in range(40):
+        fill(db, 100, Chain(f"session-{number}", f"session-{number}", project="/home/dev/shop"))
+
+    def ask(word: str) -> None:
+        with pytest.raises(NotFound):
+            meant(db, word, "session-1", "/home/dev/shop")
+
+    for word in ("credentials", "src/nowhere.py", "../b.c", "npm run nothing", "toolu_none", "abcd2345"):
+        assert _steps(db, lambda: ask(word)) < 20, f"{word}: of 4,000 records none is walked through"  # noqa: B023  it is called here
+
+
+@pytest.mark.parametrize(
+    ("pattern", "labels"),
+    [
+        ("a.py", ["Read a"]),
+        ("src/a.py", ["Read a"]),
+        ("/p/src/a.py", ["Read a"]),
+        ("*.py", ["Read b", "Read a"]),
+        ("src/*.p?", ["Read a"]),
+        ("src/**", ["Read c", "Read a"]),
+        ("src/", ["Read c", "Read a"]),
+        ("src\\a.py", ["Read a"]),
+        ("npm test", ["Bash"]),
+        ("npm *", ["Bash"]),
+        ("npm test src/a.py", []),
+        ("*my file.txt", ["Read c"]),
+        ("z.py", []),
+    ],
+)
+def test_a_pattern_finds_by_the_index_what_a_walk_would_find(db: sqlite3.Connection, pattern: str, labels: list[str]) -> None:
+    subjects = {"Read a": ["/p/src/a.py"], "Read b": ["/p/b.py"], "Bash": ["npm test"], "Read c": ["/p/src/my file.txt"]}
+    add_records(db, CHAIN, [new(n, label=label, subjects=given) for n, (label, given) in enumerate(subjects.items())])
+    walked = find_records(db, matches=lambda record: any(globs.matches(pattern, subject) for subject in record.subjects))
+    assert [each.label for each in matching(db, pattern)] == [each.label for each in walked] == labels

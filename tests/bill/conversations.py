@@ -1,0 +1,84 @@
+"""Conversations in which the cache is known: each request reads what the one before has left, unless it is told to read less."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from popkit_retention.bill.digests import digest_of
+from tests.lab.transcripts import Transcript
+
+if TYPE_CHECKING:
+    from popkit_retention.bill.digests import Digest
+
+BASE = 20_000
+
+
+class Conversation(Transcript):
+    """A conversation whose requests grow by 2,000 tokens each, 10 seconds apart, written to a cache that lives an hour."""
+
+    def __init__(self, model: str = "claude-opus-4-6", hour: bool = True) -> None:
+        super().__init__()
+        self.model, self.hour = model, hour
+        self.cached = 0
+        self.count = 0
+        self.prompt("begin")
+        self.request()
+
+    def request(
+        self, reads: int | None = None, total: int | None = None, thinks: bool = False, output: int = 50, says: str = "", **entry: Any
+    ) -> None:
+        """A request; `reads`: tokens from the cache, everything that was left there unless it is said; `says`: the provider's word for what
+        was not found there."""
+        self.wait(10)
+        self.count += 1
+        read = self.cached if reads is None else reads
+        whole = max(BASE, self.cached) + 2_000 if total is None else total
+        created = whole - read
+        lives = {"ephemeral_5m_input_tokens": 0 if self.hour else created, "ephemeral_1h_input_tokens": created if self.hour else 0}
+        usage = {
+            "input_tokens": 0, "cache_read_input_tokens": read, "cache_creation_input_tokens": created, "cache_creation": lives,
+            "output_tokens": output,
+        }  # fmt: skip
+        blocks = [{"type": "thinking", "thinking": "so"}] if thinks else []
+        body = {"id": f"m-{self.count}", "role": "assistant", "model": self.model, "usage": usage}
+        told = {"diagnostics": {"cache_miss_reason": {"type": says, "cache_missed_input_tokens": 9}}} if says else {}
+        self.add("assistant", message={**body, "content": [*blocks, {"type": "text", "text": "done"}], **told}, **entry)
+        self.cached = whole
+
+    def attach(self, **fields) -> None:
+        self.add("attachment", attachment=fields)
+
+    def sent(
+        self, tools: tuple[str, ...] = ("Bash",), effort: str = "high", digest: str = "", source: str = "sdk", system: str = "",
+        messages: tuple[str, ...] | None = None, on: tuple[str, int] | None = None, **params: Any,
+    ) -> str:  # fmt: skip
+        """What newer clients note of a request that they send; its id. `messages`: a word for each, where they are noted; all that it has,
+        or what follows so many of an earlier request's (`on`: its id, how many)."""
+        shape = f"{tools} {system}"
+        told = [{"name": name, "description": f"What {name} does."} for name in tools]
+        self.entries.append({"type": "api-request-shape", "shapeHash": shape, "shape": {"system": [{"text": system}], "tools": told}})
+        id = f"request-{len(self.entries)}"
+        noted = {"id": id, "params": {"output_config": {"effort": effort}, **params}, "requestDigest": digest or id}
+        known = {} if messages is None else {"keep": 0, "tail": list(messages)}
+        if on is not None:
+            known.update(base=on[0], keep=on[1])
+        self.entries.append({"type": "api-request", "querySource": source, "shapeHash": shape, **noted, **known})
+        return id
+
+    def command(self, name: str) -> None:
+        self.prompt(f"<command-name>{name}</command-name>")
+
+    def written(self, path: Path) -> Path:
+        """Write it to a file, the notes of requests as the client writes them."""
+        self.write(path)
+        path.write_text(path.read_text().replace('{"type": "api-request', '{"type":"api-request'))
+        return path
+
+    def digest(self, folder: Path) -> Digest:
+        path = self.written(folder / "session.jsonl")
+        return digest_of(str(path), path.stat().st_size)
+
+    def losses(self, folder: Path) -> list[tuple[str, int]]:
+        """[(cause, tokens)] of what its cache lost."""
+        return [(loss["cause"], loss["tokens"]) for loss in self.digest(folder)["losses"]]

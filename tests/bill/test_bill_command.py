@@ -1,0 +1,182 @@
+"""`popkit bill`: what people and programs read of it, and hiding a tool on a yes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import stat
+from pathlib import Path
+
+import pytest
+
+from hooks.utils import text
+from hooks.utils.state import standing
+from hooks.utils.views import bill as views
+from popkit_retention.bill import project_bill, statement
+from popkit_retention.bill.digests import digest_of
+from tests.bill.standing import DOCS, OTHER, SERVER, at_work, breakdown
+from tests.bill.test_digests import MODELS
+from tests.cli import inside
+
+GOLDENS = Path(__file__).parent / "goldens"
+AT = 1_790_000_000.0
+
+
+class Shop:
+    """A project with sessions and, where it is given, the client's breakdown of them."""
+
+    def __init__(self, folder: Path, sessions: int = 3, known: dict | None = None) -> None:
+        self.folder = Path(os.path.realpath(folder))
+        self.project = self.folder / "shop"
+        self.project.mkdir(parents=True)
+        self.home = self.folder / "home"
+        store = self.folder / "claude" / "projects" / "-shop"
+        store.mkdir(parents=True)
+        for number in range(sessions):
+            it = at_work()
+            it.entries[0]["cwd"] = str(self.project)
+            it.write(store / f"s{number}.jsonl")
+        self.digests = [digest_of(str(path), path.stat().st_size) for path in sorted(store.iterdir())]
+        if known is not None:
+            standing.keep(str(self.home), str(self.project), "s0", known, AT)
+
+    def run(self, *words: str, inside_of: str = "."):
+        environ = {"CLAUDE_CONFIG_DIR": str(self.folder / "claude"), "POPKIT_HOME": str(self.home)}
+        return inside.run(["bill", *words], environ, self.project / inside_of)
+
+    def data(self, *words: str) -> dict:
+        return json.loads(self.run(*words, "--json").stdout)
+
+    def hidden(self) -> list[str]:
+        return list(standing.hidden(str(self.home), str(self.project)))
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path, known=breakdown())
+
+
+def drawn(place: Shop, columns: int, details: bool = False, hosts: tuple[str, ...] = ()) -> str:
+    """The bill as it is drawn, with the project's own path left out; of sessions of these hosts."""
+    since = AT - 86_400
+    found = project_bill.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
+    found["project"] = "/shop"
+    found["whole"]["hosts"] = list(hosts) or found["whole"]["hosts"]
+    lines = text.laid_out(views.lines_of(found, AT + 7_200, details), columns)
+    assert max(map(text.width, lines)) <= columns
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("columns", [40, 72, 100])
+def test_people_read_what_stands_what_could_go_and_what_it_was_paid_for(columns: int, shop: Shop, golden):
+    golden(GOLDENS / f"bill-{columns}.txt", drawn(shop, columns))
+
+
+def test_details_are_of_each_tool_and_section(shop: Shop, golden):
+    golden(GOLDENS / "bill-details.txt", drawn(shop, 100, details=True))
+
+
+@pytest.mark.parametrize("columns", [40, 72, 100])
+def test_without_a_breakdown_it_says_what_transcripts_show_and_how_to_get_the_rest(columns: int, tmp_path: Path, golden):
+    golden(GOLDENS / f"bill-unknown-{columns}.txt", drawn(Shop(tmp_path), columns))
+
+
+def test_a_host_that_says_nothing_of_it_is_not_asked_for_more(tmp_path: Path):
+    told = drawn(Shop(tmp_path), 100, hosts=("OpenCode",))
+    assert "OpenCode does not say. Claude Code 2.1.287 or later would, in the same project." in " ".join(told.split())
+
+
+@pytest.mark.parametrize(
+    ("odd", "says"),
+    [({"mcpTools": "many"}, "Partial"), ({"agents": [{"agentType": 7}]}, "Partial"), ({"categories": []}, "Of what")],
+)
+def test_what_was_not_understood_is_said(odd: dict, says: str, tmp_path: Path):
+    assert says in drawn(Shop(tmp_path, known=breakdown(**odd)), 100)
+
+
+def test_a_later_breakdown_that_says_nothing_leaves_the_one_before_and_is_told(shop: Shop):
+    standing.keep(str(shop.home), str(shop.project), "s1", None, AT + 86_400)
+    told = drawn(shop, 100)
+    assert "could not be used: it is empty" in told
+    assert "MCP server linear" in told
+
+
+def test_programs_read_the_same_and_the_sums_agree(shop: Shop):
+    found = shop.data("--since", "2020-01-01")
+    assert found["tokens"] == sum(row["tokens"] for row in found["rows"]) == breakdown()["totalTokens"]
+    assert sum(found["whole"]["parts"].values()) == pytest.approx(found["whole"]["usd"])
+    assert [row["name"] for row in found["proposals"]] == [SERVER, DOCS[1]]
+    assert found["whole"]["sessions"] == 3
+
+
+def test_a_folder_below_the_project_has_its_bill(shop: Shop):
+    (shop.project / "src").mkdir()
+    assert "MCP server linear" in shop.run(inside_of="src").stdout
+
+
+def test_named_transcripts_have_a_bill_of_their_own(shop: Shop):
+    done = shop.run(str(shop.folder / "claude"))
+    assert "the sessions that you named: 3 conversations, 6 requests" in " ".join(done.stdout.split())
+
+
+def test_what_is_hidden_is_shown_first_and_done_on_a_yes(shop: Shop):
+    shown = shop.run("hide", SERVER)
+    assert "~3,900 tokens less in each prompt" in " ".join(shown.stdout.split())
+    assert "Nothing was changed" in shown.stdout
+    assert shop.hidden() == []
+    assert "is hidden" in shop.run("hide", SERVER, "--yes").stdout
+    assert shop.hidden() == ["mcp__linear__"]
+    assert "hidden already" in shop.run("hide", SERVER, "--yes").stdout
+    assert "Hidden in this project" in shop.run().stdout
+    assert "is back" in shop.run("show", SERVER).stdout
+    assert shop.hidden() == []
+
+
+def test_a_single_tool_can_be_hidden_and_one_that_was_used_says_so(shop: Shop):
+    assert "3 times in all" in " ".join(shop.run("hide", DOCS[0]).stdout.split())
+    assert list(shop.data("hide", DOCS[0], "--yes")["hidden"]) == shop.hidden() == [DOCS[0]]
+
+
+@pytest.mark.parametrize(("words", "says"), [(("hide", "jira"), f"{SERVER}, {OTHER}"), (("show", "jira"), "Nothing is")])
+def test_a_name_that_is_none_is_refused_with_those_that_are(words: tuple[str, str], says: str, shop: Shop):
+    done = shop.run(*words)
+    assert done.returncode == 1
+    assert all(name in " ".join(done.stderr.split()) for name in says.split(", "))
+
+
+def test_what_is_kept_is_the_users_alone(shop: Shop):
+    shop.run("hide", SERVER, "--yes")
+    kept = [path for path in (shop.home / standing.FOLDER).iterdir() if path.suffix == ".json"]
+    assert len(kept) == 2
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
+    assert all(standing.STORAGE[0].owns(str(shop.home), f"{standing.FOLDER}/{path.name}") for path in kept)
+
+
+def test_a_section_becomes_a_draft_in_a_new_file_and_the_old_file_stays(shop: Shop):
+    rules = "# Rules\n\nBe kind.\n\n## Deploying\n\nAsk first.\n\n### At night\n\nNever.\n\n## Tests\n\nAlways.\n"
+    (shop.project / "CLAUDE.md").write_text(rules)
+    done = shop.run("draft-skill", "CLAUDE.md#deploying", "--out", "draft.md")
+    assert done.returncode == 0, done.stderr
+    draft = (shop.project / "draft.md").read_text()
+    assert draft.startswith("---\nname: deploying\ndescription: ")
+    assert "### At night" in draft
+    assert "Always." not in draft
+    assert (shop.project / "CLAUDE.md").read_text() == rules
+    (shop.project / "draft.md").unlink()
+    again = shop.run("draft-skill", "CLAUDE.md#deploying", "--out", "CLAUDE.md")
+    assert (again.returncode, "is left alone" in again.stderr) == (1, True)
+    assert "Deploying" in shop.run("draft-skill", "CLAUDE.md#none", "--out", "x.md").stderr
+
+
+def test_a_large_section_is_proposed_with_its_sum_and_the_words_that_draft_it(tmp_path: Path):
+    path = str(tmp_path / "shop" / "CLAUDE.md")
+    shop = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": path, "type": "Project", "tokens": 1_700}]))
+    Path(path).write_text("# Shop\n\n## It's live\n\n" + "Ask first. " * 500)
+    words = " ".join(shop.run("--since", "2020-01-01").stdout.split())
+    assert "as a skill: ~1," in words
+    (draft,) = shop.data()["drafts"]
+    told = shlex.split(views.draft_words(draft))
+    assert told[:3] == ["popkit", "bill", "draft-skill"]
+    assert shop.run(*told[2:]).returncode == 0
+    assert "Ask first." in (shop.project / told[-1]).read_text()

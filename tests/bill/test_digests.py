@@ -1,0 +1,203 @@
+"""Digests: what requests used by model, read once, and again when a transcript has changed."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.policy import lost_cache
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.models import Models
+from hooks.utils.views import bill
+from popkit_retention.bill import digests, kinds, statement
+from popkit_retention.bill.costs import misses, usd_of
+from tests.bill.conversations import BASE, Conversation
+
+MODELS = Models({"claude-opus-4-6": {"read": 0.1, "write_5m": 1.25, "write_1h": 2.0, "input": 5, "output": 25}})
+ENDED = 1_790_000_000.0
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """The client's folder with one project."""
+    project = tmp_path / "claude" / "projects" / "-shop"
+    project.mkdir(parents=True)
+    return project
+
+
+def environ(place: Path) -> dict[str, str]:
+    return {"CLAUDE_CONFIG_DIR": str(place.parents[1]), "POPKIT_HOME": str(place.parents[2] / "home")}
+
+
+def asked(place: Path, since: float = 0.0) -> tuple[list[digests.Digest], int]:
+    """(the digests, bytes that were read for them)."""
+    read: list[int] = [0]
+    found = digests.of_user(environ(place), since, ENDED, lambda done, whole: read.append(done))
+    return found, read[-1]
+
+
+def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_path: Path):
+    conversation = Conversation()
+    conversation.use("t1", "Read", {}, message="m-1", usage=conversation.entries[-1]["message"]["usage"])
+    conversation.result("t1", "text")
+    conversation.request(output=70)
+    (used,) = conversation.digest(tmp_path)["used"]
+    words = estimate_tokens("begin")
+    said = BASE + 2_000 - words
+    made_of = used.pop("kinds")
+    assert made_of["said"] == [0, words, 0, words]
+    assert [sum(column) for column in zip(*made_of.values())] == [0, words, 0, 2_000 + words]
+    assert used == {
+        "model": "claude-opus-4-6", "prompt": 0, "requests": 2, "plain": 0, "read": BASE + 2_000, "write_5m": 0,
+        "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, said, 0, said], "pauses": [0, 0], "lost": [0, 0],
+    }  # fmt: skip
+    paid = usd_of(used, MODELS)
+    assert paid is not None
+    assert sum(paid.values()) == pytest.approx((22_000 * 0.1 + 24_000 * 2) * 5e-6 + 120 * 25e-6)
+
+
+def test_prompts_count_that_were_answered_each_once_and_slash_commands_among_them(tmp_path: Path):
+    conversation = Conversation()  # it begins with an answered prompt
+    conversation.prompt("two at once")
+    conversation.prompt("before the answer")
+    conversation.request()
+    conversation.request()
+    conversation.command("/review")
+    conversation.request()
+    conversation.prompt("[Request interrupted by user]")
+    conversation.add("user", isMeta=True, message={"role": "user", "content": "the host speaks"})
+    conversation.request()
+    conversation.prompt("nobody answers")
+    digest = conversation.digest(tmp_path)
+    assert (digest["prompts"], digest["used"][0]["requests"]) == (3, 5)
+
+
+def test_an_answer_of_which_the_usage_is_not_known_is_in_no_sum_and_counted(tmp_path: Path):
+    conversation = Conversation()
+    for id in ("m-x", "m-x", "m-y"):
+        conversation.add("assistant", message={"id": id, "role": "assistant", "model": "claude-opus-4-6", "content": []})
+    conversation.add("assistant", message={"id": "m-e", "role": "assistant", "model": "<synthetic>", "content": []})
+    digest = conversation.digest(tmp_path)
+    assert (digest["unmeasured"], digest["used"][0]["requests"]) == (2, 1)
+
+
+def test_a_transcript_is_read_again_only_when_it_has_changed(place: Path):
+    conversation = Conversation()
+    path = Path(conversation.write(place / "one.jsonl"))
+    found, read = asked(place)
+    assert [digest["session"] for digest in found] == ["one"]
+    assert read == path.stat().st_size
+    assert asked(place) == (found, 0)
+    conversation.request()
+    conversation.write(place / "one.jsonl")
+    again, read = asked(place)
+    assert read == path.stat().st_size
+    assert again[0]["used"][0]["requests"] == 2
+
+
+def test_a_transcript_without_requests_or_of_long_ago_is_not_read_again_either(place: Path):
+    (place / "none.jsonl").write_text('{"type":"summary","summary":"nothing was asked"}\n')
+    old = Conversation()
+    old.at -= 2 * digests.KEPT_S
+    old.request()
+    old.write(place / "old.jsonl")
+    found, read = asked(place)
+    assert read > 0
+    assert asked(place) == (found, 0)
+    (place / "old.jsonl").unlink()
+    (place / "none.jsonl").unlink()
+    asked(place)
+    assert asked(place) == ([], 0)
+
+
+def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
+    path = Path(Conversation().write(place / "one.jsonl"))
+    found, _ = asked(place)
+    path.unlink()
+    assert asked(place) == (found, 0)
+    assert asked(place, since=ENDED + 10_000)[0] == []
+
+
+@pytest.mark.parametrize(("form", "stays"), [(digests.FORM - 1, True), (0, False), (digests.FORM + 1, False)])
+def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds(form: int, stays: bool, place: Path):
+    path = Path(Conversation().write(place / "one.jsonl"))
+    ((now,), _) = asked(place)
+    older = {key: value for key, value in now.items() if key != "kinds_by_time"}
+    older["used"] = [{key: value for key, value in used.items() if key != "kinds"} for used in now["used"]]
+    with closing(sqlite3.connect(place.parents[2] / "home" / digests.FILE)) as db, db:
+        db.execute("UPDATE digests SET form = ?, digest = ?", (form, json.dumps(older)))
+    text = path.read_text()
+    path.unlink()
+    found, _ = asked(place)
+    assert len(found) == stays
+    for digest in found:
+        (was,), (used,) = now["used"], digest["used"]
+        assert used["kinds"] == {kinds.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
+        assert digest["kinds_by_time"] == [{kinds.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
+        assert "not told apart" in bill.kind_words(statement.whole([digest], MODELS)["kinds"][0])
+    path.write_text(text)
+    assert asked(place)[0] == [now]
+
+
+def test_subagents_have_conversations_of_their_own(place: Path):
+    Conversation().write(place / "one.jsonl")
+    (place / "one" / "subagents").mkdir(parents=True)
+    agent = Conversation("claude-opus-5")
+    for entry in agent.entries:
+        entry["isSidechain"] = True
+    agent.write(place / "one" / "subagents" / "agent-a.jsonl")
+    assert sorted(digest["session"] for digest in asked(place)[0]) == ["one", "one/agent-a"]
+
+
+def test_a_store_that_is_spoilt_is_made_again_from_the_transcripts(place: Path):
+    Conversation().write(place / "one.jsonl")
+    found, _ = asked(place)
+    store = place.parents[2] / "home" / digests.FILE
+    store.write_bytes(b"no database" * 100)
+    assert asked(place)[0] == found
+
+
+def test_lines_that_are_none_are_passed_over(tmp_path: Path):
+    conversation = Conversation()
+    path = Path(conversation.write(tmp_path / "one.jsonl"))
+    lines = [
+        b"\xff\xfe",
+        b"[]",
+        b'{"type":"assistant","uuid":"u9"}',
+        b'{"type":"user","uuid":7,"message":[]}',
+        b'{"uuid":"x","type":"user"}',
+        b"{",
+    ]
+    path.write_bytes(b"\n".join(lines) + b"\n" + path.read_bytes() + b"\n".join(lines))
+    digest = digests.digest_of(str(path), path.stat().st_size)
+    assert digest["used"] == conversation.digest(tmp_path)["used"]
+
+
+def test_lines_without_blanks_as_the_client_writes_them_tell_the_same(tmp_path: Path):
+    conversation = Conversation()
+    conversation.bash("t1", "ls", "a.py")
+    conversation.prompt("and?", parent=conversation.entries[0]["uuid"])
+    conversation.request(reads=BASE - 5_000)
+    loose = conversation.digest(tmp_path)
+    path = tmp_path / "tight.jsonl"
+    path.write_text("".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in conversation.entries))
+    tight = digests.digest_of(str(path), path.stat().st_size)
+    assert tight["losses"] == loose["losses"]
+    assert [loss["cause"] for loss in tight["losses"]] == ["rewind"]
+
+
+def test_losses_are_summed_by_cause_and_one_without_a_price_says_so(tmp_path: Path):
+    priced, unpriced = Conversation(), Conversation("claude-nobody-1")
+    for conversation in (priced, unpriced):
+        conversation.wait(4_000)
+        conversation.request(reads=0)
+    found = misses([priced.digest(tmp_path), unpriced.digest(tmp_path)], MODELS)
+    assert lost_cache.usd(MODELS, "claude-opus-4-6", 24_000, 22_000, 3_600) == pytest.approx(22_000 * 1.9 * 5e-6)
+    (row,) = found["causes"]
+    assert (row["cause"], row["times"], row["tokens"], row["unpriced"]) == ("pause", 2, 44_000, 1)
+    assert row["usd"] == found["lost"]["usd"] == pytest.approx(22_000 * 1.9 * 5e-6)
+    assert (found["sessions"], found["requests"], found["unpriced"]) == (2, 4, 2)

@@ -1,0 +1,405 @@
+"""What the prompt cache lost has the cause that the transcript shows, and none where it shows nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.policy import lost_cache
+from hooks.utils.policy.conversation import Usage
+from hooks.utils.policy.lost_cache import Between, Sent
+from hooks.utils.state import shipped
+from popkit_retention.bill.digests import digest_of
+from tests.bill.conversations import BASE, Conversation
+
+MODELS = shipped.models()
+
+
+def test_a_conversation_that_finds_its_cache_loses_nothing(tmp_path: Path):
+    conversation = Conversation()
+    for _ in range(5):
+        conversation.prompt("and now?")
+        conversation.request()
+    assert conversation.losses(tmp_path) == []
+
+
+def _pause(it: Conversation) -> None:
+    it.wait(4_000)
+
+
+def _compaction(it: Conversation) -> None:
+    it.fold()
+
+
+def _rewind(it: Conversation) -> None:
+    first = it.entries[1]["uuid"]
+    it.prompt("no, differently", parent=first)
+
+
+def _model(it: Conversation) -> None:
+    it.model = "claude-opus-5"
+
+
+def _effort(it: Conversation) -> None:
+    it.command("/effort")
+
+
+def _tools(it: Conversation) -> None:
+    it.attach(type="deferred_tools_delta", addedNames=["mcp__linear__get_issue", "mcp__linear__list"])
+
+
+def _error(it: Conversation) -> None:
+    it.add("system", subtype="api_error")
+
+
+def _date(it: Conversation) -> None:
+    it.wait(3_000)
+
+
+def _command(it: Conversation) -> None:
+    it.command("/context")
+
+
+def _interruption(it: Conversation) -> None:
+    it.prompt("[Request interrupted by user]")
+
+
+def _look_back(it: Conversation) -> None:
+    for number in range(12):
+        it.use(f"t{number}", "Read", {"file_path": f"{number}.py"}, message=f"m-{it.count}")
+        it.result(f"t{number}", "text")
+
+
+def _early(it: Conversation) -> None:
+    it.wait(900)
+
+
+def _nothing(it: Conversation) -> None:
+    it.prompt("go on")
+
+
+@pytest.mark.parametrize(
+    ("happens", "cause"),
+    [
+        (_pause, lost_cache.PAUSE), (_compaction, lost_cache.COMPACTION), (_rewind, lost_cache.REWIND), (_model, lost_cache.MODEL),
+        (_effort, lost_cache.EFFORT), (_tools, lost_cache.TOOLS), (_error, lost_cache.ERROR), (_command, lost_cache.COMMAND),
+        (_interruption, lost_cache.INTERRUPTION), (_look_back, lost_cache.LOOK_BACK), (_early, lost_cache.EARLY),
+        (_nothing, lost_cache.UNKNOWN),
+    ],
+)  # fmt: skip
+def test_each_cause_is_told_by_what_stands_between_the_requests(happens: Callable, cause: str, tmp_path: Path):
+    conversation = Conversation()
+    conversation.request()
+    happens(conversation)
+    conversation.request(reads=BASE - 5_000)
+    assert [found for found, _ in conversation.losses(tmp_path)] == [cause]
+
+
+def test_a_prompt_that_has_shrunk_lacks_what_was_cleared(tmp_path: Path):
+    conversation = Conversation()
+    conversation.request(total=80_000)
+    conversation.request(reads=BASE, total=60_000)
+    assert conversation.losses(tmp_path) == [(lost_cache.CLEARED, 40_000)]
+
+
+def test_what_an_answer_says_was_cleared_is_told_though_the_prompt_is_no_smaller(tmp_path: Path):
+    conversation = Conversation()
+    conversation.request(total=80_000)
+    conversation.request(reads=BASE, total=81_000)
+    edits = [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 3, "cleared_input_tokens": 9_000}]
+    conversation.entries[-1]["message"]["context_management"] = {"applied_edits": edits}
+    assert conversation.losses(tmp_path) == [(lost_cache.CLEARED, 60_000)]
+
+
+@pytest.mark.parametrize(("model", "cause"), [("claude-sonnet-4-5-20250929", lost_cache.THINKING), ("claude-opus-4-6", lost_cache.UNKNOWN)])
+def test_a_model_that_drops_earlier_thinking_loses_its_cache_when_the_user_speaks(model: str, cause: str, tmp_path: Path):
+    conversation = Conversation(model)
+    conversation.request(thinks=True)
+    conversation.prompt("next")
+    conversation.request(reads=BASE - 5_000)
+    assert [found for found, _ in conversation.losses(tmp_path)] == [cause]
+
+
+def test_the_day_is_the_users(tmp_path: Path):
+    old, new = Usage(50_000, 1_000.0, "claude-opus-5", 3_600, 0, 50_000), Usage(52_000, 1_100.0, "claude-opus-5", 3_600, 20_000, 32_000)
+    found = lost_cache.losses([Sent(old), Sent(new)], lambda at: at >= 1_050, MODELS)
+    assert [(loss.cause, loss.tokens) for loss in found] == [(lost_cache.DATE, 30_000)]
+
+
+def test_a_cache_of_five_minutes_is_cold_after_six(tmp_path: Path):
+    conversation = Conversation(hour=False)
+    conversation.wait(360)
+    conversation.request(reads=0)
+    assert conversation.losses(tmp_path) == [(lost_cache.PAUSE, BASE + 2_000)]
+
+
+@pytest.mark.parametrize(("away_s", "cause"), [(1_000, lost_cache.EARLY), (2_000, lost_cache.PAUSE)])
+def test_a_cache_that_a_provider_keeps_by_itself_lives_as_long_as_that(away_s: int, cause: str, tmp_path: Path):
+    """Of OpenAI's model half an hour, though nobody asked for more than five minutes."""
+    conversation = Conversation("gpt-5.6-sol", hour=False)
+    conversation.wait(away_s)
+    conversation.request(reads=0)
+    assert [found for found, _ in conversation.losses(tmp_path)] == [cause]
+
+
+def test_parallel_results_are_one_position_of_the_look_back(tmp_path: Path):
+    conversation = Conversation()
+    for number in range(30):
+        conversation.use(f"t{number}", "Read", {"file_path": f"{number}.py"}, message="m-1")
+    for number in range(30):
+        conversation.result(f"t{number}", "text")
+    conversation.request(reads=BASE - 5_000)
+    assert [found for found, _ in conversation.losses(tmp_path)] == [lost_cache.UNKNOWN]
+
+
+def test_a_detail_is_no_longer_than_a_few_lines(tmp_path: Path):
+    conversation = Conversation()
+    conversation.model = "claude-" + "x" * 100_000
+    conversation.request(reads=0)
+    [(cause, detail)] = _told(conversation, tmp_path)
+    assert (cause, len(detail)) == (lost_cache.MODEL, 200)
+
+
+def test_servers_are_named_once_however_many_tools_they_bring(tmp_path: Path):
+    conversation = Conversation()
+    _tools(conversation)
+    conversation.request(reads=BASE - 5_000)
+    assert [loss["detail"] for loss in conversation.digest(tmp_path)["losses"]] == ["linear"]
+
+
+def _requested(folder: Path, before: dict, *after: dict) -> list[tuple[str, str]]:
+    """(cause, detail) of what is lost between a request and the next, of which the client notes these; a server is named in between."""
+    conversation = Conversation()
+    conversation.sent(**before)
+    conversation.request()
+    _tools(conversation)
+    for noted in after:
+        conversation.sent(**noted)
+    conversation.request(reads=BASE - 5_000)
+    return _told(conversation, folder)
+
+
+def _told(conversation: Conversation, folder: Path) -> list[tuple[str, str]]:
+    return [(loss["cause"], loss["detail"]) for loss in conversation.digest(folder)["losses"]]
+
+
+def test_tools_are_the_cause_where_the_request_has_others(tmp_path: Path):
+    other = {"tools": ("Bash", "mcp__jira__get", "mcp__jira__list")}
+    assert _requested(tmp_path, {}, other) == _requested(tmp_path, other, {}) == [(lost_cache.TOOLS, "jira")]
+
+
+def test_tools_that_are_only_named_in_the_conversation_are_not_the_cause(tmp_path: Path):
+    assert _requested(tmp_path, {}, {}) == [(lost_cache.UNKNOWN, "")]
+
+
+def test_a_request_that_is_sent_twice_has_failed(tmp_path: Path):
+    assert _requested(tmp_path, {"digest": "a"}, {"digest": "b"}, {"digest": "b"}) == [(lost_cache.ERROR, "")]
+    assert _requested(tmp_path, {"digest": "a"}, {"digest": "a"}) == [(lost_cache.UNKNOWN, "")]
+
+
+def test_an_effort_that_is_another_is_told_with_both(tmp_path: Path):
+    assert _requested(tmp_path, {}, {"effort": "low"}) == [(lost_cache.EFFORT, "high to low")]
+
+
+def test_what_other_requests_of_the_client_have_does_not_matter(tmp_path: Path):
+    title = {"source": "generate_session_title", "tools": (), "effort": "low"}
+    assert _requested(tmp_path, {}, {}, title) == [(lost_cache.UNKNOWN, "")]
+
+
+ONE, TWO = ("begin", "done"), ("begin", "done", "next")
+SAME = {"messages": ONE}, {"messages": TWO}
+
+
+def test_a_request_that_begins_as_the_one_before_was_lost_early_whatever_happened_in_between(tmp_path: Path):
+    assert _requested(tmp_path, *SAME) == [(lost_cache.EARLY, "")]
+
+
+@pytest.mark.parametrize("happens", [_compaction, _rewind, _command, _interruption, _date])
+def test_what_has_left_the_request_as_it_was_is_not_the_cause(happens: Callable, tmp_path: Path):
+    conversation = Conversation()
+    conversation.sent(messages=ONE)
+    conversation.request()
+    happens(conversation)
+    conversation.sent(messages=TWO)
+    conversation.request(reads=BASE - 5_000)
+    assert _told(conversation, tmp_path) == [(lost_cache.EARLY, "")]
+
+
+def test_requests_that_go_on_from_the_same_one_do_not_share_what_they_add(tmp_path: Path):
+    conversation = Conversation()
+    first = conversation.sent(messages=ONE)
+    conversation.request(requestRef=first)
+    conversation.sent(messages=("a title?",), on=(first, 2), source="generate_session_title")
+    second = conversation.sent(messages=("next",), on=(first, 2))
+    conversation.request(reads=BASE - 5_000, requestRef=second)
+    third = conversation.sent(messages=("otherwise",), on=(second, 2))
+    conversation.request(reads=BASE - 5_000, requestRef=third)
+    unknown = conversation.sent(messages=("more",), on=("nobody", 2))
+    conversation.request(reads=BASE - 5_000, requestRef=unknown)
+    told = [(lost_cache.EARLY, ""), (lost_cache.MESSAGES, "from message 3 of 3 on"), (lost_cache.UNKNOWN, "")]
+    assert _told(conversation, tmp_path) == told
+
+
+def test_it_is_said_from_which_message_on_a_request_is_another(tmp_path: Path):
+    assert _requested(tmp_path, {"messages": TWO}, {"messages": ("begin", "changed", "next", "last")}) == [
+        (lost_cache.MESSAGES, "from message 2 of 3 on")
+    ]
+
+
+def test_it_is_said_below_which_heading_the_system_prompt_is_another(tmp_path: Path):
+    old, new = "You are an agent.\n# Rules\nBe kind.\n# Tone\nShort.", "You are an agent.\n# Rules\nBe brief.\n# Tone\nShort."
+    assert _requested(tmp_path, {"system": old}, {"system": new}) == [(lost_cache.SYSTEM, "Rules")]
+    assert _requested(tmp_path, {"system": new}, {"system": new.partition("# Tone")[0].strip()}) == [(lost_cache.SYSTEM, "Tone")]
+    assert _requested(tmp_path, {"system": "One."}, {"system": "Two."}) == [(lost_cache.SYSTEM, "while linear came or went")]
+
+
+def test_thinking_that_is_switched_is_told_as_effort_is(tmp_path: Path):
+    on, off = {"thinking": {"type": "adaptive"}}, {"thinking": {"type": "disabled"}}
+    assert _requested(tmp_path, on, off) == [(lost_cache.EFFORT, "thinking adaptive to disabled")]
+
+
+def test_what_the_provider_was_asked_to_clear_may_be_gone_though_the_request_is_the_same(tmp_path: Path):
+    clear = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}
+    assert _requested(tmp_path, {**SAME[0], **clear}, {**SAME[1], **clear}) == [(lost_cache.UNKNOWN, "")]
+
+
+@pytest.mark.parametrize(("is_error", "cause"), [(True, lost_cache.ERROR), (False, lost_cache.UNKNOWN)])
+def test_what_the_client_answers_for_itself_is_no_error_unless_it_says_so(is_error: bool, cause: str, tmp_path: Path):
+    conversation = Conversation()
+    said = {"model": "<synthetic>", "role": "assistant", "content": [{"type": "text", "text": "No response requested."}]}
+    conversation.add("assistant", message=said, isApiErrorMessage=is_error)
+    conversation.request(reads=BASE - 5_000)
+    assert _told(conversation, tmp_path) == [(cause, "")]
+
+
+def test_where_something_else_in_the_request_is_another_an_event_may_be_the_cause(tmp_path: Path):
+    assert _requested(tmp_path, SAME[0], {**SAME[1], "betas": ["fast"]}) == [(lost_cache.UNKNOWN, "")]
+    conversation = Conversation()
+    conversation.sent(messages=ONE)
+    conversation.request()
+    conversation.command("/fast")
+    conversation.sent(messages=TWO, speed="fast")
+    conversation.request(reads=BASE - 5_000)
+    assert _told(conversation, tmp_path) == [(lost_cache.COMMAND, "/fast")]
+
+
+def test_an_answer_that_names_its_request_is_told_by_it_though_the_note_of_it_stands_behind(tmp_path: Path):
+    conversation = Conversation()
+    first = conversation.sent(messages=ONE)
+    conversation.request(requestRef=first)
+    second = conversation.sent(messages=TWO, effort="low")
+    noted = conversation.entries[-2:]
+    del conversation.entries[-2:]
+    conversation.request(reads=BASE - 5_000, requestRef=second)
+    conversation.entries += noted
+    conversation.sent(messages=(*TWO, "more"), effort="low")
+    conversation.request(reads=BASE - 5_000, requestRef=f"request-{len(conversation.entries) - 1}")
+    assert _told(conversation, tmp_path) == [(lost_cache.EFFORT, "high to low"), (lost_cache.EARLY, "")]
+
+
+def test_a_subagent_is_told_by_the_notes_of_its_own_requests(tmp_path: Path):
+    conversation = Conversation()
+    for effort in ("high", "low"):
+        conversation.sent(effort=effort, source="agent:builtin:general-purpose")
+        conversation.request(reads=BASE - 5_000)
+    conversation.entries = [{**entry, "isSidechain": True, "agentId": "a1"} for entry in conversation.entries]
+    for entry in conversation.entries:  # the type stands first in the lines of notes
+        if entry["type"].startswith("api-"):
+            entry.pop("isSidechain")
+    assert [detail for cause, detail in _told(conversation, tmp_path) if cause == lost_cache.EFFORT] == ["high to low"]
+
+
+@pytest.mark.parametrize(
+    ("says", "cause"),
+    [
+        ("tools_changed", lost_cache.TOOLS), ("system_changed", lost_cache.SYSTEM), ("messages_changed", lost_cache.MESSAGES),
+        ("previous_message_not_found", lost_cache.UNKNOWN), ("unavailable", lost_cache.UNKNOWN), ("model_changed", lost_cache.UNKNOWN),
+    ],
+)  # fmt: skip
+def test_the_provider_s_word_is_taken(says: str, cause: str, tmp_path: Path):
+    conversation = Conversation()
+    conversation.request()
+    conversation.prompt("go on")
+    conversation.request(reads=BASE - 5_000, says=says)
+    assert _told(conversation, tmp_path) == [(cause, "")]
+
+
+def test_the_provider_s_word_stands_before_what_may_have_been(tmp_path: Path):
+    conversation = Conversation()
+    conversation.request()
+    conversation.command("/context")
+    _tools(conversation)
+    conversation.request(reads=BASE - 5_000, says="messages_changed")
+    assert _told(conversation, tmp_path) == [(lost_cache.COMMAND, "/context")]
+    conversation.wait(900)
+    conversation.request(reads=BASE - 5_000, says="messages_changed")
+    assert _told(conversation, tmp_path)[1:] == [(lost_cache.MESSAGES, "")]
+
+
+@pytest.mark.parametrize("version", ["2.1.100", "2.1.331", "3.0.0"])
+def test_a_client_that_asks_the_provider_to_keep_thinking_does_not_lose_it(version: str, tmp_path: Path):
+    conversation = Conversation("claude-sonnet-4-5-20250929")
+    conversation.request(thinks=True, version=version)
+    conversation.prompt("next")
+    conversation.request(reads=BASE - 5_000, version=version)
+    assert _told(conversation, tmp_path) == [(lost_cache.UNKNOWN, "")]
+
+
+@pytest.mark.parametrize(("edits", "cause"), [([], lost_cache.THINKING), ([{"type": "clear_thinking_20251015", "keep": "all"}], None)])
+def test_the_notes_say_whether_it_asked(edits: list, cause: str | None, tmp_path: Path):
+    conversation = Conversation("claude-sonnet-4-5-20250929")
+    conversation.sent(messages=ONE, context_management={"edits": edits})
+    conversation.request(thinks=True, version="2.1.331")
+    conversation.prompt("next")
+    conversation.sent(messages=TWO, context_management={"edits": edits})
+    conversation.request(reads=BASE - 5_000, version="2.1.331")
+    assert _told(conversation, tmp_path) == [(cause or lost_cache.EARLY, "")]
+
+
+def test_a_prompt_of_many_parts_takes_as_many_positions_of_the_look_back(tmp_path: Path):
+    conversation = Conversation()
+    conversation.request()
+    conversation.add("user", message={"role": "user", "content": [{"type": "text", "text": f"part {number}"} for number in range(25)]})
+    conversation.request(reads=BASE - 5_000)
+    assert _told(conversation, tmp_path) == [(lost_cache.LOOK_BACK, "")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"type":"api-request",', '{"type":"api-request","params":{},"shapeHash":[]}', '{"type":"api-request-shape",7}',
+        '{"type":"api-request","querySource":"sdk","id":[],"params":{"thinking":7,"context_management":{"edits":[7]}},"keep":9,"tail":7}',
+        '{"type":"api-request","querySource":"sdk","id":"a","params":{},"base":"b","keep":true,"tail":[{}],"requestDigest":{}}',
+        '{"type":"api-request-shape","shapeHash":"a","shape":{"tools":[7,{}],"system":[{"text":7},[]]}}',
+        '{"type":"api-request-shape","shapeHash":"a","shape":{"tools":' + "[" * 100_000 + "]" * 100_000 + "}}",
+    ],
+)  # fmt: skip
+def test_a_note_that_is_not_understood_says_nothing(line: str, tmp_path: Path):
+    conversation = Conversation()
+    conversation.request()
+    path = Path(conversation.write(tmp_path / "odd.jsonl"))
+    path.write_text(path.read_text() + line + "\n" + line + "\n")
+    assert digest_of(str(path), path.stat().st_size)["losses"] == []
+
+
+usages = st.builds(
+    lambda read, created, plain, at, model: Usage(read + created + plain, at, model, 300, read, created),
+    st.integers(0, 500_000), st.integers(0, 500_000), st.integers(0, 5_000), st.floats(0, 1e6),
+    st.sampled_from(["claude-opus-4-6", "claude-sonnet-4-5", ""]),
+)  # fmt: skip
+
+
+@given(st.lists(usages, max_size=8))
+def test_a_loss_is_never_more_than_was_left_nor_more_than_was_sent_anew(requests: list[Usage]):
+    found = lost_cache.losses([Sent(usage, between=Between()) for usage in requests], lambda at: at // 86_400, MODELS)
+    pairs = list(zip(requests, requests[1:]))
+    assert len(found) <= len(pairs)
+    for loss in found:
+        before = next(old for old, new in pairs if new is loss.usage)
+        assert lost_cache.LEAST_TOKENS < loss.tokens <= before.read + before.created
+        assert loss.tokens <= loss.usage.tokens - loss.usage.read
+        assert loss.cause in lost_cache.CAUSES

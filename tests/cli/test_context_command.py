@@ -1,0 +1,348 @@
+"""`popkit context` and the table of commands: the hook's answers in a shell, for the session that the words mean."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.io import home
+from hooks.utils.operations.context import answer
+from popkit_retention.cli import main as main_module
+from popkit_retention.cli.main import COMMANDS, main
+from tests.paths import PYTHONPATH
+from tests.patience import HANG_S
+from tests.views.written import Written, spec_session
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Shell:
+    """Runs the command line in this process, with a home of its own."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture) -> None:
+        self.claude = folder / "claude"
+        self.environ = {"CLAUDE_CONFIG_DIR": str(self.claude), "POPKIT_CLOCK": "1790000200"}
+        self.capsys = capsys
+
+    def session(self, id: str, project: str = "/home/dev/shop", changed: float = 1_790_000_000.0) -> Written:
+        written = spec_session(self.claude / "projects" / folder_name(project), session=id, project=project)
+        os.utime(written.path, (changed, changed))
+        return written
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        code = main(list(words), self.environ)
+        return code, *self.capsys.readouterr()
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture) -> Shell:
+    return Shell(tmp_path, capsys)
+
+
+@pytest.mark.parametrize("words", ["retention", "retention --details", "timeline --last 3", "why T5", "stats", "clear --tier short"])
+def test_it_answers_as_the_hook_does(shell: Shell, words: str) -> None:
+    written = shell.session("one")
+    code, shown, _ = shell("context", *words.split(), "--session", "one")
+    site = written.site(shell.claude / "popkit")
+    told = answer(words, site, str(written.path), 1_790_000_200.0).replace("/popkit:context", "popkit context --session one")
+    assert (code, shown) == (0, told.lstrip("\n") + "\n")
+
+
+def test_without_a_name_it_takes_the_newest_session_of_this_folders_project(shell: Shell, tmp_path, monkeypatch) -> None:
+    project = tmp_path / "shop"
+    (project / "src" / "deep").mkdir(parents=True)
+    shell.session("older", str(project), 1_000.0)
+    shell.session("newer", str(project), 2_000.0)
+    shell.session("elsewhere", "/home/dev/other", 3_000.0)
+    for folder in (project, project / "src" / "deep"):
+        monkeypatch.chdir(folder)
+        assert json.loads(shell("context", "--json")[1])["session"] == "newer"
+
+
+def test_the_transcripts_of_subagents_are_no_sessions(shell: Shell, tmp_path, monkeypatch) -> None:
+    shell.session("main", str(tmp_path), 1_000.0)
+    shell.session("agent-1234", str(tmp_path), 2_000.0)
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(shell("context", "--json")[1])["session"] == "main"
+
+
+def test_a_session_goes_by_the_beginning_of_its_id(shell: Shell) -> None:
+    shell.session("abc-1")
+    shell.session("abd-2", "/home/dev/other")
+    assert json.loads(shell("context", "--session", "abd", "--json")[1])["session"] == "abd-2"
+    code, _, error = shell("context", "--session", "ab")
+    assert (code, "2 sessions begin with ab: abd-2, abc-1" in error or "abc-1, abd-2" in error) == (1, True)
+
+
+def test_a_session_of_which_another_is_the_beginning_is_meant_exactly(shell: Shell) -> None:
+    shell.session("abc")
+    shell.session("abc-2")
+    assert json.loads(shell("context", "--session", "abc", "--json")[1])["session"] == "abc"
+
+
+def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> None:
+    written = spec_session(tmp_path / "copies", session="mine")
+    found = json.loads(shell("context", "--transcript", str(written.path), "--json")[1])
+    assert (found["session"], found["calls"], found["project"]) == ("mine", 14, "/home/dev/shop")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nonsense"], 'unknown word "nonsense"'),
+        (["retention", "--nonsense"], 'unknown flag "--nonsense"'),
+        (["--session", "none"], "no session none under"),
+        (["--session", "../../etc"], "no session ../../etc under"),
+        (["--session", "one", "--transcript", "x"], "give either --session or --transcript"),
+        (["--transcript", "/no/such/file"], "/no/such/file: cannot be read: No such file or directory"),
+        (["why", "T99", "--session", "one"], "there is no call T99"),
+        (["pin", "--session", "one"], "pin needs ID|PATH"),
+        (["clear", "--tier", "all", "--session", "one"], '--tier takes ephemeral, short, medium, session or preserved, not "all"'),
+        (["help", "nonsense"], 'unknown word "nonsense"'),
+    ],
+)
+def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, said: str) -> None:
+    shell.session("one")
+    code, shown, error = shell("context", *words)
+    assert (code, shown) == (1, "")
+    assert said in " ".join(error.split())
+    assert error.startswith("popkit context: ")
+    assert all(len(line) <= 76 for line in error.splitlines())
+
+
+def test_warm_learns_from_the_users_sessions_and_holds_for_the_one_that_is_meant(shell: Shell) -> None:
+    shell.session("one")
+    shell.session("two")
+    found = json.loads(shell("context", "warm", "on", "--session", "one", "--json")[1])
+    assert (found["on"], found["from"], found["past"]["sessions"]) == (True, "session", 2)
+    assert "popkit context --session one warm off ends it" in " ".join(shell("context", "warm", "--session", "one")[1].split())
+    assert json.loads(shell("context", "warm", "show", "--session", "two", "--json")[1])["on"] is False
+
+
+def test_with_json_a_mistake_is_json_too(shell: Shell) -> None:
+    shell.session("one")
+    for words in (["why", "T99", "--session", "one"], ["nonsense"], ["--session", "none"]):
+        code, shown, _ = shell("context", *words, "--json")
+        assert code == 1
+        assert set(json.loads(shown)) == {"error"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (b"root:x:0:0\nuuid\n", "none of its 2 lines belongs to a conversation"),
+        (b'{"uuid": 3}\n[1, "uuid"]\n', "none of its 2 lines"),
+        (bytes(range(256)) * 40, "is not a Claude Code transcript"),
+        (b'{"uuid": "a", "type": "bank-transfer"}\n', "none of its 1 lines"),
+    ],
+)
+def test_a_file_that_is_no_transcript_is_refused(shell: Shell, tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "foreign.jsonl"
+    path.write_bytes(content)
+    code, shown, error = shell("context", "--transcript", str(path))
+    assert (code, shown) == (1, "")
+    assert said in " ".join(error.split())
+    assert not (shell.claude / "popkit").exists()
+
+
+def test_a_folder_is_no_transcript(shell: Shell, tmp_path: Path) -> None:
+    assert "not a regular file" in shell("context", "--transcript", str(tmp_path))[2]
+
+
+def test_without_any_session_it_says_what_to_do(shell: Shell, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, error = shell("context")
+    assert code == 1
+    assert "popkit try" in error
+    assert "--transcript FILE" in error
+
+
+@pytest.mark.parametrize(
+    ("project", "name"),
+    [
+        ("/home/dev/shop", "-home-dev-shop"),
+        ("/home/dev/my.shop_2", "-home-dev-my-shop-2"),
+        ("/home/dév/シ", "-home-d-v--"),
+        ("/home/😀", "-home---"),
+        (r"C:\code\shop", "C--code-shop"),
+    ],
+)
+def test_a_projects_folder_has_a_dash_for_every_other_character(project: str, name: str) -> None:
+    assert folder_name(project) == name
+
+
+def test_pins_and_profiles_are_the_sessions(shell: Shell) -> None:
+    written = shell.session("one")
+    assert shell("context", "pin", "T3", "--session", "one")[0] == 0
+    assert shell("context", "--session", "one", "--conservative")[0] == 0
+    site = written.site(shell.claude / "popkit")
+    assert site.session["profile"] == "conservative"
+    assert "yes. To let go: /popkit:context unpin T3" in answer("why T3", site, str(written.path), written.now)
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
+def test_without_a_command_all_are_listed(shell: Shell, words: list) -> None:
+    code, shown, _ = shell(*words)
+    assert code == 0
+    assert all(f"  {name} " in shown for name in COMMANDS)
+    assert all(len(line) <= 76 for line in shown.splitlines())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(shell: Shell, name: str) -> None:
+    code, shown, _ = shell("help", name)
+    assert code == 0
+    assert shown == shell(name, "--help")[1]
+    assert shown.startswith(f"popkit {'context restore' if name == 'restore' else name}")
+    assert all(len(line) <= 76 for line in shown.splitlines())
+
+
+def test_an_unknown_command_is_answered_with_the_known_ones(shell: Shell) -> None:
+    code, _, error = shell("contxt")
+    assert code == 1
+    assert all(name in error for name in COMMANDS)
+
+
+def test_the_version_is_that_of_the_plugin(shell: Shell) -> None:
+    manifest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
+    assert shell("--version") == (0, f"popkit {manifest['version']}\n", "")
+
+
+class Nowhere(dict):
+    """The environment of a user whom the system does not know either."""
+
+    def get(self, key: str, default: object = None) -> object:
+        if key == "HOME":
+            raise home.NoHome
+        return super().get(key, default)
+
+
+def test_without_a_home_it_says_so(capsys: pytest.CaptureFixture) -> None:
+    assert main(["context"], Nowhere()) == 1
+    assert "set POPKIT_HOME (or HOME)" in capsys.readouterr().err
+
+
+def test_only_the_called_command_is_imported() -> None:
+    code = "import sys; from popkit_retention.cli.main import main; main(['--version']); print(*sys.modules)"
+    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    loaded = done.stdout.split("\n")[1].split()
+    assert "popkit_retention.cli.main" in loaded
+    assert not [name for name in loaded if name.endswith("_command")]
+    known = {
+        "context",
+        "restore",
+        "archive",
+        "memory",
+        "retention",
+        "mcp",
+        "lab",
+        "bill",
+        "misses",
+        "limits",
+        "try",
+        "native",
+        "budget",
+        "dashboard",
+        "config",
+        "doctor",
+        "setup",
+        "statusline",
+        "try-out",
+        "serve",
+        "completion",
+        "uninstall",
+    }
+    assert set(main_module.COMMANDS) == known
+
+
+def _run(shell: Shell, *words: str, **environ: str) -> subprocess.CompletedProcess:
+    env = {"PATH": os.environ["PATH"], **shell.environ, **environ}
+    return subprocess.run([sys.executable, ROOT / "hooks" / "popkit.py", *words], env=env, capture_output=True, check=False, timeout=HANG_S)
+
+
+def test_where_the_encoding_has_no_blocks_plain_ascii_is_drawn(shell: Shell) -> None:
+    shell.session("one")
+    done = _run(shell, "context", "timeline", "--session", "one", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    drawn = done.stdout.decode("ascii")
+    assert "T1   Read src/auth.ts         [###...........] edited at T4" in drawn
+    assert "T1 --------> T14" in drawn
+    assert all(len(line) <= 70 for line in drawn.splitlines())
+
+
+def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
+    shell.session("one")
+    env = {"PATH": os.environ["PATH"], **shell.environ}
+    command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} context retention --json --session one | head -c 10"
+    done = subprocess.run(["/bin/sh", "-c", command], env=env, capture_output=True, check=False, timeout=HANG_S)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
+@pytest.mark.parametrize(("into", "code", "said"), [(">/dev/full", 1, b"No space left"), (">&-", 0, b"")])
+@pytest.mark.parametrize("words", ["context retention --session one", "help", "archive list"])
+def test_where_nothing_can_be_written_it_says_so_in_a_line(shell: Shell, words: str, into: str, code: int, said: bytes) -> None:
+    shell.session("one")
+    env = {"PATH": os.environ["PATH"], **shell.environ}
+    command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} {words} {into}"
+    done = subprocess.run(["/bin/sh", "-c", command], env=env, capture_output=True, check=False, timeout=HANG_S)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == code
+
+
+@pytest.mark.parametrize(
+    ("environ", "coloured"), [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colour_is_for_terminals_that_want_it(shell: Shell, environ: dict, coloured: bool) -> None:
+    shell.session("one")
+    words = ["context", "--session", "one"]
+    env = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **shell.environ, **environ}
+    command = f"{sys.executable} {ROOT / 'hooks' / 'popkit.py'} {' '.join(words)}"
+    shown = pexpect.run(command, env=env, encoding="utf-8", timeout=HANG_S)
+    assert ("\x1b[" in shown) is coloured
+    assert "\x1b[" not in _run(shell, *words).stdout.decode()
+
+
+@pytest.mark.parametrize("how", ["session", "transcript"])
+def test_the_commands_that_an_answer_gives_name_the_same_session(shell: Shell, how: str) -> None:
+    written = shell.session("one")
+    shell.session("newer", changed=9_000_000_000.0)
+    named = ["--session", "one"] if how == "session" else ["--transcript", str(written.path)]
+    for words in (["clear", "--dry-run"], ["retention"], ["why", "T3"]):
+        given = [line.strip() for line in shell("context", *words, *named)[1].splitlines() if "popkit context" in line]
+        assert given
+        assert all(" ".join(named) in line for line in given)
+    offered = [line.split()[1:] for line in shell("context", "clear", "--dry-run", *named)[1].splitlines() if line.startswith("  popkit")]
+    code, shown, _ = shell(*offered[-1], "--json")
+    assert (code, json.loads(shown)["session"]) == (0, "one")
+
+
+def test_a_tier_goes_by_the_name_that_the_panel_gives_it(shell: Shell) -> None:
+    shell.session("one")
+    assert shell("context", "clear", "--tier", "Short", "--dry-run", "--session", "one")[0] == 0
+
+
+def test_an_answer_uses_the_width_that_its_terminal_has(shell: Shell) -> None:
+    shell.session("one")
+    widths = {}
+    for columns in (64, 80, 100):
+        child = pexpect.spawn(
+            sys.executable, [str(ROOT / "hooks" / "popkit.py"), "context", "retention", "--details", "--session", "one"],
+            env={"PATH": os.environ["PATH"], **shell.environ, "NO_COLOR": "1"}, encoding="utf-8", dimensions=(24, columns), timeout=HANG_S,
+        )  # fmt: skip
+        child.expect(pexpect.EOF)
+        answers = [line for line in child.before.split("\r\n") if "popkit context" not in line]
+        widths[columns] = max(map(len, answers))
+        assert widths[columns] < columns
+    assert widths[64] < widths[80] < widths[100]

@@ -1,0 +1,309 @@
+"""`popkit memory`: each word on a home of its own; one of each kind in a process of its own, too."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.operations.memory_table import TABLE
+from tests.cli.remembered import DAY_S, GOLDENS, Remembered, anywhere, export_of, fits
+
+HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
+
+
+# --- what people read ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("status", ["status"]),
+        ("status-store", ["status", "--store"]),
+        ("list", ["list"]),
+        ("list-tier", ["list", "--tier", "archive", "--kind", "note,command"]),
+        ("search", ["search", "basket", "--most", "3"]),
+        ("file-why", ["file", "--tokens", "40", "--why"]),
+        ("run", ["run", "--force"]),
+        ("loss", ["loss"]),
+        ("verify", ["verify"]),
+        ("help", ["help"]),
+        ("help-learn", ["help", "learn"]),
+    ],
+)
+def test_what_a_word_prints(filled: Remembered, golden, name: str, words: list) -> None:
+    shown = filled.memory(*words)
+    assert fits(shown)
+    golden(GOLDENS / f"{name}.txt", shown)
+
+
+def test_what_is_printed_of_one_item(filled: Remembered, golden) -> None:
+    note = next(id for id, item in filled.items().items() if "make check before" in item["text"])
+    path = next(id for id, item in filled.items().items() if item["kind"] == "path")
+    whole = filled.memory("show", note)  # its text as it is, however wide
+    shown = "".join(filled.memory(*words) for words in (["why", note], ["pin", note], ["forget", path], ["why", path]))
+    assert fits(shown)
+    golden(GOLDENS / "item.txt", anywhere(whole + shown))
+
+
+def test_who_has_marked_what_is_told(filled: Remembered, golden) -> None:
+    ids = sorted(filled.items())[:4]
+    with closing(sqlite3.connect(filled.home / "memory.sqlite")) as db, db:
+        for id, by in zip(ids, ("tool", "job", "policy", "policy")):
+            db.execute("UPDATE items SET marked_at = ?, marked_by = ? WHERE id = ?", (filled.now - 3_600, by, id))
+        db.execute("INSERT INTO kept VALUES ('governed', ?)", (json.dumps({ids[2]: "job", ids[3]: "user"}),))
+        hold = {"id": "h7", "scope": "item", "target": ids[0], "who": "alice", "why": "audit", "created_at": 0, "until": None}
+        db.execute("INSERT INTO kept VALUES ('holds', ?)", (json.dumps([hold]),))
+    shown = "".join(filled.memory(*words) for words in (["status"], ["list", "--marked"], *(["why", id] for id in (ids[0], ids[2]))))
+    assert fits(shown)
+    golden(GOLDENS / "marked.txt", anywhere(shown))
+
+
+def test_before_anything_is_remembered_it_says_how_to_begin(shop: Remembered, golden) -> None:
+    shown = "".join(shop.memory(word) for word in ("status", "list", "file"))
+    shown += shop.memory("search", "anything")
+    assert fits(shown)
+    golden(GOLDENS / "nothing.txt", shown)
+
+
+def test_who_only_asks_leaves_nothing_behind(shop: Remembered) -> None:
+    for word in ("status", "list", "file", "run", "loss", "export", "verify"):
+        shop.memory(word)
+    shop.memory("search", "anything")
+    shop.mistake("forget", "mnone")
+    assert not list(shop.home.rglob("*.sqlite"))
+
+
+@pytest.mark.parametrize("word", [word.name for word in TABLE.operations])
+def test_every_word_has_help(shop: Remembered, word: str) -> None:
+    shown = shop.memory("help", word)
+    assert shown == shop.memory(word, "--help") or word == "help"
+    assert shown.startswith(f"popkit memory {word}")
+    assert fits(shown)
+
+
+def test_the_overview_names_every_word(shop: Remembered) -> None:
+    shown = shop.memory("help")
+    assert all(f"  {word.usage()}" in shown for word in TABLE.operations)
+    assert shown == shop.popkit("help", "memory").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin"),
+    [
+        (["status"], ""),
+        (["search", "basket", "--json"], ""),
+        (["export", "--all"], ""),
+        (["add", "-"], "first line\n\n  second, é 漢字\n"),
+        (["list", "--nonsense"], ""),
+        (["show", "mnone", "--json"], ""),
+    ],
+    ids=str,
+)
+def test_in_a_process_of_its_own_a_word_says_the_same(filled: Remembered, words: list, stdin: str) -> None:
+    before = shutil.copytree(filled.home, filled.home.with_name("before"))
+    here = filled.ask(*words, stdin=stdin)
+    shutil.rmtree(filled.home)
+    before.rename(filled.home)
+    alone = filled.popkit("memory", *words, stdin=stdin)
+    assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
+
+
+# --- each word ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_said_is_found_again(shop: Remembered) -> None:
+    id = shop.add("run the tests with make check")
+    assert shop.json("list")["items"][0]["text"] == "run the tests with make check"
+    assert shop.json("search", "how", "are", "tests", "run")["items"][0]["id"] == id
+    assert shop.json("show", id)["access_count"] >= 1
+    assert shop.memory("show", id).endswith("\n\nrun the tests with make check\n")
+
+
+def test_words_need_no_quotes(shop: Remembered) -> None:
+    shop.memory("add", "run", "the", "tests")
+    assert [item["text"] for item in shop.items().values()] == ["run the tests"]
+
+
+def test_a_text_may_come_from_standard_input_and_is_kept_as_it_is(shop: Remembered) -> None:
+    said = "first line\n\n  second, é 漢字\n"
+    id = shop.json("add", "-", stdin=said)["items"][0]["id"]
+    assert shop.json("show", id)["text"] == said
+
+
+def test_kinds_and_key_decisions(shop: Remembered) -> None:
+    shop.add("make check", "--kind", "command")
+    key = shop.add("ids are UUIDs of version 7", "--key")
+    assert [item["text"] for item in shop.items("--kind", "command").values()] == ["make check"]
+    assert list(shop.items("--tier", "archive")) == [key]
+    assert shop.items("--tier", "hot,ARCHIVE").keys() == shop.items().keys()
+
+
+def test_a_long_list_is_cut_unless_all_is_asked_for(shop: Remembered) -> None:
+    project = shop.json("status")["project"]
+    many = [{"id": f"thing-{number}", "text": f"thing number {number}", "project": project} for number in range(52)]
+    shop.memory("import", "-", stdin=export_of(many))
+    assert "There is more: --all" in shop.memory("list")
+    assert (len(shop.json("list")["items"]), shop.json("list")["more"]) == (50, True)
+    assert len(shop.json("list", "--all")["items"]) == 52
+
+
+def test_items_are_pinned_moved_and_let_go(shop: Remembered) -> None:
+    id = shop.add("run the tests with make check")
+    assert shop.json("pin", id)["items"][0]["held"] is True
+    assert "(pinned)" in shop.memory("list")
+    assert shop.json("unpin", id)["items"][0]["held"] is False
+    before = shop.items()[id]["tier"]
+    assert shop.json("demote", id)["items"][0]["tier"] != before
+    assert shop.json("promote", id)["items"][0]["tier"] == before
+    assert shop.json("restore", id)["items"][0]["level"] == "full"
+
+
+def test_an_item_goes_by_the_beginning_of_its_id(shop: Remembered) -> None:
+    ids = [shop.add(f"thing number {number}") for number in range(20)]
+    assert shop.json("show", ids[0][:9])["id"] == ids[0]
+    assert "begin with 'm'" in shop.mistake("show", "m")
+    assert "no memory" in shop.mistake("pin", ids[0], "mnone")
+    assert not any(item["held"] for item in shop.items().values()), "all of them, or none"
+
+
+def test_what_is_forgotten_goes_after_a_day_and_can_be_brought_back_until_then(shop: Remembered) -> None:
+    kept, gone = shop.add("keep this"), shop.add("drop this")
+    shop.memory("forget", kept, gone)
+    assert shop.items().keys() == set()
+    assert shop.items("--marked").keys() == {kept, gone}
+    assert "(gone in 24 h)" in shop.memory("list", "--marked")
+    shop.memory("undo", kept)
+    assert shop.items().keys() == {kept}
+    shop.now += DAY_S + 60
+    assert shop.json("run", "--force")["deleted"] == 1
+    assert "no memory" in shop.mistake("undo", gone)
+
+
+def test_undo_alone_brings_back_what_was_forgotten_last(shop: Remembered) -> None:
+    first, second, third = (shop.add(f"thing number {number}") for number in range(3))
+    shop.memory("forget", first)
+    shop.now += 60
+    shop.memory("forget", second, third)
+    assert {item["id"] for item in shop.json("undo")["items"]} == {second, third}
+    assert shop.items("--marked").keys() == {first}
+
+
+def test_file_prints_memory_md_within_a_budget(filled: Remembered) -> None:
+    whole, short = filled.json("file"), filled.json("file", "--tokens", "60")
+    assert filled.memory("file") == whole["text"]
+    assert (whole["left_out"], short["tokens"] <= 60, len(short["left_out"]) > 0) == ([], True, True)
+    assert len(short["items"]) + len(short["left_out"]) == len(whole["items"]) == len(filled.items())
+
+
+def test_why_tells_signals_score_tier_and_what_comes_next(shop: Remembered) -> None:
+    id = shop.add("run the tests with make check")
+    found = shop.json("why", id)
+    assert {"retention_value", "uniqueness", "confidence", "access_recency"} <= found["signals"].keys()
+    assert 0 <= found["score"] <= 1
+    assert found["decision"]["reasons"]
+    shown = shop.memory("why", id)
+    assert all(f"\n{name}" in shown for name in ("Tier", "Score", "Signals", "Now", "Log"))
+    assert ("\nNext" in shown) == (found["decision"]["tier"] == found["item"]["tier"]), "what is due comes before what is next"
+
+
+def test_what_is_due_is_told_before_what_comes_after_it(shop: Remembered) -> None:
+    id = shop.add("npm run test:unit", "--kind", "command")
+    said = " ".join(shop.memory("why", id).split())
+    assert "Now moves to WARM with the next run, at the end of a session or by popkit memory run: worth" in said
+    assert "Next " not in said
+    shop.memory("run", "--force")
+    said = " ".join(shop.memory("why", id).split())
+    assert "Now stays in " in said
+
+
+def test_an_answer_says_what_to_type_where_it_is_read(shop: Remembered) -> None:
+    def asked(*words: str) -> str:
+        return shop.ask(*words, POPKIT_CALLED_AS="/popkit:context memory").stdout
+
+    assert "\n  /popkit:context memory learn --past\n" in asked("status")
+    id = shop.add("the staging server is called otter")
+    assert "Until then, /popkit:context memory undo brings it back." in " ".join(asked("forget", id).split())
+    assert "To bring it back: /popkit:context memory undo" in " ".join(asked("why", id).split())
+
+
+def test_all_that_is_remembered_about_a_project_is_forgotten_at_once_and_brought_back_at_once(shop: Remembered) -> None:
+    ids = {shop.add(f"the server number {number} is called otter") for number in range(30)}
+    shown = shop.memory("forget", "--all")
+    assert shown.startswith("Forgotten: 30 items\n")
+    assert "\n  … 10 more\n" in shown
+    assert shop.items() == {}
+    assert {item["id"] for item in shop.json("undo")["items"]} == ids
+    assert set(shop.items()) == ids
+    assert "so this deletes it once 24 h have passed:\n  popkit memory run\n" in shop.memory("forget", "--all")
+    shop.now += DAY_S + 1
+    shop.memory("run")
+    assert shop.exported() == []
+
+
+def test_an_import_of_what_is_there_says_how_to_leave_that_out(shop: Remembered, tmp_path: Path) -> None:
+    shop.add("the staging server is called otter")
+    file = tmp_path / "out.jsonl"
+    shop.memory("export", str(file))
+    assert "is there already, so nothing is imported. --missing skips what is there" in shop.mistake("import", str(file))
+    assert shop.memory("import", "--missing", str(file)).startswith("Imported 0 items")
+
+
+def test_the_job_runs_at_most_hourly_unless_it_is_forced(shop: Remembered) -> None:
+    shop.add("run the tests")
+    assert shop.json("run")["ran"] is True
+    shop.now += 60
+    assert shop.json("run")["ran"] is False
+    assert "--force" in shop.memory("run")
+    assert shop.json("run", "--force")["ran"] is True
+    shop.now += 3_600
+    assert shop.json("run")["ran"] is True
+
+
+def test_memory_is_switched_on_and_off_for_this_project(shop: Remembered, tmp_path: Path) -> None:
+    shop.add("run the tests with make check")
+    assert shop.json("status")["on"] is False
+    assert shop.json("on")["changed"] is True
+    assert shop.json("on")["changed"] is False
+    assert shop.json("status")["on"] is True
+    assert shop.json("status", "--project", str(tmp_path))["on"] is False
+    assert "make check" in next(shop.home.glob("memory/*/MEMORY.md")).read_text(), "the next session is given it"
+    assert shop.json("off")["changed"] is True
+    assert shop.json("status")["on"] is False
+
+
+def test_where_memory_is_on_memory_md_follows_every_change(shop: Remembered) -> None:
+    shop.memory("on")
+    id = shop.add("run the tests with make check")
+    (path,) = shop.home.glob("memory/*/MEMORY.md")
+    assert path.read_text() == shop.memory("file")
+    shop.memory("forget", id)
+    assert not path.exists() or "make check" not in path.read_text()
+
+
+def test_other_folders_of_a_checkout_are_the_same_project_and_other_projects_are_not(shop: Remembered, tmp_path: Path) -> None:
+    id = shop.add("run the tests with make check")
+    inside, other = shop.project / "src" / "deep", tmp_path / "other"
+    inside.mkdir(parents=True)
+    other.mkdir()
+    assert id in shop.memory("list", cwd=inside)
+    assert id in shop.memory("list", "--project", str(shop.project), cwd=other)
+    assert id not in shop.memory("list", cwd=other)
+    assert "Nothing" in shop.memory("search", "tests", cwd=other)
+
+
+def test_files_are_private(shop: Remembered) -> None:
+    shop.memory("on")
+    shop.add("run the tests with make check")
+    shop.memory("export", "out.jsonl")
+    written = [shop.project / "out.jsonl", *shop.home.rglob("*")]
+    assert {path.stat().st_mode & 0o077 for path in written} == {0}
+
+
+def test_secrets_are_masked(shop: Remembered) -> None:
+    shop.add("log in with AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY")
+    assert "wJalrXUtnFEMI" not in shop.memory("export")

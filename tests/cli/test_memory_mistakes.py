@@ -1,0 +1,193 @@
+"""`popkit memory` where words, files or others are wrong: it says what to do, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+
+import pexpect
+import pytest
+
+from hooks.utils.text import without_controls
+from tests.cli.played import ROOT
+from tests.cli.remembered import Remembered
+from tests.kit.forks import Forks
+from tests.patience import HANG_S
+
+HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nonsense"], 'unknown word "nonsense"'),
+        (["serch", "x"], "did you mean search?"),
+        (["list", "--nonsense"], 'unknown flag "--nonsense"'),
+        (["list", "--most", "3"], "--most belongs to search, not to list"),
+        (["list", "--tier", "lukewarm"], '--tier takes hot, warm, cold or archive, several with commas, not "lukewarm"'),
+        (["list", "--tier", ","], "--tier takes hot, warm"),
+        (["search"], "search needs WORDS, for example: search how to run the tests"),
+        (["search", "x", "--most", "0"], "--most takes a whole number from 1"),
+        (["search", "x", "--most", "9" * 5000], "--most takes a whole number from 1"),
+        (["file", "--tokens", "many"], "--tokens takes a whole number from 1"),
+        (["file", "--tokens", "5000"], "--tokens takes at most 2,000"),
+        (["show"], "show needs ID, for example: show m3fa"),
+        (["show", "m1", "m2"], 'show takes only ID, so "m2" is too much'),
+        (["show", "mnone"], "no memory"),
+        (["why", "mnone"], "list and search show what ids there are"),
+        (["forget"], "To forget everything about this project: forget --all"),
+        (["forget", "m1", "--all"], "forget needs ID…"),
+        (["pin"], "pin needs ID…"),
+        (["pin", "mnone"], "no memory"),
+        (["forget", ""], "no memory"),
+        (["undo", "mnone"], "no memory"),
+        (["add"], "add needs TEXT"),
+        (["add", "  "], "the text is empty"),
+        (["add", "-"], "the text is empty"),
+        (["add", "x", "--kind", "a,b"], "an item is of one kind"),
+        (["add", "x", "--kind", "k" * 300], "kind has more than 200 characters"),
+        (["status", "now"], "status takes no arguments"),
+        (["status", "--project", "/no/such/folder"], "there is no folder"),
+        (["on", "--project", "/no/such/folder"], "--project takes a folder"),
+        (["status", "--project", "/etc/hosts"], "--project takes a folder"),
+        (["learn", "none"], "popkit memory learn --past takes all sessions"),
+        (["learn"], "no past sessions of shop"),
+        (["learn", "no/such.jsonl"], "there is no file"),
+        (["learn", "/"], "is a folder"),
+        (["learn", "--past"], "no past sessions of shop"),
+        (["learn", "--past", "one"], "one: cannot be read: No such file or directory"),
+        (["learn", "--if-on"], "--if-on takes one transcript"),
+        (["import"], "import needs FILE|-"),
+        (["import", "/no/such/file"], "/no/such/file: No such file or directory"),
+        (["import", "/"], "not a regular file"),
+        (["export", "a", "b"], "too much"),
+        (["help", "nonsense"], 'unknown word "nonsense"'),
+    ],
+)
+def test_a_mistake_exits_1_and_says_what_to_do(shop: Remembered, words: list, said: str) -> None:
+    assert said in shop.mistake(*words)
+    if "help" not in words:
+        done = shop.ask(*words, "--json")
+        assert (done.returncode, json.loads(done.stdout).keys()) == (1, {"error"})
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00binary", b"a\0b", b"x" * (5 << 20), b"x" * 1_000_001])
+def test_what_no_item_can_be_is_refused(shop: Remembered, data: bytes) -> None:
+    shop.mistake("add", "-", stdin=data)
+    assert shop.items() == {}
+
+
+def test_what_is_remembered_already_is_not_added_again(shop: Remembered) -> None:
+    shop.add("run the tests")
+    assert "there already" in shop.mistake("add", "run the tests")
+
+
+def test_a_store_that_is_damaged_is_named_and_left_alone(shop: Remembered) -> None:
+    shop.add("run the tests")
+    (path,) = shop.home.rglob("*.sqlite")
+    path.write_bytes(b"not a database" * 1_000)
+    assert path.name in "".join(shop.mistake("list").split())
+    assert path.read_bytes() == b"not a database" * 1_000
+
+
+# --- with others -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["tier", "score", "created_at", "text", "accesses", "marked_at"])
+def test_an_item_that_is_spoilt_is_named(shop: Remembered, column: str) -> None:
+    shop.add("run make check")
+    spoil(shop, f"UPDATE items SET {column} = " + ("'spoilt' || x'ff'" if column == "text" else "'\"spoilt\"'"))  # noqa: S608
+    said = shop.mistake("run", "--force")
+    assert "damaged" in said, said
+    assert "Broken" in shop.ask("verify").stdout or column == "text"
+
+
+@pytest.mark.parametrize("word", [["status"], ["add", "x"], ["run", "--force"]])
+def test_what_is_kept_beside_items_and_spoilt_is_named(shop: Remembered, word: list) -> None:
+    shop.add("run make check")
+    spoil(shop, "INSERT INTO kept SELECT 'sessions:' || project, '{' FROM items UNION SELECT 'job', '{'")
+    assert "is malformed" in shop.mistake(*word)
+
+
+@pytest.mark.parametrize("clock", ["nan", "inf", "-1", "1e400", "253402300800"])
+def test_a_clock_that_no_calendar_has_is_the_real_one(shop: Remembered, clock: str) -> None:
+    id = shop.add("run make check")
+    for words in (["run", "--force"], ["why", id], ["status"]):
+        assert shop.ask(*words, POPKIT_CLOCK=clock).returncode == 0
+
+
+def spoil(shop: Remembered, statement: str) -> None:
+    db = sqlite3.connect(shop.home / "memory.sqlite")
+    with db:
+        db.execute(statement)
+    db.close()
+
+
+@pytest.mark.parametrize("written", [b"\xff{", b"[]", b"[" * 60_000, b'"' * 100_000])
+def test_settings_that_are_spoilt_are_named_and_written_anew(shop: Remembered, written: bytes) -> None:
+    shop.memory("on")
+    (path,) = shop.home.glob("memory/*/settings.json")
+    path.write_bytes(written)
+    for words in (["status"], ["add", "run make check"]):
+        assert "settings.json: not as it was written: popkit memory on" in shop.mistake(*words)
+    shop.memory("on")
+    assert shop.json("status")["on"] is True
+
+
+def test_several_processes_at_once_lose_nothing(forks: Forks, shop: Remembered) -> None:
+    shop.add("the first")
+    shop.together(forks, [["memory", "add", f"thing {number}"] for number in range(6)])
+    assert {item["text"] for item in shop.items().values()} == {"the first", *(f"thing {number}" for number in range(6))}
+    assert shop.json("verify") == {"ok": True, "broken": []}
+
+
+@pytest.mark.parametrize("words", ["list", "export", "file", "help", "list --json"])
+def test_a_reader_that_leaves_early_is_no_error(shop: Remembered, words: str) -> None:
+    for number in range(3):
+        shop.add(f"thing number {number} " + "and more " * 5_000)
+    env = {**shop.env, "POPKIT_CLOCK": str(shop.now)}
+    command = f"{ROOT / 'bin' / 'popkit'} memory {words} | head -c 10"
+    done = subprocess.run(["/bin/sh", "-c", command], env=env, cwd=shop.project, capture_output=True, check=False, timeout=HANG_S)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_no_hostile_text_reaches_a_terminal(shop: Remembered) -> None:
+    id = shop.json("add", "-", stdin=HOSTILE)["items"][0]["id"]
+    kept = shop.json("show", id)["text"]
+    shop.memory("pin", id)
+    for words in (["list"], ["search", "make"], ["why", id], ["pin", id], ["file"], ["show", id]):
+        child = pexpect.spawn(
+            str(ROOT / "bin" / "popkit"), ["memory", *words], env={**shop.env, "NO_COLOR": "1", "TERM": "xterm"},
+            cwd=str(shop.project), encoding="utf-8", timeout=HANG_S,
+        )  # fmt: skip
+        child.expect(pexpect.EOF)
+        assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(child.before), words
+    assert kept == HOSTILE
+    piped = shop.ask("show", id).stdout
+    assert piped.endswith("\n" + without_controls(HOSTILE) + "\n"), "a pipe gets the text, with its control characters visible"
+    assert not set("\x1b\x07") & set(piped)
+    for words in (["list"], ["search", "make"], ["why", id]):
+        assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(shop.memory(*words))
+
+
+def test_the_store_needs_nothing_installed(shop: Remembered) -> None:
+    """`bin/popkit` runs with the standard library alone, which -S sees to."""
+    shop.add("run the tests with make check")
+    done = subprocess.run(
+        [sys.executable, "-S", "-E", ROOT / "hooks" / "popkit.py", "memory", "search", "tests"],
+        env={**shop.env, "POPKIT_CLOCK": str(shop.now)}, cwd=shop.project, capture_output=True, text=True, check=True, timeout=HANG_S,
+    )  # fmt: skip
+    assert "make check" in done.stdout
+
+
+def test_what_is_on_hold_is_not_forgotten(shop: Remembered) -> None:
+    id = shop.add("run the linter before you commit")
+    hold = {"id": "h7", "scope": "item", "target": id, "who": "alice", "why": "audit", "created_at": 0, "until": 4e9, "released_at": None}
+    with sqlite3.connect(shop.home / "memory.sqlite") as db:
+        db.execute("INSERT INTO kept VALUES ('holds', ?)", (json.dumps([hold]),))
+    db.close()
+    said = shop.mistake("forget", id)
+    assert f"{id} is on hold (alice: audit, until 2096-10-02). Release it first: popkit retention hold release h7" in said
+    assert shop.items()[id]["marked_at"] is None

@@ -1,0 +1,288 @@
+"""`popkit retention`: policies, holds and the log, each word on a home of its own; one of each kind in a process of its own, too."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from popkit_retention.operations.retention_table import TABLE
+from tests.cli.governed import GOLDENS, Governed
+from tests.cli.remembered import DAY_S, fits
+
+DEFAULTS = {
+    "older_than_days": 30, "source_types": ["context", "action", "thought"], "keep_session_ids": [], "keep_context_ids": [],
+    "limit": 5_000, "vacuum": False, "auto_gc": False,
+}  # fmt: skip
+
+
+# --- words -----------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("word", [word.name for word in TABLE.operations])
+def test_every_word_has_help(house: Governed, word: str) -> None:
+    shown = house.retention("help", *word.split())
+    assert shown == house.retention(*word.split(), "--help") or word == "help"
+    assert shown.startswith(f"popkit retention {word}")
+    assert fits(shown)
+
+
+def test_the_overview_names_every_word(house: Governed, golden) -> None:
+    shown = house.retention("help")
+    assert all(f"  {word.usage()}" in shown for word in TABLE.operations)
+    assert shown == house.popkit("help", "retention").stdout
+    assert fits(shown)
+    golden(GOLDENS / "help.txt", shown)
+
+
+def test_no_word_at_all_shows_how_things_stand(house: Governed) -> None:
+    assert house.retention() == house.retention("show")
+
+
+def test_who_only_asks_leaves_nothing_behind(house: Governed) -> None:
+    for words in (
+        ["show"],
+        ["history"],
+        ["apply", "--dry-run"],
+        ["archives"],
+        ["hold", "list"],
+        ["verify"],
+        ["log"],
+        ["gc", "--dry-run"],
+    ):
+        house.retention(*words)
+    assert not (house.home / "data").exists()
+    assert not list(house.home.rglob("*.sqlite"))
+
+
+@pytest.mark.parametrize(
+    "words", [["show"], ["log", "--json"], ["set", "memory.limit=7"], ["set", "memory.limit=many"], ["gc", "--yes"]], ids=str
+)
+def test_in_a_process_of_its_own_a_word_says_the_same(house: Governed, words: list) -> None:
+    house.retention("set", "memory.older_than_days=90")
+    house.add("run the tests with make check")
+    house.now += 365 * DAY_S
+    before = shutil.copytree(house.home, house.home.with_name("before"))
+    here = house.asked(*words)
+    shutil.rmtree(house.home)
+    before.rename(house.home)
+    alone = house.popkit("retention", *words)
+    assert (alone.returncode, alone.stdout, alone.stderr) == (here.returncode, here.stdout, here.stderr)
+
+
+# --- policies --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_policies_are_the_defaults_until_somebody_sets_them(house: Governed) -> None:
+    assert house.policy("memory") == house.policy("rag") == DEFAULTS
+    assert house.told("history") == {"versions": []}
+
+
+def test_one_key_of_one_domain_is_set_and_nothing_else(house: Governed) -> None:
+    shown = house.retention("set", "memory.older_than_days=90")
+    assert "memory.older_than_days = 90 (was 30)" in shown
+    assert house.policy("memory") == {**DEFAULTS, "older_than_days": 90}
+    assert house.policy("rag") == DEFAULTS
+
+
+def test_keys_of_both_domains_are_set_by_one_line(house: Governed) -> None:
+    house.retention("set", "memory.auto_gc=on", "rag.vacuum=yes", "rag.older_than_days=0.5e1", "memory.limit=77")
+    assert house.policy("memory") == {**DEFAULTS, "auto_gc": True, "limit": 77}
+    assert house.policy("rag") == {**DEFAULTS, "vacuum": True, "older_than_days": 5}
+
+
+def test_a_domain_given_once_is_that_of_all_keys(house: Governed) -> None:
+    house.retention("set", "--domain", "rag", "older_than_days=7", "rag.limit=9")
+    assert house.policy("rag") == {**DEFAULTS, "older_than_days": 7, "limit": 9}
+
+
+def test_lists_are_set_added_to_and_taken_from(house: Governed) -> None:
+    house.retention("set", "rag.keep_session_ids=a,b", "rag.keep_context_ids=7, 8", "rag.source_types-=thought")
+    assert house.policy("rag") == {
+        **DEFAULTS, "keep_session_ids": ["a", "b"], "keep_context_ids": [7, 8], "source_types": ["context", "action"],
+    }  # fmt: skip
+    house.retention("set", "rag.keep_session_ids+=c,b", "rag.keep_session_ids-=a", "rag.keep_context_ids=")
+    assert (house.policy("rag")["keep_session_ids"], house.policy("rag")["keep_context_ids"]) == (["b", "c"], [])
+
+
+def test_what_is_out_of_bounds_is_adjusted_and_said(house: Governed) -> None:
+    shown = house.retention("set", "memory.older_than_days=9999", "memory.limit=-5", "memory.source_types=context,video")
+    assert "memory.older_than_days: 9,999 becomes 3,650, because it must be from 1 to 3,650." in " ".join(shown.split())
+    assert "memory.limit: -5 becomes 1" in shown
+    assert house.policy("memory") == {**DEFAULTS, "older_than_days": 3_650, "limit": 1, "source_types": ["context"]}
+    told = house.told("set", "memory.older_than_days=1e308")
+    assert told["policies"][0]["adjusted"][0]["given"] == 1e308
+
+
+def test_history_tells_every_revision_and_rollback_goes_back_to_one(house: Governed) -> None:
+    house.retention("set", "memory.older_than_days=90")
+    house.now += DAY_S
+    house.retention("set", "rag.limit=9")
+    house.now += DAY_S
+    shown = house.retention("history")
+    assert "Revision 2: rag, 24 h ago, by you" in shown
+    assert "memory.older_than_days = 90 (was 30)" in shown
+    assert "The policies of revision 0 are back, as revision 3." in house.retention("rollback", "0")
+    assert house.policy("memory") == house.policy("rag") == DEFAULTS
+    assert "Nothing changed" in house.retention("rollback", "0")
+    house.retention("rollback", "2", "--domain", "rag")
+    assert (house.policy("memory"), house.policy("rag")) == (DEFAULTS, {**DEFAULTS, "limit": 9})
+    assert [each["revision"] for each in house.told("history", "--domain", "rag")["versions"]] == [4, 3, 2]
+
+
+def test_a_damaged_policies_file_is_written_anew_by_rollback(house: Governed) -> None:
+    house.retention("set", "memory.older_than_days=90")
+    path = house.home / "data" / "state" / "retention-policies.json"
+    path.write_text("{")
+    assert "popkit retention rollback" in house.refused("show")
+    assert "has been written anew" in house.retention("rollback", "1")
+    assert house.policy("memory")["older_than_days"] == 90
+
+
+def test_the_log_has_everything_newest_first_and_verify_proves_it(house: Governed) -> None:
+    house.retention("set", "memory.limit=7")
+    house.retention("apply")
+    house.retention("apply", "--dry-run")
+    assert [entry["action"] for entry in house.told("log")["entries"]] == ["applied", "applied", "configured"]
+    assert [entry["domain"] for entry in house.told("log", "--action", "applied", "--domain", "rag")["entries"]] == ["rag"]
+    assert [entry["number"] for entry in house.told("log", "--most", "1")["entries"]] == [3]
+    assert house.retention("log", "--id", "mnone") == "The log has no such entry.\n"
+    told = house.told("verify")
+    assert (told["ok"], told["problems"], told["log_entries"]) == (True, [], 3)
+    assert house.retention("verify").startswith("Everything is as it was written")
+
+
+def test_who_changed_the_file_behind_our_back_is_found_out(house: Governed) -> None:
+    house.retention("set", "memory.older_than_days=90")
+    path = house.home / "data" / "state" / "retention-policies.json"
+    path.write_text(path.read_text().replace("90", "91"))
+    shown = house.retention("verify", code=1)
+    assert "Broken: policies: the policy of memory is not what was configured" in " ".join(shown.split())
+    assert house.told("verify", code=1)["ok"] is False
+
+
+# --- what they say of things -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def aged(house: Governed) -> Governed:
+    """A memory of a year ago, and one of today; another that is a key decision."""
+    house.add("run the tests with make check before you commit")
+    house.add("ids are UUIDs of version 7", "--key")
+    house.now += 365 * DAY_S
+    house.add("deploy with make ship")
+    return house
+
+
+def id_of(house: Governed, words: str) -> str:
+    return next(id for id, item in house.items().items() if words in item["text"])
+
+
+def test_apply_says_what_may_go_and_what_is_protected_and_why(aged: Governed) -> None:
+    shown = aged.retention("apply", "--domain", "memory")
+    assert "Eligible   1: older than 30 days" in shown
+    assert "run the tests with make check" in shown
+    assert "1: younger than 30 days" in shown
+    assert "1: pinned" in shown
+    (told,) = aged.told("apply", "--domain", "memory", "--dry-run")["domains"]
+    assert [each["id"] for each in told["eligible"]] == [id_of(aged, "make check")]
+    assert told["eligible"][0]["reasons"] == ["older_than_retention_period"]
+    assert len(aged.items()) == 3, "nothing is deleted"
+    assert shown.endswith("  popkit retention gc --dry-run\n")
+
+
+def test_show_tells_what_may_be_deleted_within_a_week(aged: Governed) -> None:
+    assert "Soon" not in aged.retention("show")
+    aged.now += 24 * DAY_S
+    shown = aged.retention("show")
+    assert "Soon       1 of those may be deleted within 7 days, the first in 6" in shown, shown
+    (memory, _) = aged.told("show")["domains"]
+    assert memory["soon"]["count"] == 1
+    aged.now += 7 * DAY_S
+    assert "Soon" not in aged.retention("show"), "now it is eligible"
+
+
+def test_explain_says_which_rule_since_when_and_what_comes_next(aged: Governed) -> None:
+    old, young = id_of(aged, "make check"), id_of(aged, "make ship")
+    shown = aged.retention("explain", old[:6])
+    assert "Because    older than 30 days" in shown
+    assert "Next       the next collection marks it; 24 h later it can be deleted" in shown
+    shown = aged.retention("explain", young)
+    assert "Because    younger than 30 days" in shown
+    assert "it may be deleted in 30 days, unless it is used before" in shown
+    assert aged.told("explain", old)["reasons"] == ["older_than_retention_period"]
+
+
+# --- holds -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_hold_keeps_what_the_policy_would_let_go_until_it_is_released(aged: Governed) -> None:
+    old = id_of(aged, "make check")
+    (hold,) = aged.told("hold", "add", old[:6], "--why", "audit", "--who", "alice", "--until", "30d")["holds"]
+    assert (hold["domain"], hold["scope"], hold["target"], hold["who"], hold["why"]) == ("memory", "item", old, "alice", "audit")
+    assert "alice: audit, until" in aged.retention("explain", old)
+    assert aged.told("apply", "--domain", "memory")["domains"][0]["eligible"] == []
+    assert hold["id"] in aged.retention("hold")
+    assert hold["id"] in aged.retention("hold", "list", "--domain", "memory")
+    assert "No hold" in aged.retention("hold", "list", "--domain", "rag")
+    aged.retention("hold", "release", hold["id"])
+    assert "No hold" in aged.retention("hold", "list")
+    assert "(released" in aged.retention("hold", "list", "--all")
+    assert len(aged.told("apply", "--domain", "memory")["domains"][0]["eligible"]) == 1
+
+
+def test_a_hold_ends_by_itself_at_its_date(aged: Governed) -> None:
+    old = id_of(aged, "make check")
+    aged.retention("hold", "add", old, "--why", "audit", "--until", "30d")
+    aged.now += 31 * DAY_S
+    assert "No hold" in aged.retention("hold", "list")
+    assert "(over)" in aged.retention("hold", "list", "--all")
+
+
+def test_a_hold_of_a_project_or_a_session_is_about_both_domains(aged: Governed) -> None:
+    found = aged.told("hold", "add", "--project", str(aged.project), "--why", "audit")["holds"]
+    assert {(hold["domain"], hold["scope"]) for hold in found} == {("memory", "project"), ("rag", "project")}
+    assert aged.told("apply", "--domain", "memory")["domains"][0]["eligible"] == []
+    (hold,) = aged.told("hold", "add", "--session", "first", "--why", "audit", "--domain", "rag")["holds"]
+    assert (hold["scope"], hold["target"]) == ("session", "first")
+
+
+def test_a_session_whose_transcript_is_gone_is_known_by_what_it_left(house: Governed) -> None:
+    transcript = house.session("5e551017-one")
+    house.memory("learn", str(transcript))
+    transcript.unlink()
+    found = house.told("hold", "add", "--session", "5e55", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in found} == {"5e551017-one"}
+    assert house.told("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
+
+
+def test_a_project_whose_folder_is_gone_is_known_by_what_it_left(house: Governed) -> None:
+    gone = house.project.parent / "gone"
+    gone.mkdir()
+    house.ask("add", "ids are UUIDs of version 7", cwd=gone)
+    gone.rmdir()
+    assert "Nothing that is stored" in house.refused("hold", "add", "--project", str(gone) + "-by", "--why", "audit")
+    house.retention("hold", "add", "--project", str(gone), "--why", "audit")
+    assert house.told("apply", "--domain", "memory", "--dry-run")["domains"][0]["protected"][0]["reasons"][0] == "on_hold"
+
+
+def test_a_session_may_be_named_by_the_beginning_of_its_id(house: Governed) -> None:
+    for id in ("5e551017-one", "5e551017-two", "7a000000-x"):
+        house.session(id)
+    found = house.told("hold", "add", "--session", "7a", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in found} == {"7a000000-x"}
+    assert "could be 5e551017-one, 5e551017-two" in house.refused("hold", "add", "--session", "5e55", "--why", "audit")
+    house.retention("set", "rag.keep_session_ids=7a,elsewhere")
+    assert house.policy("rag")["keep_session_ids"] == ["7a000000-x", "elsewhere"]
+    house.retention("set", "rag.keep_session_ids-=7a")
+    assert house.policy("rag")["keep_session_ids"] == ["elsewhere"]
+    assert "could be 5e551017-one, 5e551017-two" in house.refused("set", "memory.keep_session_ids+=5e55")
+    found = house.told("hold", "add", "--session", "elsewhere", "--why", "audit")["holds"]
+    assert {hold["target"] for hold in found} == {"elsewhere"}
+
+
+def test_who_wants_a_hold_is_the_user_unless_somebody_is_named(aged: Governed) -> None:
+    old = id_of(aged, "make check")
+    done = aged.asked("hold", "add", old, "--why", "audit", "--json", LOGNAME="bob")
+    assert json.loads(done.stdout)["holds"][0]["who"] == "bob"

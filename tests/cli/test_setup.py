@@ -1,0 +1,206 @@
+"""`popkit setup`: what a command needs beyond Python, in our virtual environment; pip and packages are real, the index is a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from popkit_retention import extras
+from tests.cli.played import ROOT, Played
+from tests.paths import PYTHONPATH
+
+FAKE_PLOTLY = {
+    "plotly/__init__.py": "",
+    "plotly/graph_objects.py": "",
+    "plotly/io.py": "def to_html(*_args, **_more): return ''\n",
+    "plotly/offline.py": "def get_plotlyjs(): return ''\n",
+}
+
+
+def wheel(folder: Path, name: str, version: str, files: dict) -> None:
+    """A package as pip installs it."""
+    info = f"{name}-{version}.dist-info"
+    about = {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},,\n" for path in (*files, *about, f"{info}/RECORD"))
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as file:
+        for path, text in {**files, **about, f"{info}/RECORD": record}.items():
+            file.writestr(path, text)
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Played:
+    """A machine whose package index is a folder, with one package in it."""
+    played = Played(tmp_path)
+    index = tmp_path / "index"
+    index.mkdir()
+    wheel(index, "plotly", "6.0.1", FAKE_PLOTLY)
+    played.env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index), "PIP_CONFIG_FILE": os.devnull}
+    return played
+
+
+def test_the_packages_are_those_of_the_extra_in_pyproject() -> None:
+    project = (ROOT / "pyproject.toml").read_text()
+    for name, (_, packages, _) in extras.EXTRAS.items():
+        (listed,) = re.findall(rf"^{name} = (\[.*\])$", project, re.MULTILINE)
+        assert json.loads(listed) == list(packages)
+
+
+def test_it_makes_an_environment_of_ours_and_changes_nothing_when_it_is_done_again(played: Played) -> None:
+    played.env |= {
+        "PIP_USER": "1",
+        "PIP_TARGET": str(played.project),
+        "PYTHONPATH": str(played.project),
+        "VIRTUAL_ENV": str(played.project),
+    }
+    assert "lab not set up the page with plots of popkit lab --html" in " ".join(played.popkit("setup").stdout.split())
+    done = played.popkit("setup", "lab")
+    assert (done.returncode, done.stdout) == (0, "lab is ready: installed plotly-6.0.1.\n"), done.stderr
+    assert [line.split(" ")[0] for line in done.stderr.splitlines()] == ["Making", "Installing"]
+    assert played.home.stat().st_mode & 0o777 == 0o700
+    assert list(played.project.iterdir()) == []
+    again = played.popkit("setup", "lab", "--json")
+    assert (again.returncode, again.stderr) == (0, "")
+    told = json.loads(again.stdout)
+    assert (told["name"], told["installed"], told["python"]) == ("lab", [], str(played.home / "venv" / "bin" / "python"))
+    listed = json.loads(played.popkit("setup", "--json").stdout)
+    assert listed["lab"]["python"] == told["python"]
+    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
+    assert (check["level"], check["ready"]) == ("ok", ["lab"])
+
+
+def test_what_it_leaves_is_ours_alone_as_doctor_wants_it(played: Played) -> None:
+    before = os.umask(0o022)
+    try:
+        assert played.popkit("setup", "lab").returncode == 0
+        assert played.popkit("lab", "--help").returncode == 0
+        check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["state folder"]
+    finally:
+        os.umask(before)
+    assert (check["level"], check["open_to_others"]) == ("ok", [])
+    paths = [played.home, *played.home.rglob("*")]
+    assert {path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077} == set()
+
+
+def test_the_list_tells_what_each_is_for(played: Played) -> None:
+    listed = json.loads(played.popkit("setup", "--json").stdout)
+    assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]
+    told = " ".join(played.popkit("setup").stdout.split())
+    assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in told
+
+
+def test_the_driver_of_neo4j_can_be_set_up(played: Played) -> None:
+    wheel(played.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
+    done = played.popkit("setup", "neo4j")
+    assert (done.returncode, done.stdout) == (0, "neo4j is ready: installed neo4j-5.28.1.\n"), done.stderr
+
+
+def test_an_environment_that_was_broken_is_made_again_and_doctor_tells_of_it(played: Played) -> None:
+    broken = played.home / "venv" / "bin" / "python"
+    broken.parent.mkdir(parents=True)
+    broken.symlink_to("/nonexistent/python3")
+    (played.home / "venv.lock").touch()  # which setup leaves
+    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
+    assert (check["level"], check["advice"]) == ("warning", f"popkit setup lab, or delete {played.home}/venv")
+    assert played.popkit("setup", "lab").returncode == 0
+
+
+def test_where_there_is_no_network_it_says_so(played: Played) -> None:
+    played.env |= {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+    done = played.popkit("setup", "lab")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "the package index cannot be reached. Check your network" in " ".join(done.stderr.split())
+    assert json.loads(played.popkit("setup", "lab", "--json").stdout).keys() == {"error"}
+
+
+def test_what_pip_says_of_a_package_that_is_not_there_is_told(played: Played) -> None:
+    (played.home.parents[2] / "index" / "plotly-6.0.1-py3-none-any.whl").unlink()
+    done = played.popkit("setup", "lab")
+    assert done.returncode == 1
+    assert "No matching distribution found for plotly>=6.0" in " ".join(done.stderr.split())
+
+
+def test_where_our_folder_cannot_be_written_it_says_so(played: Played) -> None:
+    played.home.write_text("a file in its place")
+    done = played.popkit("setup", "lab")
+    assert done.returncode == 1
+    assert "cannot be written" in done.stderr
+    assert "POPKIT_HOME" in done.stderr
+
+
+def test_a_python_that_makes_no_environments_names_the_package_to_install(played: Played) -> None:
+    python = Path(os.path.realpath(sys.executable))
+    (played.bin / "python3").unlink()
+    (played.bin / "python3").write_text(
+        f'#!/bin/sh\ncase "$*" in *"-m venv"*|*"-m pip"*) echo "No module named venv"; exit 1 ;; esac\nexec {python} "$@"\n'
+    )
+    (played.bin / "python3").chmod(0o755)
+    # As if the interpreter itself were this one.
+    code = f"import sys; sys.executable = {str(played.bin / 'python3')!r}; sys.path[:0] = {PYTHONPATH.split(os.pathsep)!r}; "
+    code += "from popkit_retention.cli.main import main; sys.exit(main(['setup', 'lab']))"
+    done = subprocess.run([python, "-c", code], env=played.env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "sudo apt install python3-venv" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("words", [["setup", "nothing"], ["setup", "lab", "more"], ["setup", "--nonsense"]])
+def test_a_mistake_says_what_there_is(played: Played, words: list[str]) -> None:
+    done = played.popkit(*words)
+    assert done.returncode == 1
+    assert "popkit setup --help lists all flags." in done.stderr
+    assert not played.home.exists()
+
+
+def python_with(folder: Path, files: dict[str, str]) -> Path:
+    """The interpreter of an environment with some modules in it."""
+    for path, text in files.items():
+        (folder / "lib" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "lib" / path).write_text(text)
+    python = folder / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={folder}/lib exec {os.path.realpath(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    return python
+
+
+def test_an_activated_environment_that_has_it_is_used(played: Played, tmp_path: Path) -> None:
+    assert json.loads(played.popkit("setup", "--json").stdout)["lab"]["python"] in ("", os.path.realpath(sys.executable))
+    active = python_with(tmp_path / "active", FAKE_PLOTLY)
+    listed = json.loads(played.popkit("setup", "--json", VIRTUAL_ENV=str(tmp_path / "active")).stdout)
+    assert listed["lab"]["python"] == str(active)
+
+
+def test_looking_for_a_library_loads_nothing_of_it_and_doctor_tells_of_one_that_cannot_be_loaded(played: Played) -> None:
+    ran = played.project / "ran"
+    ours = python_with(played.home / "venv", {"plotly/__init__.py": f"open({str(ran)!r}, 'w')\nraise ImportError\n"})
+    assert json.loads(played.popkit("setup", "--json").stdout)["lab"]["python"] == str(ours)
+    assert not ran.exists()
+    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
+    assert (check["level"], check["ready"]) == ("warning", [])
+
+
+def test_a_module_in_the_folder_at_hand_is_not_taken_for_the_library(played: Played) -> None:
+    (played.project / "plotly.py").write_text(f"open({str(played.project / 'ran')!r}, 'w')\n")
+    played.popkit("setup")
+    assert not (played.project / "ran").exists()
+
+
+def test_an_environment_of_somebody_elses_is_left_alone(played: Played) -> None:
+    """POPKIT_HOME may be the user's home: `venv` there is theirs, and making ours would empty it."""
+    mine = played.home / "venv" / "mine"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("precious")
+    for words in (("setup", "lab"), ("uninstall", "--yes")):
+        done = played.popkit(*words)
+        assert mine.read_text() == "precious"
+    assert "Left in" in done.stdout
+    assert "is not from popkit setup" in " ".join(played.popkit("setup", "lab").stderr.split())

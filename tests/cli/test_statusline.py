@@ -1,0 +1,375 @@
+"""`popkit statusline`: one line for whatever comes in, and settings.json changed on the user's word alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.policy.ruleset import THRESHOLDS
+from popkit_retention.cli import settings_text, statusline_command
+from popkit_retention.cli.statusline_install import COMMAND, VALUE
+from tests.cli.played import ROOT, SESSION, Played
+from tests.patience import HANG_S
+
+OTHER = '{"type": "command",\t"command": "echo mine"}'
+SETTINGS = '{\n    "model": "opus",\n    "permissions": {"allow": ["Bash(ls:*)", "Read"]},\n\n    "env": {}\n}\n'
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Played:
+    return Played(tmp_path)
+
+
+@pytest.fixture
+def worked(played: Played) -> Played:
+    """A session in which a search has expired, and nothing else."""
+    played.start()
+    played.bash("rg -n add src", "src/app.js:1:add\n" * 200)
+    for number in range(5):
+        played.read(f"file{number}.py", f"x = {number}\n" * 10)
+    return played
+
+
+LINES = [
+    ({}, "context –"),
+    ({"ratio": 0.4321}, "context 43%"),
+    ({"ratio": 0.5, "now": 0, "cold": 0}, "context 50% · nothing reclaimable"),
+    ({"ratio": 0.5, "now": 31_234, "cold": 40_000}, "context 50% · ~31k reclaimable"),
+    ({"ratio": 0.5, "now": 0, "cold": 40_000}, "context 50% · ~40k reclaimable when cold"),
+    ({"ratio": 0.5, "expired": {"items": 0, "tokens": 0}}, "context 50% · nothing expired"),
+    ({"ratio": 0.5, "expired": {"items": 4, "tokens": 820}, "cache_seconds_left": 0}, "context 50% · 4 expired, ~820 · cache cold"),
+    ({"ratio": 0.5, "cache_seconds_left": 241.7}, "context 50% · cache warm 4 min"),
+    ({"ratio": 0.5, "cache_seconds_left": 50}, "context 50% · cache warm 1 min"),
+    ({"ratio": 0.5, "cache_seconds_left": 3}, "context 50% · cache warm <1 min"),
+    ({"ratio": 0.5, "limits": "5 h 62 % · 7 d 31 %"}, "context 50% · 5 h 62 % · 7 d 31 %"),
+    ({"ratio": 0.5, "cache_seconds_left": 0, "limits": ""}, "context 50% · cache cold"),
+]
+
+
+@pytest.mark.parametrize(("facts", "expected"), LINES)
+def test_the_line_says_what_is_known(facts: dict, expected: str) -> None:
+    assert statusline_command.line(facts, THRESHOLDS, coloured=False) == expected
+
+
+@pytest.mark.parametrize(("ratio", "colour"), [(0.79, ""), (0.80, "33"), (0.89, "33"), (0.90, "31"), (1.2, "31")])
+def test_the_context_is_yellow_from_warning_and_red_from_critical_on(ratio: float, colour: str) -> None:
+    plain = statusline_command.line({"ratio": ratio}, THRESHOLDS, coloured=False)
+    expected = f"\033[{colour}m{plain}\033[0m" if colour else plain
+    assert statusline_command.line({"ratio": ratio}, THRESHOLDS, coloured=True) == expected
+
+
+def test_until_a_clear_is_planned_it_tells_what_has_expired_and_the_time_the_cache_has_left(worked: Played) -> None:
+    worked.now += 100
+    answer = worked.popkit("statusline", stdin=worked.status())
+    state = json.loads((worked.home / "sessions" / SESSION / "main.expired.jsonl").read_text().splitlines()[-1])
+    assert state[4] == 1, "the search is what expired"
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("context 50% · 1 expired, ~")
+    assert answer.stdout.endswith(" · cache warm 3 min\n")
+
+
+def test_it_ends_with_the_plan_s_limits_while_they_were_read_within_the_hour(worked: Played) -> None:
+    resets_at = worked.now + 9_000
+    (worked.home / "limits.json").write_text(json.dumps([["five_hour", worked.now - 1_800, 62, resets_at]]))
+    assert worked.popkit("statusline", stdin=worked.status()).stdout.endswith(" · 5 h 62 %\n")
+    worked.now += 1_801
+    assert "5 h" not in worked.popkit("statusline", stdin=worked.status()).stdout
+
+
+def test_it_agrees_with_the_panel(worked: Played) -> None:
+    report = json.loads(worked.popkit("context", "retention", "--json").stdout)
+    now, cold = report["reclaimable"]["now"]["tokens"], report["reclaimable"]["cold"]["tokens"]
+    for later_s, reclaimable in ((0, now), (301, cold)):
+        worked.now += later_s
+        shown = worked.popkit("statusline", stdin=worked.status()).stdout
+        assert statusline_command.line({"ratio": 0.5, "now": reclaimable, "cold": cold}, THRESHOLDS, coloured=False) in shown
+
+
+def test_after_another_call_the_plan_no_longer_holds(worked: Played) -> None:
+    worked.popkit("context", "retention")
+    assert "reclaimable" in worked.popkit("statusline", stdin=worked.status()).stdout
+    worked.bash("true", "")
+    assert "reclaimable" not in worked.popkit("statusline", stdin=worked.status()).stdout
+
+
+def test_the_cache_is_cold_after_its_lifetime(worked: Played) -> None:
+    worked.now += 301
+    assert worked.popkit("statusline", stdin=worked.status()).stdout.endswith("cache cold\n")
+
+
+def test_it_remembers_the_window_that_only_the_client_knows(worked: Played) -> None:
+    facts = worked.home / "sessions" / SESSION / "session.json"
+    worked.popkit("statusline", stdin=worked.status())
+    assert json.loads(facts.read_text())["window_tokens"] == 100_000
+    written = facts.stat().st_mtime_ns
+    worked.popkit("statusline", stdin=worked.status())
+    assert facts.stat().st_mtime_ns == written, "what has not changed is not written"
+
+
+def test_it_leaves_no_trace_of_a_session_that_no_hook_has_seen(played: Played) -> None:
+    assert played.popkit("statusline", stdin=played.status()).stdout == "context 50%\n"
+    assert not played.home.exists()
+
+
+@pytest.mark.parametrize("off", [{"POPKIT_OFF": "1"}, {}], ids=["POPKIT_OFF", "enabled: false"])
+def test_switched_off_it_tells_only_what_the_client_says(worked: Played, off: dict) -> None:
+    if not off:
+        (worked.home / "retention-config.json").write_text('{"retention": {"enabled": false}}')
+    assert worked.popkit("statusline", stdin=worked.status(), **off).stdout == "context 50%\n"
+
+
+def test_colour_only_where_it_is_wanted(played: Played) -> None:
+    full = played.status(context_window={"used_percentage": 93})
+    assert played.popkit("statusline", stdin=full).stdout == "\033[31mcontext 93%\033[0m\n"
+    assert played.popkit("statusline", stdin=full, NO_COLOR="1").stdout == "context 93%\n"
+
+
+HOSTILE = [
+    b"", b"null", b"[]", b"{", b"\xff\xfe", b'"' * 1000, b"[" * 100_000, b"NaN",
+    b'{"session_id": 7, "transcript_path": [], "workspace": 1}',
+    b'{"context_window": {"used_percentage": "50", "context_window_size": -1, "current_usage": {"input_tokens": true}}}',
+    b'{"context_window": {"used_percentage": 1e308}}', b'{"session_id": "../../x", "transcript_path": "/"}', b'{"session_id": "\\ud800"}',
+    b'{"session_id": "\\u0000", "transcript_path": "\\u0000", "cwd": "\\u0000", "workspace": {"project_dir": "\\ud800"}}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
+def test_whatever_comes_in_one_short_line_goes_out(played: Played, data: bytes) -> None:
+    answer = played.popkit("statusline", stdin=data)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert answer.stdout in ("popkit\n", "context –\n")
+    assert [path.name for path in played.user.rglob("*") if path.is_file()] in ([], ["hooks.log"])
+
+
+def test_files_that_cannot_be_read_do_not_put_the_line_out(worked: Played) -> None:
+    folder = worked.home / "sessions" / SESSION
+    (folder / "main.state.json").write_text("{broken")
+    assert worked.popkit("statusline", stdin=worked.status()).stdout == "context 50% · cache warm 5 min\n"
+    (folder / "main.state.json").unlink()
+    (folder / "main.state.json").mkdir()
+    answer = worked.popkit("statusline", stdin=worked.status())
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "context 50%\n", "")
+    assert "statusline OSError" in (worked.home / "hooks.log").read_text()
+
+
+def test_at_a_terminal_it_says_what_it_is_for_instead_of_waiting(played: Played) -> None:
+    child = pexpect.spawn(str(ROOT / "bin" / "popkit"), ["statusline"], env=played.env, encoding="utf-8", timeout=HANG_S)
+    child.expect("popkit statusline install")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
+def test_install_shows_the_change_and_waits_for_a_yes(played: Played) -> None:
+    played.settings.write_text(SETTINGS)
+    answer = played.popkit("statusline", "install")
+    assert answer.returncode == 1
+    assert '+    "statusLine": {' in answer.stdout
+    assert "Nothing was changed" in answer.stdout
+    assert played.settings.read_text() == SETTINGS
+    assert played.popkit("statusline", "install", stdin="n\n").returncode == 1
+    assert played.settings.read_text() == SETTINGS
+    assert not played.home.exists()
+    assert played.popkit("statusline", "install", stdin="y\n").returncode == 0
+    assert json.loads(played.settings.read_text()) == {**json.loads(SETTINGS), "statusLine": VALUE}
+
+
+def test_install_changes_nothing_else_and_uninstall_brings_the_file_back(played: Played) -> None:
+    played.settings.write_text(SETTINGS)
+    played.settings.chmod(0o640)
+    played.popkit("statusline", "install", "--yes")
+    installed = played.settings.read_text()
+    assert installed.startswith(SETTINGS[: SETTINGS.index("\n}")] + ',\n    "statusLine": {\n        "type": "command",\n')
+    assert stat.S_IMODE(played.settings.stat().st_mode) == 0o640
+    again = played.popkit("statusline", "install", "--yes")
+    assert (again.returncode, again.stdout.splitlines()[0][:35]) == (0, "The status line is already installe")
+    assert played.settings.read_text() == installed
+    assert played.popkit("statusline", "uninstall", "--yes").returncode == 0
+    assert played.settings.read_text() == SETTINGS
+    assert played.popkit("statusline", "uninstall", "--yes").returncode == 0
+    assert sorted(path.name for path in played.claude.iterdir()) == ["popkit", "projects", "settings.json"]
+
+
+def test_another_status_line_is_refused_and_with_replace_put_aside(played: Played) -> None:
+    text = SETTINGS.replace('"env"', f'"statusLine": {OTHER},\n    "env"')
+    played.settings.write_text(text)
+    refused = played.popkit("statusline", "install", "--yes")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "echo mine" in refused.stderr
+    assert "--replace" in refused.stderr
+    assert played.settings.read_text() == text
+    assert played.popkit("statusline", "install", "--yes", "--replace").returncode == 0
+    assert json.loads(played.settings.read_text())["statusLine"] == VALUE
+    kept = played.home / "statusline.previous.json"
+    assert json.loads(kept.read_text()) == {str(played.settings.resolve()): OTHER}
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    played.popkit("statusline", "install", "--yes")
+    assert "is back" in played.popkit("statusline", "uninstall", "--yes").stdout
+    assert played.settings.read_text() == text
+
+
+@pytest.mark.parametrize("folder", ["~/popkit state", "~"])
+def test_the_installed_command_finds_a_folder_of_ours_that_begins_with_a_tilde(played: Played, folder: str) -> None:
+    assert played.popkit("statusline", "install", "--yes", POPKIT_HOME=folder).returncode == 0
+    command = json.loads(played.settings.read_text())["statusLine"]["command"]
+    env = {**played.env, "POPKIT_HOME": folder}
+    done = subprocess.run(["/bin/sh", "-c", command], input=played.status(), capture_output=True, text=True, env=env, check=True)
+    assert (done.stdout.startswith("context 50%"), done.stderr) == (True, "")
+
+
+def test_an_earlier_command_of_ours_is_brought_up_to_date_and_not_put_aside(played: Played) -> None:
+    earlier = 'sh "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}/statusline.sh"'
+    played.settings.write_text(json.dumps({"statusLine": {"type": "command", "command": earlier, "padding": 1}}))
+    assert played.popkit("statusline", "install", "--yes").returncode == 0
+    assert json.loads(played.settings.read_text())["statusLine"] == {**VALUE, "padding": 1}
+    assert not (played.home / "statusline.previous.json").exists()
+    played.popkit("statusline", "uninstall", "--yes")
+    assert json.loads(played.settings.read_text()) == {}
+
+
+def test_uninstall_leaves_a_status_line_that_is_not_ours(played: Played) -> None:
+    played.popkit("statusline", "install", "--yes")
+    text = f'{{"statusLine": {OTHER}}}'
+    played.settings.write_text(text)
+    answer = played.popkit("statusline", "uninstall", "--yes")
+    assert (answer.returncode, played.settings.read_text()) == (0, text)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1} x', '{"statusLine": 1, "statusLine": 2}', "// no\n{}", '{"a": "\\ud83d'])
+def test_settings_that_are_not_understood_are_left_alone(played: Played, text: str) -> None:
+    played.settings.write_text(text)
+    answer = played.popkit("statusline", "install", "--yes", "--replace")
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert f"{played.settings.resolve()}isleftalone" in "".join(answer.stderr.split())
+    assert played.settings.read_text() == text
+
+
+def test_a_linked_settings_file_stays_a_link(played: Played, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles" / "claude.json"
+    target.parent.mkdir()
+    target.write_text(SETTINGS)
+    played.settings.symlink_to(target)
+    played.popkit("statusline", "install", "--yes")
+    assert played.settings.is_symlink()
+    assert json.loads(target.read_text())["statusLine"] == VALUE
+    assert [path.name for path in target.parent.iterdir()] == ["claude.json"]
+
+
+def test_a_missing_file_is_made_and_a_projects_one_holds_no_path_of_this_machine(played: Played) -> None:
+    assert played.popkit("statusline", "install", "--yes", "--scope", "project").returncode == 0
+    made = played.project / ".claude" / "settings.json"
+    assert json.loads(made.read_text()) == {"statusLine": VALUE}
+    assert str(played.user.parent) not in made.read_text()
+    assert not played.settings.exists()
+
+
+def test_the_installed_command_gives_the_line_also_after_an_update_moved_the_plugin(worked: Played) -> None:
+    worked.popkit("statusline", "install", "--yes")
+    wanted = worked.popkit("statusline", stdin=worked.status()).stdout
+    env = {**worked.env, "POPKIT_CLOCK": str(worked.now)}
+
+    def shown() -> str:
+        done = subprocess.run(["/bin/sh", "-c", COMMAND], input=worked.status(), capture_output=True, text=True, env=env, check=True)
+        return done.stdout
+
+    assert shown() == wanted
+    script = worked.home / "statusline.sh"
+    script.write_text(script.read_text().replace(str(ROOT), "/nowhere"))
+    assert shown() == ""
+    moved = worked.claude / "plugins" / "cache" / "popkit" / "popkit" / "0.2.0" / "bin"
+    moved.mkdir(parents=True)
+    (moved / "popkit").symlink_to(ROOT / "bin" / "popkit")
+    assert shown() == wanted
+
+
+def test_a_file_that_changes_while_the_user_thinks_is_not_overwritten(played: Played) -> None:
+    played.settings.write_text(SETTINGS)
+    child = pexpect.spawn(str(ROOT / "bin" / "popkit"), ["statusline", "install"], env=played.env, encoding="utf-8", timeout=HANG_S)
+    child.expect(r"\[y/N\]")
+    played.settings.write_text("{}")
+    child.sendline("y")
+    child.expect("has changed in the meantime")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert (child.exitstatus, played.settings.read_text()) == (1, "{}")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+LAYOUTS = [{}, {"indent": 2}, {"indent": 4}, {"indent": "\t"}, {"indent": 0}, {"separators": (",", ":")}, {"ensure_ascii": False}]
+
+
+@given(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), st.sampled_from(LAYOUTS), st.sampled_from(["", "\n", "\r\n"]))
+def test_a_member_that_is_set_and_taken_out_again_leaves_the_text_as_it_was(values: dict, layout: dict, end: str) -> None:
+    values.pop("new", None)
+    text = json.dumps(values, **layout).replace("\n", end or "\n") + end
+    changed = settings_text.with_value(text, "new", settings_text.formatted(text, VALUE))
+    assert json.loads(changed) == {**values, "new": VALUE}
+    assert list(json.loads(changed))[-1] == "new"
+    back = settings_text.without(changed, "new")
+    assert back == text if values else json.loads(back) == {}
+
+
+@given(st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4), st.sampled_from(LAYOUTS), st.data())
+def test_a_value_that_is_replaced_and_put_back_leaves_the_text_as_it_was(values: dict, layout: dict, data: st.DataObject) -> None:
+    text = json.dumps(values, **layout)
+    name = data.draw(st.sampled_from(sorted(values)))
+    before = settings_text.value_text(text, name)
+    changed = settings_text.with_value(text, name, settings_text.formatted(text, VALUE))
+    assert json.loads(changed) == {**values, name: VALUE}
+    assert settings_text.with_value(changed, name, before) == text
+    assert json.loads(settings_text.without(text, name)) == {other: value for other, value in values.items() if other != name}
+
+
+def test_the_clients_own_example_gives_a_line(played: Played) -> None:
+    example = ROOT.parent / "shared" / "payloads" / "statusLine.json"
+    if not example.exists():
+        pytest.skip(f"no example at {example}")
+    assert played.popkit("statusline", stdin=example.read_bytes()).stdout == "context 3%\n"
+
+
+def test_the_command_works_through_a_link_and_from_any_folder(played: Played, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "some where"
+    elsewhere.mkdir()
+    (elsewhere / "one").symlink_to(ROOT / "bin" / "popkit")
+    (elsewhere / "popkit").symlink_to("one")
+    for command in ([elsewhere / "popkit"], ["popkit"], ["./popkit"]):
+        env = {**played.env, "PATH": f"{elsewhere}:{played.env['PATH']}"}
+        done = subprocess.run([*command, "--version"], cwd=elsewhere, env=env, capture_output=True, text=True, check=True)
+        assert done.stdout == "popkit " + json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())["version"] + "\n"
+
+
+def test_without_a_python_the_command_says_what_is_missing(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("sh", "dirname", "readlink"):
+        found = next(Path(folder) / tool for folder in (*os.defpath.split(":"), "/usr/bin") if (Path(folder) / tool).exists())
+        (tools / tool).symlink_to(found)
+    (tools / "python3").write_text("#!/bin/sh\necho\n")  # a Python 2, or one that is too old
+    (tools / "python3").chmod(0o755)
+    env = {"PATH": str(tools), "HOME": str(tmp_path)}
+    done = subprocess.run(["/bin/sh", ROOT / "bin" / "popkit", "--version"], env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (127, "")
+    assert "Python of version 3.9 or later" in done.stderr
+
+
+def test_the_command_uses_the_interpreter_that_the_hooks_found(played: Played) -> None:
+    played.home.mkdir(parents=True)
+    (played.home / "interpreter").write_text(os.path.realpath(sys.executable) + "\n")
+    (played.bin / "python3").unlink()
+    env = {**played.env, "PATH": "/usr/bin:/bin", "POPKIT_HOME": str(played.home)}
+    script = "import sys; print(sys.executable)"
+    done = subprocess.run([ROOT / "bin" / "popkit", "--version"], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("popkit "), script

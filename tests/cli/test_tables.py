@@ -1,0 +1,209 @@
+"""The one table of operations and its parser: what is written as help says is understood, all else is answered with what is right."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
+from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
+from hooks.utils.operations import offers
+from popkit_retention.cli import opencode_setup
+from popkit_retention.cli.main import COMMANDS
+from popkit_retention.extras import EXTRAS
+from popkit_retention.governance.policies import DOMAINS
+from popkit_retention.memory.items import TIERS
+from popkit_retention.operations.memory_table import TABLE as MEMORY
+from popkit_retention.operations.retention_table import TABLE as RETENTION
+from popkit_retention.operations.tables import SETUP, TABLES
+
+OPERATIONS = [(table, operation) for table in TABLES.values() for operation in table.operations]
+NAMES = [f"{table.name} {operation.name}".strip() for table, operation in OPERATIONS]
+FLAGS = [(table, operation, flag) for table, operation in OPERATIONS for flag in operation.flags]
+WORDS = sorted({word for _, operation in OPERATIONS for word in operation.name.split()})
+FLAG_NAMES = sorted({flag.name for *_, flag in FLAGS} | {"--json", "--help", "-h", "--", "-", "--json=1", "--most=3", "--ttl=1h"})
+LINES = st.lists(
+    st.one_of(
+        st.sampled_from(WORDS), st.sampled_from(FLAG_NAMES), st.text(max_size=8), st.sampled_from(["3", "30d", "hot,warm", "memory"])
+    ),
+    max_size=7,
+)
+WRONG = {"whole": "x", "choice": "nonsense", "choices": ",", "age": "soon", "when": "soon"}
+
+
+def right(type: Type) -> str:
+    """A word of a type."""
+    if type.known:
+        return type.known[0]
+    return {"whole": str(type.low), "age": "30d", "when": "2026-02-21"}.get(type.kind, "word")
+
+
+def line_of(operation: Operation) -> list[str]:
+    """The fewest words that an operation takes, as its usage says."""
+    needed = [word for flag in operation.flags if flag.needed for word in (flag.name, right(flag.type))]
+    arguments = [right(operation.type)] * operation.least
+    return [*operation.name.split(), *arguments, *needed]
+
+
+def test_every_command_has_a_table_and_every_table_a_command() -> None:
+    assert tuple(TABLES) == COMMANDS
+
+
+def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
+    """The tables load nothing of what they are about."""
+    assert SETUP.operations[0].type.known == (*EXTRAS, opencode_setup.NAME)
+    assert MEMORY.flags_of(MEMORY.by_name["list"])["--tier"].type.known == TIERS
+    assert RETENTION.flags_of(RETENTION.by_name["show"])["--domain"].type.known == DOMAINS
+
+
+@pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)
+def test_what_help_calls_the_usage_is_understood(table: Table, operation: Operation) -> None:
+    parsed = parse(line_of(operation), table)
+    assert parsed.operation is operation
+    assert len(parsed.arguments) == operation.least
+
+
+@pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)
+def test_the_example_of_an_argument_is_one(table: Table, operation: Operation) -> None:
+    example = table.examples.get(operation.label.strip("[]…"))
+    if example:
+        needed = [word for flag in operation.flags if flag.needed for word in (flag.name, right(flag.type))]
+        assert parse([*operation.name.split(), *shlex.split(example), *needed], table).arguments
+
+
+def test_every_example_and_note_is_of_something_that_a_usage_names() -> None:
+    for table in TABLES.values():
+        named = " ".join([*(operation.usage() for operation in table.operations), *(flag.usage for _, _, flag in FLAGS)])
+        assert all(label in named for label in (*table.examples, *table.notes))
+
+
+@pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)
+def test_the_sentence_of_an_operation_stands_in_a_line_and_ends_without_a_dot(table: Table, operation: Operation) -> None:
+    said = [operation.help or table.title, *(flag.help for flag in operation.flags)]
+    assert all(each and each[0] not in " A" and each[-1] not in " ." for each in said)
+
+
+@pytest.mark.parametrize(("table", "operation", "flag"), FLAGS, ids=lambda each: getattr(each, "name", ""))
+def test_a_flag_takes_what_it_says_in_both_spellings_and_says_what_it_takes(table: Table, operation: Operation, flag: Flag) -> None:
+    line = line_of(operation)
+    if flag.type is None:
+        assert parse([*line, flag.name], table).flags[flag.key] is True
+        with pytest.raises(UsageError, match="takes no value"):
+            parse([*line, flag.name + "=yes"], table)
+        return
+    word = right(flag.type)
+    assert parse([*line, flag.name, word], table).flags[flag.key] is not None
+    apart, joined = parse([*line, flag.name, word], table), parse([*line, f"{flag.name}={word}"], table)
+    assert vars_of(apart) == vars_of(joined)
+    if flag.type.kind in WRONG:
+        with pytest.raises(UsageError) as error:
+            parse([*line, flag.name, WRONG[flag.type.kind]], table)
+        assert str(error.value).startswith(f"{flag.name} takes {flag.type.expected()}, not ")
+
+
+def vars_of(parsed: Parsed) -> tuple[str, list, dict]:
+    """What was understood, as it compares."""
+    return parsed.word, parsed.arguments, {key: getattr(value, "word", value) for key, value in parsed.flags.items()}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_whether_a_word_follows_a_flag_does_not_depend_on_the_operation(table: Table) -> None:
+    """It has to be known before the operation is."""
+    flags = [flag for operation in table.operations for flag in (*operation.flags, *table.common)]
+    assert all(len({bool(flag.type) for flag in flags if flag.name == name}) == 1 for name in {flag.name for flag in flags})
+
+
+@given(st.sampled_from(sorted(TABLES)), LINES, st.booleans())
+def test_no_line_of_words_does_anything_but_parse_or_say_what_is_right(name: str, words: list[str], shell: bool) -> None:
+    answer = answer_to(name, words, shell)
+    if isinstance(answer, UsageError):
+        assert any(said in str(answer) for said in ("Known", "knows", "takes", "needs", "works only in a shell"))
+    else:
+        assert answer.operation in (*TABLES[name].operations, HELP)
+
+
+def answer_to(name: str, words: list[str], shell: bool) -> Parsed | UsageError:
+    try:
+        return parse(words, TABLES[name], shell)
+    except UsageError as error:
+        return error
+
+
+@given(st.integers(-5, 2_000), st.integers(1, 50), st.integers(51, 1_000))
+def test_a_whole_number_comes_back_where_it_is_within_its_bounds(number: int, low: int, high: int) -> None:
+    type = whole(low, high)
+    if low <= number <= high:
+        assert type.read(str(number)) == number
+    else:
+        with pytest.raises(ValueError, match=str(number)):
+            type.read(str(number))
+
+
+@given(st.lists(st.sampled_from(TIERS), min_size=1, max_size=6), st.booleans())
+def test_several_words_come_back_as_they_are_known(words: list[str], lower: bool) -> None:
+    written = " , ".join(words)
+    assert choices(*TIERS).read(written.lower() if lower else written) == tuple(words)
+
+
+@given(st.integers(0, 10**8), st.sampled_from("smhdw"), st.floats(1e9, 2e9))
+def test_a_duration_is_as_far_ago_as_it_is_ahead(count: int, unit: str, now: float) -> None:
+    moment = AGE.read(f"{count}{unit}")
+    assert moment.ahead(now) - now == pytest.approx(moment.age, rel=1e-6)
+    assert moment.ago(now) == max(0.0, now - moment.age)
+
+
+def test_a_date_is_the_same_moment_from_anywhere() -> None:
+    for word in ("2026-02-21T16:15", "2026-02-21T16:15Z", "2026-02-21T17:15+01:00"):
+        moment = WHEN.read(word)
+        assert moment.ago(5.0) == moment.ahead(9e9) == 1_771_690_500.0
+
+
+@pytest.mark.parametrize("line", ["retention hold", "retention hold --all", "retention hold list --all", "retention --json hold"])
+def test_the_last_word_of_a_name_may_be_left_out_where_it_is_implied(line: str) -> None:
+    name, *words = line.split()
+    assert parse(words, TABLES[name]).word == "hold list"
+
+
+@pytest.mark.parametrize("line", ["lab a b --keep-warm", "lab --keep-warm a b", "lab --ttl both a --keep-warm b", "lab --keep-warm -- a b"])
+def test_a_flag_that_is_an_operation_may_stand_anywhere(line: str) -> None:
+    parsed = parse(line.split()[1:], TABLES["lab"])
+    assert (parsed.word, parsed.arguments) == ("--keep-warm", ["a", "b"])
+
+
+def test_a_flag_of_many_takes_every_word_up_to_the_next_flag_and_may_be_repeated() -> None:
+    assert parse(["a", "--policy", "x", "y", "--json", "--policy=z"], TABLES["lab"]).policy == ["x", "y", "z"]
+    assert getattr(parse(["on", "--except", "Bash", "--except", "Read"], TABLES["native"]), "except") == ["Bash", "Read"]
+
+
+def test_a_flag_is_an_attribute_with_what_holds_without_it() -> None:
+    parsed = parse(["list"], TABLES["archive"])
+    assert (parsed.limit, parsed.since, parsed.json, parsed.argument) == (50, None, False, None)
+    with pytest.raises(AttributeError):
+        parsed.nonsense  # noqa: B018  what is tested is that it is none
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "clear",
+        "clear --now",
+        "undo",
+        "pin T1",
+        "unpin T1",
+        "restore T1 --in-place",
+        "warm on",
+        "warm on --yes",
+        "warm off",
+        "cold on",
+        "cold off",
+    ],
+)
+def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> None:
+    assert parse(id.split(), TABLES["context"], shell=False).operation.offered
+
+
+def test_what_the_pane_takes_are_these_operations_and_three_of_its_own() -> None:
+    assert set(offers.WORDS) == {"clear", "undo", "pin", "unpin", "restore", "warm", "cold", "show", "native", "bill"}

@@ -1,0 +1,1 @@
+"""A stand-in for the part of code-compression-bench that an arm meets."""

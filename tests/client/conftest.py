@@ -1,0 +1,73 @@
+"""Fixtures for tests against the real client: both ends of the supported range (see ends.py), one home and one API per test."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from . import installs
+from .client import ClientHome
+from .ends import OLDEST_IF_SLOW
+from .probe import Probe
+from .scripted_api import ScriptedApi
+
+
+@pytest.fixture(scope="session")
+def clients() -> dict[str, installs.Installed]:
+    """The oldest supported and the newest client, installed once; only a machine without npm skips."""
+    if installs.npm() is None:
+        pytest.skip("npm is not on PATH, so the real client cannot be installed")
+    versions = {"oldest": installs.OLDEST_SUPPORTED, "newest": installs.newest_version()}
+    return {end: installs.install(version) for end, version in versions.items()}
+
+
+@pytest.fixture(params=OLDEST_IF_SLOW)
+def client_version(request: pytest.FixtureRequest) -> str:
+    """Which end of the supported range the test runs against."""
+    return request.param
+
+
+@pytest.fixture
+def installed(clients: dict[str, installs.Installed], client_version: str) -> installs.Installed:
+    """The client of this parameter."""
+    return clients[client_version]
+
+
+@pytest.fixture(scope="session")
+def hooks_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugin without code inside the client, as in those that know none: a clear changes the transcript, and /resume loads it."""
+    root = Path(__file__).resolve().parents[2]
+    copy = tmp_path_factory.mktemp("hooks_alone")
+    for name in (".claude-plugin", "bin", "commands", "hooks", "power-mode"):
+        shutil.copytree(root / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "retention-config.json", copy)
+    hooks = copy / "hooks" / "hooks.json"
+    told = json.loads(hooks.read_text())
+    del told["modules"]
+    hooks.write_text(json.dumps(told))
+    return copy
+
+
+@pytest.fixture
+def api() -> Iterator[ScriptedApi]:
+    """An empty scripted API; the test adds scripts."""
+    with ScriptedApi() as server:
+        yield server
+
+
+@pytest.fixture
+def probe(tmp_path: Path) -> Probe:
+    """The shipped hook probe with a record folder of its own."""
+    return Probe(tmp_path / "probe_records")
+
+
+@pytest.fixture
+def home(tmp_path: Path, installed: installs.Installed, api: ScriptedApi, probe: Probe) -> ClientHome:
+    """A fresh home and project; `{work}` in scripts is the project folder."""
+    made = ClientHome(tmp_path, installed, api.url, probe.env)
+    api.places["work"] = str(made.work)
+    return made

@@ -1,0 +1,45 @@
+"""The project's files as a marketplace that the real client takes plugins from, and its commands for that."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.patience import HANG_S
+
+from .client import ClientHome
+from .git_server import GitServer
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def checkout(folder: Path) -> Path:
+    """The files of the plugins, as they are now, in a folder of their own."""
+    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith("tests/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+@contextmanager
+def served(work: Path, bare: Path) -> Iterator[str]:
+    """That folder as a git repository over HTTP; its URL."""
+    identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.invalid"]
+    for arguments in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-qm", "popkit"], ["clone", "-q", "--bare", ".", str(bare)]):
+        subprocess.run(["git", *identity, *arguments], cwd=work, check=True)
+    with GitServer(bare.parent) as server:
+        yield server.of(bare.name)
+
+
+def claude(home: ClientHome, *arguments: str) -> str:
+    """Runs a management command of the client; what it printed."""
+    done = subprocess.run(
+        [home.installed.executable, *arguments], env=home.env(), cwd=home.work, capture_output=True, text=True, timeout=HANG_S, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

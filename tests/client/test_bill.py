@@ -1,0 +1,91 @@
+"""The bill in the real client: it is known without a request, and a hidden tool is in no request of the next session."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli import inside
+
+from . import installs
+from .client import ClientHome, Run
+from .scripted_api import ScriptedApi, call, say
+from .terminal import ESCAPE, ClientTerminal
+from .test_mod import ROOT
+
+SERVER = Path(__file__).parent / "mcp_server.py"
+ANSWER, HIDDEN = "mcp__demo__lookup", "mcp__demo__fail"
+SPENT = re.compile(r"Estimated cost: +\$(\d+\.\d+)")
+RULES = "# Rules\n\n" + "Be kind to whoever reads it. " * 60 + "\n\n## Tests\n\n" + "Every change has its test. " * 40 + "\n"
+
+
+def play(home: ClientHome, *prompts: str) -> Run:
+    """A new session with two MCP tools in the prompt."""
+    return home.run_headless(list(prompts), plugin_dir=ROOT, mcp_server=SERVER)
+
+
+def answered(home: ClientHome, *prompts: str) -> list[str]:
+    """What the client prints for each prompt of such a session."""
+    return [result["result"].replace("\\", "") for result in play(home, *prompts).results]
+
+
+def tools(api: ScriptedApi) -> list[set[str]]:
+    """The MCP tools of each request."""
+    return [{tool["name"] for tool in request.body["tools"] if tool["name"].startswith("mcp__demo")} for request in api.turns()]
+
+
+def test_a_tool_that_is_hidden_is_in_no_request_of_the_next_session_and_comes_back_at_a_word(
+    clients: dict[str, installs.Installed], tmp_path: Path
+):
+    with ScriptedApi({"hi": [say("hello")]}) as api:
+        home = ClientHome(tmp_path, clients["newest"], api.url, {"POPKIT_DOOR_MS": "60000", "ENABLE_TOOL_SEARCH": "false"})
+        (home.work / "CLAUDE.md").write_text(RULES)
+        _, bill, hidden = answered(home, "go [[SCRIPT:hi]]", "/popkit bill --details", f"/popkit bill hide {HIDDEN} --yes")
+        assert tools(api) == [{ANSWER, HIDDEN}]
+        assert api.of_kind("count_tokens") == []
+        assert "MCP server demo (2 tools); never used" in bill, bill
+        assert all(name in bill for name in ("System prompt", "System tools", "CLAUDE.md", "Tests", "Skills", ANSWER)), bill
+        assert f"{HIDDEN} is hidden" in hidden, hidden
+
+        api.clear()
+        _, bill, back, _ = answered(
+            home, "go [[SCRIPT:hi]]", "/popkit bill", f"/popkit bill show {HIDDEN}", "again [[SCRIPT:hi]]"
+        )  # fmt: skip
+        assert "Hidden in this project" in bill, bill
+        assert "MCP server demo (1 tool)" in bill, bill
+        assert f"{HIDDEN} is back" in back, back
+        assert tools(api) == [{ANSWER}, {ANSWER, HIDDEN}]
+
+
+def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, installs.Installed], tmp_path: Path):
+    steps = [call(("Bash", {"command": "seq 2000"})), call(("Read", {"file_path": "README.md"})), say("done " * 200)]
+    with ScriptedApi({"work": steps}) as api:
+        home = ClientHome(tmp_path, clients["newest"], api.url)
+        run = play(home, "go [[SCRIPT:work]]", "again [[SCRIPT:work]]")
+        assert [request.kind for request in api.requests] == ["turn"] * 6
+        path = str(home.transcript_path(run.session_id))
+        done = inside.run(["bill", path, "--json"], {"POPKIT_HOME": str(tmp_path / "popkit")}, home.work)
+        whole = json.loads(done.stdout)["whole"]
+        assert whole["requests"] == 6
+        assert whole["usd"] == pytest.approx(run.results[-1]["total_cost_usd"], rel=0.02)
+        assert sum(row["usd"] for row in whole["kinds"]) == pytest.approx(whole["parts"]["conversation"], abs=1e-9)
+        results = {row["name"]: row["used"][0] for row in whole["kinds"] if row["kind"] == "result"}
+        assert results == {"Bash": 2, "Read": 2}
+
+
+def test_the_dollars_of_a_session_are_those_that_usage_shows(clients: dict[str, installs.Installed], tmp_path: Path):
+    steps = [call(("Bash", {"command": "seq 2000"})), call(("Read", {"file_path": "README.md"})), say("all done " * 2_000)]
+    with ScriptedApi({"work": steps}) as api:
+        home = ClientHome(tmp_path, clients["newest"], api.url)
+        with ClientTerminal(home, plugin_dir=ROOT, columns=120) as terminal:
+            terminal.wait_ready()
+            terminal.turn("go [[SCRIPT:work]]", "all done all done")
+            terminal.send("/usage")
+            shown = "\n".join(terminal.wait(SPENT))
+            terminal.press_until(ESCAPE, lambda now: "Esc to close" not in now)
+        sessions = str(home.config / "projects")
+        done = inside.run(["bill", sessions, "--json"], {"POPKIT_HOME": str(tmp_path / "popkit")}, home.work)
+        assert json.loads(done.stdout)["whole"]["usd"] == pytest.approx(float(SPENT.search(shown)[1]), rel=0.02)

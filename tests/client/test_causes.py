@@ -1,0 +1,208 @@
+"""Each cause of a lost cache happens in the real client: what it sends, and what the provider's cache makes of that, is a loss, and what it
+has written down tells why.
+
+The cache of the API forgets at a word what it would forget with time. A pause nobody waits for: what has been written is made older. The
+newest client notes what it sends, so there nothing that leaves the request as it was is taken for a cause; the oldest notes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.utils.hosts.claude_code import sent
+from hooks.utils.policy import lost_cache
+from hooks.utils.policy.lost_cache import (
+    CLEARED,
+    COMMAND,
+    COMPACTION,
+    DATE,
+    EARLY,
+    EFFORT,
+    ERROR,
+    INTERRUPTION,
+    LOOK_BACK,
+    MESSAGES,
+    MODEL,
+    PAUSE,
+    REWIND,
+    SYSTEM,
+    THINKING,
+    TOOLS,
+    UNKNOWN,
+)  # fmt: skip
+from hooks.utils.state import shipped
+from popkit_retention.cli import main
+
+from . import installs
+from .client import ClientHome
+from .prompt_cache import CachingApi
+from .scripted_api import call, say, thought
+from .terminal import ESCAPE, ClientTerminal
+from .test_harness import JOB, MCP_SERVER
+from .test_mod import ROOT
+
+OTHER, DROPS_THINKING = "claude-opus-4-6", "claude-sonnet-4-5-20250929"
+STAMP = re.compile(r'(?<="timestamp":")[^"Z]+(?=Z")')
+LONG = "".join(f"line {number} of a file that is read once\n" for number in range(1_500))
+MANY_PARTS = [{"type": "text", "text": f"part {number} " * 40} for number in range(25)] + [{"type": "text", "text": "go [[SCRIPT:on]]"}]
+SCRIPTS = {
+    "first": [call(("Read", {"file_path": "{work}/long.txt"})), say("read")],
+    "on": [say("on it goes")],
+    "stop": [call(("Bash", {"command": "kill -INT $PPID; sleep 1"})), say("not reached")],
+    "thinks": [call(("Read", {"file_path": "{work}/long.txt", "offset": 2}), thinking=(thought("hm"),)), say("thought about")],
+    "reads": [
+        call(("Read", {"file_path": "{work}/long.txt", "offset": 3})),
+        call(("Read", {"file_path": "{work}/README.md"})),
+        say("read"),
+    ],
+    "asks": [call(("Agent", JOB)), say("asked")],
+    "job": [call(("Bash", {"command": "true"})), say("the job is done")],
+}
+
+
+class Session:
+    """A session that goes on from process to process. What `go` returns: (cause, detail) of what its requests lost."""
+
+    def __init__(self, folder: Path, client: installs.Installed, api: CachingApi, **env: str) -> None:
+        self.api = api
+        self.home = ClientHome(folder, client, api.url, env)
+        self.today = 0.0  # when it began; what was before is yesterday
+        api.places["work"] = str(self.home.work)
+        api.scripts.update(SCRIPTS)
+        (self.home.work / "long.txt").write_text(LONG)
+        self.id = ""
+        assert self.go("go [[SCRIPT:first]]") == []
+
+    @property
+    def transcript(self) -> Path:
+        return self.home.transcript_path(self.id)
+
+    def go(self, *prompts: Any, forget: bool = False, **how: Any) -> list[tuple[str, str]]:
+        if forget:
+            self.api.cache.forget()
+        before = len(self.losses()) if self.id else 0
+        run = self.home.run_headless(list(prompts or ["go [[SCRIPT:on]]"]), resume=self.id or None, **how)
+        assert run.returncode == 0, run.stderr
+        self.id = run.session_id
+        return self.losses()[before:]
+
+    def losses(self) -> list[tuple[str, str]]:
+        return losses_of(self.transcript, lambda at: at < self.today)
+
+    def rewrite(self, change: Callable[[str], str]) -> None:
+        self.transcript.write_text(change(self.transcript.read_text()))
+
+
+def _six_minutes_before(at: re.Match[str]) -> str:
+    return (datetime.fromisoformat(at[0]) - timedelta(minutes=6)).isoformat("T", "milliseconds")
+
+
+def losses_of(transcript: Path, day_of: Callable[[float], object] = lambda _: 0) -> list[tuple[str, str]]:
+    requests = sent.read(str(transcript), transcript.stat().st_size).requests
+    return [(loss.cause, loss.detail) for loss in lost_cache.losses(requests, day_of, shipped.models())]
+
+
+@pytest.fixture
+def newest(clients: dict[str, installs.Installed], tmp_path: Path) -> Iterator[Session]:
+    with CachingApi() as api:
+        yield Session(tmp_path, clients["newest"], api, ENABLE_TOOL_SEARCH="false", TZ="Pacific/Kiritimati")
+
+
+@pytest.fixture
+def oldest(clients: dict[str, installs.Installed], tmp_path: Path) -> Iterator[Session]:
+    with CachingApi() as api:
+        yield Session(tmp_path, clients["oldest"], api, TZ="Pacific/Kiritimati")
+
+
+def test_what_the_newest_client_sends_otherwise_is_the_cause(newest: Session):
+    assert newest.go() == [], "a session that is taken up again finds its cache"
+    assert newest.go(mcp_server=MCP_SERVER) == [(TOOLS, "demo")]
+    assert newest.go() == [], "without the server the tools are those that were cached before"
+    assert newest.go(MANY_PARTS) == [(LOOK_BACK, "")]
+    assert newest.go(extra=("--effort", "low")) == [(EFFORT, "medium to low")]
+    assert newest.go(extra=("--model", OTHER)) == [(MODEL, f"claude-opus-5-5 to {OTHER}")]
+    assert newest.go() == [], "each model has a cache of its own"
+    newest.rewrite(lambda text: text.replace("line 17 of a file", "line 18 of a file"))
+    [(cause, detail)] = newest.go()
+    assert (cause, detail.partition(" of ")[0]) == (MESSAGES, "from message 3")
+    newest.api.summary = "It went well. " * 1_000
+    assert newest.go("/compact", "go [[SCRIPT:on]]") == [(COMPACTION, "")]
+
+
+def test_in_the_newest_client_what_leaves_the_request_as_it_was_is_not_the_cause(newest: Session):
+    newest.today = time.time()
+    newest.home.extra_env["TZ"] = "Etc/GMT+12"
+    assert newest.go() == [], "that the day has changed is said at the end of the conversation"
+    newest.today = time.time()
+    newest.home.extra_env["TZ"] = "Pacific/Kiritimati"
+    assert newest.go(forget=True) == [(EARLY, "")]
+    assert newest.go("/context", "go [[SCRIPT:on]]", forget=True) == [(EARLY, "")]
+    newest.home.run_headless("go [[SCRIPT:stop]]", resume=newest.id)
+    assert "[Request interrupted by user" in newest.transcript.read_text()
+    assert newest.go(forget=True) == [(EARLY, "")]
+
+
+def test_what_the_client_does_while_the_cache_is_lost_is_the_cause(newest: Session):
+    newest.api.failing = [529]
+    assert newest.go(forget=True) == [(ERROR, "")]
+    answer = next(entry["uuid"] for entry in newest.home.transcript(newest.id) if entry["type"] == "assistant")
+    assert newest.go(forget=True, extra=("--resume-session-at", answer)) == [(REWIND, "")]
+    newest.rewrite(
+        lambda text: STAMP.sub(lambda at: (datetime.fromisoformat(at[0]) - timedelta(minutes=6)).isoformat("T", "milliseconds"), text)
+    )
+    assert newest.go(forget=True) == [(PAUSE, "")]
+
+
+def test_thinking_that_nobody_asks_to_keep_is_the_cause_at_the_next_prompt(newest: Session):
+    asked = {"extra": ("--model", DROPS_THINKING)}
+    newest.home.extra_env["CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"] = "1"
+    newest.go("go [[SCRIPT:thinks]]", **asked)
+    assert newest.go(**asked) == [(THINKING, "")]
+
+
+def test_results_that_the_provider_cleared_are_the_cause(newest: Session):
+    environ = {**newest.home.env(), "CLAUDE_PROJECT_DIR": str(newest.home.work)}
+    assert main.main(["native", "on", "--trigger", "20000", "--keep", "2", "--at-least", "2000", "--yes"], environ) == 0
+    assert newest.go("go [[SCRIPT:reads]]") == [(CLEARED, "")]
+
+
+def test_what_happened_between_two_requests_of_the_oldest_client_is_the_cause(oldest: Session):
+    assert oldest.go() == []
+    oldest.today = time.time()
+    oldest.home.extra_env["TZ"] = "Etc/GMT+12"
+    assert oldest.go() == [(DATE, "")], "the prompt begins with it"
+    oldest.api.says = "system_changed"
+    assert oldest.go(extra=("--append-system-prompt", "Be kind.")) == [(SYSTEM, "")]
+    oldest.api.says = ""
+    assert oldest.go("/context", "go [[SCRIPT:on]]", extra=("--append-system-prompt", "Be kind."), forget=True) == [(COMMAND, "/context")]
+    assert oldest.go(extra=("--append-system-prompt", "Be kind."), forget=True) == [(UNKNOWN, "")]
+
+
+def test_an_interruption_of_the_oldest_client_is_the_cause(clients: dict[str, installs.Installed], tmp_path: Path):
+    with CachingApi({"slow": [call(("Bash", {"command": "sleep 60"}))], "on": [say("on it goes")]}) as api:
+        home = ClientHome(tmp_path, clients["oldest"], api.url)
+        with ClientTerminal(home, plugin_dir=ROOT) as terminal:
+            terminal.wait_ready()
+            terminal.send("go [[SCRIPT:slow]]")
+            terminal.wait("sleep 60")
+            terminal.press(ESCAPE)
+            terminal.wait("Interrupted")
+            api.cache.forget()
+            terminal.turn("go [[SCRIPT:on]]", "on it goes")
+        (transcript,) = (home.config / "projects").glob("*/*.jsonl")
+        assert losses_of(transcript) == [(INTERRUPTION, "")]
+
+
+def test_a_subagent_is_told_by_what_its_own_file_notes(newest: Session):
+    """Only the notes of its own requests tell that they are the same, so that the cache was gone before its time."""
+    newest.api.forgets_at = "toolu_job_0"  # before its second request
+    newest.go("go [[SCRIPT:asks]]")
+    (agent,) = newest.transcript.with_suffix("").glob("subagents/agent-*.jsonl")
+    assert losses_of(agent) == [(EARLY, "")]

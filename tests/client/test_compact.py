@@ -1,0 +1,163 @@
+"""Compactions without a model in the newest client: what stands afterwards, at once and in sessions that go on from there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from hooks.utils.state import memory
+
+from .client import ClientHome, Run
+from .compacted import PASTED, READ, RUN, Compacted, boundaries, good, own_rows, tell, thinks, toasts, words
+from .installs import Installed
+from .probe import Probe, probe_hook
+from .reclaimed import placeholders, result, whole
+from .scripted_api import Recorded, ScriptedApi
+
+REMEMBERED = "# Project memory\n\n- tools/: count_the_lines.sh"
+# What the host says at the beginning of a conversation, and again behind a compaction of any kind.
+REMINDED = ("Always sing while working.", "# gitStatus", "Today's date is ", "Attribution for git commits", "# Environment", REMEMBERED)
+SAID = [
+    "go [[SCRIPT:work]]", "see [[SCRIPT:see]]", "and [[SCRIPT:rest]]", "now [[SCRIPT:talk]]", "look [[SCRIPT:look]]",
+    "once more [[SCRIPT:again]]", "then [[SCRIPT:talk]]", "third [[SCRIPT:again]]", "at last [[SCRIPT:talk]]",
+]  # fmt: skip
+ANSWERED = ["Two files.", "the work is done", "seen", "rested", "just talking", "looked again", "ran again", "just talking", "ran again"]
+STAGES = {
+    "work": "go [[SCRIPT:work]]", "see": PASTED, "rest": "and [[SCRIPT:rest]]", "1": "/compact", "after 1": "now [[SCRIPT:talk]]",
+    "look": "look [[SCRIPT:look]]", "again": "once more [[SCRIPT:again]]", "2": "/compact", "after 2": "then [[SCRIPT:talk]]",
+    "third": "third [[SCRIPT:again]]", "3": "/compact", "after 3": "at last [[SCRIPT:talk]]",
+}  # fmt: skip
+
+
+@dataclass
+class Story:
+    """One session in one process, compacted three times, and others that go on from it: the last request of each stage."""
+
+    world: Compacted
+    run: Run
+    requests: dict[str, Recorded] = field(default_factory=dict)
+    agrees: dict[str, bool] = field(default_factory=dict)
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    probe: Probe | None = None
+
+    @property
+    def id(self) -> str:
+        return self.run.session_id
+
+
+@pytest.fixture(scope="module")
+def story(clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    with ScriptedApi() as api:
+        folder = tmp_path_factory.mktemp("c")
+        probe = Probe.with_hooks(folder, {event: probe_hook() for event in ("PreCompact", "PostCompact", "SessionStart")})
+        home = ClientHome(folder, clients["newest"], api.url, probe.env)
+        api.places["work"] = str(home.work)
+        world = Compacted(home, api)
+        project = memory.project_of(str(world.popkit_home), str(home.work))
+        project.turn_on(1.0)
+        project.write_document(REMEMBERED)
+        told = Story(world, world.play(list(STAGES.values()), extra=["--plugin-dir", str(probe.plugin_dir)]), probe=probe)
+        for stage, prompt in STAGES.items():
+            said = prompt if isinstance(prompt, str) else prompt[-1]["text"]
+            found = [turn for turn in api.turns() if (words(turn, "user") or [""])[-1] == said]
+            told.requests |= {stage: found[-1]} if found else {}
+        told.agrees["running"] = world.agrees(told.id)
+        told.lines = home.transcript(told.id)
+        for stage, more in {"forked": ["--fork-session"], "resumed": [], "continued": ["--continue"]}.items():
+            done = world.play("on we go [[SCRIPT:talk]]", None if stage == "continued" else told.id, extra=more)
+            told.requests[stage] = api.turns()[-1]
+            if stage != "forked":  # its journal begins anew
+                told.agrees[stage] = world.agrees(done.session_id)
+        yield told
+
+
+AFTER = {"after 1": "rest", "after 2": "again", "after 3": "third", "resumed": "after 3", "forked": "after 3", "continued": "after 3"}
+
+
+def test_no_model_is_asked_and_the_person_is_told_in_a_line(story: Story):
+    assert {request.kind for request in story.world.api.requests} == {"turn"}
+    assert [entry["trigger"] for entry in boundaries(story.run)] == ["manual"] * 3
+    print("\nfrom the event to the answer, ms:", [entry["duration_ms"] for entry in boundaries(story.run)])
+    assert len(toasts(story.run)) == 3
+    for told in toasts(story.run):
+        print(told)
+        assert told.startswith("Compacted without a model: ")
+        assert told.endswith(" taken out, and all can be restored.")
+    assert story.world.errors() == ""
+
+
+def test_what_was_said_stands_word_for_word_in_every_request_behind_one(story: Story):
+    for stage, before in AFTER.items():
+        tell(f"{before} -> {stage}", story.requests[before], story.requests[stage])
+        said = [text.partition("\n")[0] for text in words(story.requests[stage], "user") if not text.startswith("[PopKit left out ")]
+        known = SAID[: len(said)]
+        assert said[: len(known)] == known, stage
+        answered = words(story.requests[stage], "assistant")
+        assert answered[: len(ANSWERED)] == ANSWERED[: len(answered)], stage
+
+
+@pytest.mark.parametrize("stage", AFTER)
+def test_the_next_request_is_one_that_the_provider_takes(story: Story, stage: str):
+    assert good(story.requests[stage]) == []
+
+
+@pytest.mark.parametrize("stage", AFTER)
+def test_no_reminder_stands_twice(story: Story, stage: str):
+    sent = story.requests[stage].text
+    assert {said: sent.count(json.dumps(said)[1:-1]) for said in REMINDED} == dict.fromkeys(REMINDED, 1)
+
+
+@pytest.mark.parametrize("stage", AFTER)
+def test_rows_of_commands_do_not_pile_up(story: Story, stage: str):
+    assert own_rows(story.requests[stage]) == ["compact"], "the one that stands behind what was answered"
+
+
+def test_dead_results_are_placeholders_and_come_back_whole(story: Story):
+    before, after = story.requests["rest"], story.requests["after 1"]
+    left = placeholders(after.tool_results())
+    assert {RUN, READ} <= set(left)
+    for id in (RUN, READ):
+        assert story.world.popkit("restore", left[id]).stdout.strip() == result(before, id).strip()
+    live = {id: text for id, text in after.tool_results().items() if not text.startswith("[PopKit cleared ")}
+    assert live == {id: before.tool_results()[id] for id in live}
+
+
+def test_pictures_that_cannot_be_carried_are_named(story: Story):
+    (pasted,) = [text for text in words(story.requests["after 1"], "user") if text.startswith("see ")]
+    assert pasted.endswith("\n[An image stood here. A compaction cannot carry it: ask for it again if you need to see it.]")
+    shown = result(story.requests["after 1"], "toolu_see_0_0")
+    assert shown.startswith("[PopKit cleared Read picture.png ")
+    assert "popkit restore " in shown
+    for stage in AFTER:
+        assert story.requests[stage].text.count("An image stood here.") == 1, stage
+
+
+def test_thinking_does_not_survive_and_never_stands_twice(story: Story):
+    assert len(thinks(story.requests["rest"])) == 4
+    assert [thinks(story.requests[stage]) for stage in AFTER] == [[]] * len(AFTER)
+
+
+@pytest.mark.parametrize("stage", ["resumed", "forked", "continued"])
+def test_a_session_that_goes_on_has_what_was_answered_and_nothing_old(story: Story, stage: str):
+    before, after = (story.requests[name].tool_results() for name in ("after 3", stage))
+    assert after == before
+    assert "PASS test_number_3 " not in story.requests[stage].text
+
+
+def test_the_transcript_is_whole_and_the_state_is_that_of_a_rebuild(story: Story):
+    assert whole(story.lines)
+    assert story.agrees == {"running": True, "resumed": True, "continued": True}
+
+
+def test_hooks_of_other_plugins_see_the_compaction_when_it_is_done(story: Story):
+    assert story.probe.payloads("PreCompact") == []
+    assert len(story.probe.payloads("PostCompact")) == 3
+    assert [payload["source"] for payload in story.probe.payloads("SessionStart")][:4] == ["startup", "compact", "compact", "compact"]
+
+
+def test_no_index_is_told_where_the_placeholders_are_it(story: Story):
+    assert not [request for request in story.world.api.turns() if "from before the summary are archived" in request.text]

@@ -1,0 +1,186 @@
+"""Compactions without a model in the terminal of the newest client, as a person meets them: clear, undo, restore, /compact, rewind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from .client import ClientHome
+from .compacted import READ, RUN, Compacted, good, own_rows, tell, words
+from .installs import Installed
+from .reclaimed import placeholders, result, whole
+from .scripted_api import Recorded, ScriptedApi, say
+from .terminal import ClientTerminal
+from .test_plugin import ROOT
+
+CLEARED, BACK = "Compacted without a model: ", "Put back in place: "
+SAID = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]"]
+
+
+@dataclass
+class Told:
+    """One session in one window: the last request of each stage, and what the screen shows then."""
+
+    world: Compacted
+    terminal: ClientTerminal
+    requests: dict[str, Recorded] = field(default_factory=dict)
+    screens: dict[str, str] = field(default_factory=dict)
+    agrees: dict[str, bool] = field(default_factory=dict)
+    handle: str = ""
+    lines: list = field(default_factory=list)
+
+    def talk(self, stage: str) -> None:
+        """A turn, whose request shows what stands. Its answer is like no other: a compaction draws the whole conversation anew."""
+        script, said = stage.replace(" ", "-"), f"that was said {stage}"
+        self.world.api.scripts[script] = [say(said)]
+        self.terminal.turn(f"{stage} [[SCRIPT:{script}]]", said)
+        self.requests[stage] = self.world.api.turns()[-1]
+        self.agrees[stage] = self.world.agrees(self.world.session_id())
+
+    def does(self, stage: str, command: str, says: str) -> None:
+        """Types a command, or gives it in a shell beside the client, and waits until its compaction is over and told, then talks."""
+        before = self.done()
+        if command.startswith("/"):
+            self.terminal.send(command)
+        else:
+            assert self.world.popkit(*command.split(), "--session", self.world.session_id()).returncode == 0
+        self.terminal.wait(lambda shown: says in shown and self.done() > before)
+        self.screens[stage] = self.terminal.text()
+        self.terminal.wait_idle()
+        self.talk(stage)
+
+    def done(self) -> int:
+        return sum(len(self.world.journal(self.world.session_id(), event)) for event in ("compact", "back"))
+
+
+@pytest.fixture(scope="module")
+def told(request: pytest.FixtureRequest, clients: dict[str, Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    with ScriptedApi() as api:
+        home = ClientHome(tmp_path_factory.mktemp("told"), clients["newest"], api.url)
+        api.places["work"] = str(home.work)
+        world = Compacted(home, api)
+        with ClientTerminal(home, plugin_dir=ROOT, rows=120) as terminal:
+            made = Told(world, terminal)
+            terminal.wait_ready()
+            terminal.turn(SAID[0], "the work is done")
+            terminal.turn(SAID[1], "rested")
+            made.talk("before")
+            made.does("cleared", "/popkit clear --now", CLEARED)
+            made.does("undone", "/popkit undo", BACK)
+            made.does("compacted", "/compact", CLEARED)
+            made.handle = placeholders(made.requests["compacted"].tool_results())[RUN]
+            made.does("restored", f"/popkit restore {made.handle} --in-place", BACK)
+            made.does("cleared outside", "context clear --now", CLEARED)
+            if request.config.getoption("--slow"):
+                terminal.rewind()
+                made.talk("rewound")
+                # Back over all that stands of the conversation as it was compacted last, and the row of that compaction.
+                terminal.rewind(len(words(made.requests["rewound"], "user")) + 2)
+                made.talk("before it")
+            made.lines = home.transcript(world.session_id())
+            yield made
+
+
+def test_a_clear_stands_at_once_in_the_same_session(told: Told):
+    tell("/popkit clear", told.requests["before"], told.requests["cleared"])
+    assert {RUN, READ} <= set(placeholders(told.requests["cleared"].tool_results()))
+    assert told.world.api.of_kind("summary") == []
+
+
+def test_the_person_is_told_what_came_of_it_and_never_to_resume(told: Told):
+    for stage, says in {"cleared": CLEARED, "undone": BACK, "compacted": CLEARED, "restored": BACK}.items():
+        assert says in told.screens[stage]
+        assert "/resume" not in told.screens[stage], stage
+
+
+def test_undo_gives_everything_back_in_place(told: Told):
+    before, after = told.requests["before"].tool_results(), told.requests["undone"].tool_results()
+    assert after == before
+
+
+def test_one_result_is_put_back_in_its_place(told: Told):
+    tell("restore --in-place", told.requests["compacted"], told.requests["restored"])
+    assert set(placeholders(told.requests["compacted"].tool_results())) - set(placeholders(told.requests["restored"].tool_results())) == {
+        RUN
+    }
+    assert result(told.requests["restored"], RUN) == result(told.requests["before"], RUN)
+
+
+def test_a_clear_in_a_shell_is_done_in_the_running_conversation(told: Told):
+    tell("popkit context clear", told.requests["restored"], told.requests["cleared outside"])
+    assert RUN in placeholders(told.requests["cleared outside"].tool_results())
+
+
+@pytest.mark.slow
+def test_a_rewind_to_behind_a_compaction_has_what_was_answered(told: Told):
+    before, after = told.requests["cleared outside"], told.requests["rewound"]
+    assert after.tool_results() == before.tool_results()
+    assert words(after, "user")[:-1] == words(before, "user")[:-1]
+
+
+@pytest.mark.slow
+def test_a_rewind_to_before_a_compaction_has_what_stood_then(told: Told):
+    then, sent = told.requests["restored"], told.requests["before it"]
+    tell("rewound to before the clear", told.requests["rewound"], sent)
+    assert sent.tool_results() == then.tool_results()
+    assert words(sent, "user")[:-1] == words(then, "user")[:-1]
+
+
+def test_every_request_is_one_that_the_provider_takes_and_rows_of_commands_do_not_pile_up(told: Told):
+    assert {stage: good(request) for stage, request in told.requests.items()} == {stage: [] for stage in told.requests}
+    rows = {stage: own_rows(request) for stage, request in told.requests.items()}
+    assert {stage for stage, names in rows.items() if names not in ([], ["compact"])} == set()
+
+
+def test_what_was_said_stands_word_for_word(told: Told):
+    for stage, request in told.requests.items():
+        said = [text for text in words(request, "user") if not text.startswith("[PopKit left out ")]
+        assert said[:2] == SAID, stage
+        assert words(request, "assistant")[:3] == ["Two files.", "the work is done", "rested"], stage
+
+
+def test_the_transcript_is_whole_and_the_state_is_that_of_a_rebuild_all_along(told: Told):
+    assert whole(told.lines)
+    assert told.agrees == dict.fromkeys(told.agrees, True)
+    assert told.world.errors() == ""
+
+
+def unframed(shown: str) -> str:
+    """What a screen says, without the frames of panes and the ends of lines."""
+    return " ".join(shown.replace("│", " ").split())
+
+
+def test_the_pane_has_the_receipt_of_a_compaction_and_puts_it_back(clients: dict[str, Installed], tmp_path: Path, api: ScriptedApi):
+    home = ClientHome(tmp_path, clients["newest"], api.url)
+    api.places["work"] = str(home.work)
+    world = Compacted(home, api)
+    with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=60) as terminal:
+        terminal.wait_ready()
+        terminal.turn(SAID[0], "the work is done")
+        terminal.turn(SAID[1], "rested")
+        terminal.send("/compact")
+        terminal.wait(CLEARED)
+        terminal.wait_idle()
+        noted = json.loads((world.popkit_home / "sessions" / world.session_id() / "main.receipts.jsonl").read_text())
+        asked = len(api.turns())
+        terminal.send("/popkit")
+        terminal.wait("Reclaimable: ")
+        terminal.press_until("3", lambda shown: "left the context" in shown)
+        terminal.wait_idle()
+        shown = terminal.text()
+        print("\n" + shown)
+        joined = unframed(shown)
+        assert f"{len(noted['calls'])} results left the context, and all can be restored." in joined
+        for call in noted["calls"]:
+            assert re.search(rf"~\S+ +T{call['number']} ", shown), call
+            why = call["left"][0][2]
+            assert why[1:] in joined, call
+        terminal.press_until("u", lambda shown: "all were put back" in unframed(shown))
+        print("\n" + terminal.text())
+        assert len(api.turns()) == asked, "no request was made"
+    assert world.errors() == ""

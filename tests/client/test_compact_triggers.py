@@ -1,0 +1,316 @@
+"""What starts a compaction in the newest client, and what is left to the client's own: thresholds, words, a helper that does not answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
+from hooks.utils.state import sockets
+from tests.patience import until
+
+from .client import ClientHome, Run
+from .compacted import Compacted, boundaries, good, tell, toasts, words
+from .installs import Installed
+from .probe import Probe, probe_hook
+from .reclaimed import placeholders, result, whole
+from .scripted_api import Recorded, ScriptedApi, call, say
+from .terminal import ClientTerminal
+from .test_mod import copied
+
+WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
+# The client writes a summary beforehand where a flag says so that its maker hands out, and that it keeps in its configuration. It begins
+# once the provider has counted as many tokens as the setting says, from a session's second prompt on.
+PRECOMPUTES = {"cachedFeatureFlags": {"tengu_sepia_moth": True}, "cachedGrowthBookFeatures": {"tengu_sepia_moth": True}}
+KEEPS_FLAGS = {"CLAUDE_CODE_GB_DISK_CACHE_WHEN_TELEMETRY_OFF": "1"}
+EARLY = ["--settings", json.dumps({"precomputeArmTokens": 50_000})]
+LONG = " ".join(f"This is thing {number} of {{0}} that must never be forgotten." for number in range(400))
+
+
+@pytest.fixture
+def world(clients: dict[str, Installed], api: ScriptedApi) -> Iterator[Compacted]:
+    """In a folder whose path is short enough for the sockets by which helpers are found."""
+    with TemporaryDirectory(prefix="popkit-", ignore_cleanup_errors=True) as folder:
+        home = ClientHome(Path(folder, "home"), clients["newest"], api.url)
+        api.places["work"] = str(home.work)
+        yield Compacted(home, api)
+
+
+def last_before(api: ScriptedApi, script: str, step: int) -> tuple[Recorded, Recorded]:
+    """The request that a step of a script answered, and the next one that goes on from there."""
+    found = [turn for turn in api.turns() if f"toolu_{script}_{step - 1}_" in turn.text]
+    before = [turn for turn in found if f"toolu_{script}_{step}_" not in turn.text][-1]
+    return before, next(turn for turn in found if f"toolu_{script}_{step}_" in turn.text)
+
+
+def test_a_full_window_in_mid_turn_is_compacted_to_the_target_and_the_turn_goes_on(world: Compacted):
+    world.home.extra_env |= WINDOW
+    done = world.play("fill it [[SCRIPT:fill]]")
+    assert done.results[-1]["result"] == "filled"
+    assert {request.kind for request in world.api.requests} == {"turn"}
+    (entry,) = boundaries(done)
+    assert entry["trigger"] == "auto"
+    print("\nfrom the event to the answer, ms:", entry["duration_ms"], toasts(done))
+    before, after = last_before(world.api, "fill", 10)
+    tell("threshold in mid-turn", before, after)
+    assert good(after) == []
+    assert words(after, "user")[0] == "fill it [[SCRIPT:fill]]"
+    assert words(after, "assistant") == ["Nearly there."]
+    assert result(after, "toolu_fill_10_0").startswith("full")
+    (noted,) = world.journal(done.session_id, "compact")
+    assert noted["why"] == "auto"
+    assert noted["after"] <= COMPACT_LEAST_TOKENS < noted["before"]
+    assert world.agrees(done.session_id)
+    assert whole(world.home.transcript(done.session_id))
+    assert world.errors() == ""
+
+
+def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_newer_stands_word_for_word(world: Compacted):
+    world.home.extra_env |= WINDOW
+    world.configure(compact_target=0.05)
+    world.api.summary = "It was a long turn. [[SCRIPT:fill]]"
+    talks = [f"{LONG.format(part)} [[SCRIPT:talk]]" for part in ("one", "two", "three", "four")]
+    done = world.play([*talks, "fill it [[SCRIPT:fill]]"])
+    assert done.results[-1]["result"] == "filled"
+    (summary,) = world.api.of_kind("summary")
+    before, after = last_before(world.api, "fill", 10)
+    tell("target missed, the summariser's", before, summary)
+    tell("target missed", before, after)
+    assert "thing 399 of one" in summary.text
+    assert "thing 399 of four" not in summary.text
+    assert "thing 0 of one" not in after.text
+    assert "It was a long turn." in after.text
+    assert talks[-1] in words(after, "user")
+    assert words(after, "assistant")[-1] == "Nearly there."
+    assert result(after, "toolu_fill_10_0").startswith("full")
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+@pytest.mark.slow
+def test_where_there_is_too_little_to_sum_up_ours_stands_though_the_target_is_missed(world: Compacted):
+    world.home.extra_env |= WINDOW
+    world.configure(compact_target=0.05)
+    prompt = f"{LONG.format('one')} [[SCRIPT:fill]]"
+    done = world.play([prompt])
+    assert done.results[-1]["result"] == "filled"
+    assert {request.kind for request in world.api.requests} == {"turn"}
+    before, after = last_before(world.api, "fill", 10)
+    tell("too little to sum up", before, after)
+    assert len(after.text) < 0.6 * len(before.text)
+    assert words(after, "user")[0] == prompt
+    assert good(after) == []
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+@pytest.mark.slow
+def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(world: Compacted):
+    done = world.play(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact keep the plan", "now [[SCRIPT:talk]]"])
+    (summary,) = world.api.of_kind("summary")
+    (before, *_) = [turn for turn in reversed(world.api.turns()) if "toolu_rest_4_" in turn.text]
+    tell("with words", before, summary)
+    assert "keep the plan" in summary.text
+    assert set(placeholders(summary.tool_results())) >= {"toolu_work_1_0", "toolu_work_2_0"}
+    assert "It was" not in summary.text
+    after = world.api.turns()[-1]
+    assert "Scripted summary" in after.text
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+@pytest.mark.slow
+def test_switched_off_the_clients_own_compaction_runs_as_ever(world: Compacted):
+    world.configure(compact="off")
+    done = world.play(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact", "now [[SCRIPT:talk]]"])
+    (summary,) = world.api.of_kind("summary")
+    assert not placeholders(summary.tool_results())
+    assert world.api.turns()[-1].text.count("Tool results from before the summary are archived") == 1
+    assert toasts(done) == []
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+class Growing:
+    """A conversation of which the client writes a summary beforehand, if nobody keeps it from that: its last call ends with `end`."""
+
+    def __init__(self, world: Compacted):
+        self.world = world
+        self.log = world.home.root / "debug.txt"
+        self._end = world.home.work / "end"
+        configuration = world.home.config / ".claude.json"
+        configuration.write_text(json.dumps({**json.loads(configuration.read_text()), **PRECOMPUTES}))
+        world.home.extra_env |= KEEPS_FLAGS
+        world.api.scripts["grow"] = [
+            *(call(("Bash", {"command": f"seq -f 'line %g of number {number}' 300"})) for number in range(3)),
+            call(("Bash", {"command": "echo grown"}), cache_read_input_tokens=120_000),
+            call(("Bash", {"command": f"until [ -e {self._end} ]; do sleep .1; done"}), cache_read_input_tokens=120_000),
+            say("grown"),
+        ]
+
+    def play(self, ended: Callable[[], object], what: str) -> Run:
+        """Play it up to the moment that `ended` is true of."""
+
+        def end() -> None:
+            try:
+                until(ended, what)
+            finally:
+                self._end.touch()
+
+        ending = threading.Thread(target=end, daemon=True)
+        ending.start()
+        done = self.world.play(["go [[SCRIPT:rest]]", "grow [[SCRIPT:grow]]"], extra=[*EARLY, "--debug-file", str(self.log)])
+        ending.join()
+        assert done.results[-1]["result"] == "grown"
+        return done
+
+
+def test_while_ours_will_answer_no_summary_is_written_beforehand(world: Compacted):
+    growing = Growing(world)
+    skipped = "precomputed compact: skipped (main, PopKit answers the compaction when it comes)"
+    done = growing.play(lambda: growing.log.exists() and skipped in growing.log.read_text(), "the summary to be skipped")
+    assert {request.kind for request in world.api.requests} == {"turn"}
+    assert boundaries(done) == []
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+def test_switched_off_a_summary_is_written_beforehand(world: Compacted):
+    world.configure(compact="off")
+    done = Growing(world).play(lambda: world.api.of_kind("summary"), "a summary")
+    assert boundaries(done) == []
+    assert world.errors() == ""
+
+
+def test_a_subagent_that_fills_up_is_compacted_too(world: Compacted):
+    world.home.extra_env |= WINDOW
+    world.api.scripts |= {
+        "ask": [world.agent("fill"), *world.api.scripts["rest"]],
+    }
+    done = world.play("ask [[SCRIPT:ask]]")
+    assert done.results[-1]["result"] == "rested"
+    assert {request.kind for request in world.api.requests} == {"turn"}
+    before, after = last_before(world.api, "fill", 10)
+    tell("subagent", before, after)
+    assert len(after.text) < len(before.text) / 2
+    assert good(after) == []
+    assert not placeholders(world.api.turns()[-1].tool_results()), "the main thread is as it was"
+    ((agent_id, lines),) = world.home.subagent_transcripts(done.session_id).items()
+    assert whole(lines)
+    assert world.stored(done.session_id, agent_id) == world.rebuilt(done.session_id, agent_id)
+    assert world.errors() == ""
+
+
+# --- a helper that does not answer -----------------------------------------------------------------------------------------------
+
+# At the worst moment: what leaves lies in the archive already.
+INTERRUPTED = """
+_answered = answer
+
+
+def answer(*given):
+    import os
+    import signal
+
+    made = _answered(*given)
+    os.kill(os.getpid(), signal.{signal})
+    return made
+"""
+
+
+@pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGSTOP", marks=pytest.mark.slow)])
+def test_a_helper_that_is_killed_or_hangs_while_it_answers_leaves_it_to_the_client_and_nothing_is_half_done(
+    world: Compacted, tmp_path: Path, how: str
+):
+    plugin = copied(tmp_path / "popkit")
+    with (plugin / "hooks" / "utils" / "reclaim" / "in_place.py").open("a") as file:
+        file.write(INTERRUPTED.format(signal=how))
+    waking = threading.Thread(target=wake, args=(world,), daemon=True)
+    waking.start()
+    done = world.home.run_headless(["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact", "now [[SCRIPT:talk]]"], plugin_dir=plugin)
+    assert done.returncode == 0
+    (summary,) = world.api.of_kind("summary")
+    assert not placeholders(summary.tool_results())
+    after = world.api.turns()[-1]
+    assert "Scripted summary" in after.text
+    assert not placeholders(after.tool_results())
+    waking.join()
+    until(lambda: not sockets.running(str(world.popkit_home)), "the helper to end")
+    assert world.journal(done.session_id, "compact") == []
+    assert world.journal(done.session_id, "clear") == []
+    assert toasts(done) == []
+    assert world.agrees(done.session_id)
+
+
+def wake(world: Compacted) -> None:
+    """Once the client has asked a model, lets a helper that was stopped go on."""
+    until(lambda: world.api.of_kind("summary"), "the client's own compaction")
+    for socket in (world.popkit_home / "run").glob("*.sock"):
+        with suppress(ProcessLookupError):
+            os.kill(int(socket.stem.rpartition("-")[2]), signal.SIGCONT)
+
+
+# --- others at that moment -------------------------------------------------------------------------------------------------------
+
+# The person has two seconds to type.
+LATE = """
+_answered = answer
+
+
+def answer(*given):
+    import time
+
+    made = _answered(*given)
+    open({begun!r}, "w").close()
+    time.sleep(2)
+    return made
+"""
+
+
+def test_a_hook_of_another_plugin_that_forbids_a_summary_leaves_all_as_it_was(world: Compacted, tmp_path: Path):
+    probe = Probe.with_hooks(tmp_path / "other", {"PreCompact": probe_hook()})
+    probe.answer(PreCompact={"decision": "block", "reason": "not now, says the other plugin"})
+    world.home.extra_env |= probe.env
+    said = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]", "/compact keep the plan", "now [[SCRIPT:talk]]"]
+    done = world.play(said, extra=["--plugin-dir", str(probe.plugin_dir)])
+    assert len(probe.payloads("PreCompact")) == 1
+    assert world.api.of_kind("summary") == []
+    before, after = world.api.turns()[-2:]
+    assert {id: after.tool_results()[id] for id in before.tool_results()} == before.tool_results()
+    assert good(after) == []
+    assert toasts(done) == []
+    assert [world.journal(done.session_id, event) for event in ("compact", "clear")] == [[], []]
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+def test_what_the_person_types_while_it_is_answered_is_sent_behind_it(world: Compacted, tmp_path: Path):
+    plugin = copied(tmp_path / "popkit")
+    with (plugin / "hooks" / "utils" / "reclaim" / "in_place.py").open("a") as file:
+        file.write(LATE.format(begun=str(tmp_path / "begun")))
+    with ClientTerminal(world.home, plugin_dir=plugin, rows=120) as terminal:
+        terminal.wait_ready()
+        terminal.turn("go [[SCRIPT:work]]", "the work is done")
+        terminal.turn("and [[SCRIPT:rest]]", "rested")
+        before = world.api.turns()[-1]
+        terminal.send("/compact")
+        until((tmp_path / "begun").exists, "the answer to begin")
+        terminal.turn("now [[SCRIPT:talk]]", "just talking")
+        session = world.session_id()
+    after = world.api.turns()[-1]
+    tell("typed while it is answered", before, after)
+    assert world.api.of_kind("summary") == []
+    assert words(after, "user") == [*words(before, "user"), "now [[SCRIPT:talk]]"]
+    assert set(placeholders(after.tool_results())) >= {"toolu_work_1_0", "toolu_work_2_0"}
+    assert good(after) == []
+    assert len(world.journal(session, "compact")) == 1
+    assert world.agrees(session)
+    assert world.errors() == ""

@@ -1,0 +1,83 @@
+"""The page beside the real client: it moves while the session does, and what it clears and puts back is what the client sends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the dashboard needs its extra")
+pytest.importorskip("playwright", reason="the page is tried in a browser, which playwright drives")
+
+from playwright.sync_api import Browser, expect
+
+from tests.dashboard.page.served import Served, Visit, chromium
+
+from .client import ClientHome, Run
+from .reclaimed import SCRIPTS, Reclaimed, blocks, changed, placeholders, plain
+from .scripted_api import ScriptedApi, call, say
+from .test_plugin import ROOT
+
+COLD_S = 3_000
+WATCHED = call(("Bash", {"command": "until [ -e seen ]; do sleep 0.2; done"}))
+REST = [call(*(("Bash", {"command": f"echo {number}"}) for number in range(6))), say("rested")]
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+def test_a_session_is_seen_as_it_goes_cleared_by_a_click_and_put_back(home: ClientHome, api: ScriptedApi, browser: Browser) -> None:
+    world = Reclaimed(home, api, profile="")
+    api.scripts["watched"] = [*SCRIPTS["work"][:-1], WATCHED, say("done")]
+    api.scripts["rest"] = REST
+    session_id = watched(home, browser, home.work / "seen")
+    before, path = blocks(api.turns()[-1]), home.transcript_path(session_id)
+    original = path.read_bytes()
+    cold = {**home.env(), "POPKIT_CLOCK": str(path.stat().st_mtime + COLD_S)}
+    with Served(cold) as served:
+        seen = Visit(browser, served, f"#/session/{session_id}")
+        expect(seen.page.get_by_label("What to do now")).to_contain_text("Clear now")
+        assert "leave for free" in seen.confirm("Clear")
+        assert "/resume" in seen.status()
+        gone = placeholders(world.contents(session_id))
+        assert "toolu_watched_2_0" in gone, "the long file that was edited later"
+        api.clear()
+        home.run_headless("go [[SCRIPT:talk]]", plugin_dir=ROOT, resume=session_id)
+        sent = changed(before, blocks(api.turns()[-1])[: len(before)])
+        assert set(map(plain, sent)) == set(gone), "what was cleared is not sent any more"
+        seen.page.reload()
+        seen.confirm("Undo the last clear")
+        expect(seen.page.locator(".bar-cleared")).to_have_count(0)
+        assert path.read_bytes().startswith(original)
+        seen.close()
+    api.clear()
+    home.run_headless("go [[SCRIPT:talk]]", plugin_dir=ROOT, resume=session_id)
+    assert changed(before, blocks(api.turns()[-1])[: len(before)]) == {}
+    assert world.errors() == ""
+
+
+def watched(home: ClientHome, browser: Browser, seen_file: Path) -> str:
+    """Plays a session that does not go on until the page has shown what it has done so far; its id."""
+    runs: list[Run] = []
+    with Served(home.env()) as served:
+        seen = Visit(browser, served)
+        expect(seen.page.get_by_text("No sessions yet")).to_be_visible()
+        playing = threading.Thread(
+            target=lambda: runs.append(home.run_headless(["go [[SCRIPT:watched]]", "go [[SCRIPT:rest]]"], plugin_dir=ROOT))
+        )
+        playing.start()
+        seen.page.locator(".row").get_by_role("link").click()
+        expect(seen.page.locator(".session-head")).to_contain_text("Running")
+        last_call = seen.page.locator(".axis-head span").last  # rows that say the same are one, so they are not counted
+        expect(last_call).to_have_text("T7")
+        seen_file.touch()
+        expect(last_call).to_have_text("T14")
+        playing.join()
+        seen.close()
+    assert runs[0].returncode == 0, runs[0].stderr
+    return runs[0].session_id

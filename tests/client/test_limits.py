@@ -1,0 +1,64 @@
+"""The limits of a plan, as the real client reports them: with a subscription's token, and not with a key of the API."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from . import installs
+from .client import ClientHome
+from .scripted_api import ScriptedApi
+from .test_mod import ROOT, Session
+
+# What no server but the scripted one is ever shown.
+SUBSCRIBED = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-scripted-" + "a" * 80}
+RESETS_IN = {"5h": 9_000, "7d": 300_000}
+UTILIZATION = {"5h": 0.62, "7d": 0.31}
+MOVED = 0.04
+
+
+def headers(now: int) -> dict[str, str]:
+    """What the API says of the windows with each answer."""
+    told = {
+        "anthropic-ratelimit-unified-status": "allowed",
+        "anthropic-ratelimit-unified-reset": str(now + RESETS_IN["5h"]),
+        "anthropic-ratelimit-unified-representative-claim": "five_hour",
+    }
+    for name, seconds in RESETS_IN.items():
+        prefix = f"anthropic-ratelimit-unified-{name}"
+        told |= {f"{prefix}-status": "allowed", f"{prefix}-reset": str(now + seconds), f"{prefix}-utilization": str(UTILIZATION[name])}
+    return told
+
+
+def kept(home: Path, client: installs.Installed, env: dict[str, str]) -> tuple[list[list[object]], str, int]:
+    """(what is kept of two sessions whose answers tell how full the windows are, what `popkit limits` says, when that began)."""
+    began = int(time.time())
+    with ScriptedApi() as api:
+        made = Session(ClientHome(home, client, api.url), api)
+        api.headers.update(headers(began))
+        made.home.extra_env.update(env)
+        made.runs.append(made.home.run_headless(["one", "two"], plugin_dir=ROOT))
+        for name in RESETS_IN:  # another session, which finds the windows fuller
+            api.headers[f"anthropic-ratelimit-unified-{name}-utilization"] = str(UTILIZATION[name] + MOVED)
+        made.runs.append(made.home.run_headless(["three"], plugin_dir=ROOT))
+        assert made.log() == ""
+        path = made.popkit / "limits.json"
+        return json.loads(path.read_text()) if path.exists() else [], made.popkit_says("limits"), began
+
+
+def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Installed], tmp_path: Path):
+    rows, says, began = kept(tmp_path, clients["newest"], SUBSCRIBED)
+    assert [(kind, percent, resets_at) for kind, _, percent, resets_at in rows[:2]] == [
+        ("five_hour", 62, began + 9_000),
+        ("seven_day", 31, began + 300_000),
+    ]
+    assert {(kind, percent) for kind, _, percent, _ in rows[2:]} == {("five_hour", 66), ("seven_day", 35)}
+    assert "5 h       66 % used" in says
+    assert "Not enough history to tell what tokens are worth in it yet: 0 of 8 windows." in " ".join(says.split())
+
+
+def test_a_key_of_the_api_has_none(clients: dict[str, installs.Installed], tmp_path: Path):
+    rows, says, _ = kept(tmp_path, clients["newest"], {})
+    assert rows == []
+    assert "No reading of a limit is kept." in says

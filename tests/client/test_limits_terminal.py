@@ -1,0 +1,49 @@
+"""The limits of a plan as a subscriber meets them in a terminal: the pane's line and rows, and what a clear is worth in the window."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from hooks.utils.state import limits
+from tests.policy.weighed import weights
+
+from . import installs
+from .client import ClientHome
+from .scripted_api import ScriptedApi
+from .terminal import ClientTerminal
+from .test_limits import SUBSCRIBED, headers
+from .test_mod import ROOT, Session
+from .test_mod_terminal import SCRIPTS, TEST_JS
+
+
+def test_the_pane_and_the_band_tell_a_subscriber_of_the_window(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi):
+    api.scripts.update(SCRIPTS)
+    api.headers.update(headers(int(time.time())))
+    session = Session(ClientHome(tmp_path, clients["newest"], api.url), api)
+    session.home.extra_env.update(SUBSCRIBED)
+    session.popkit.mkdir(parents=True)
+    (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))
+    (session.home.work / "test.js").write_text(TEST_JS)
+    with ClientTerminal(session.home, plugin_dir=ROOT, columns=100, rows=60) as terminal:
+        terminal.wait_ready()
+        terminal.turn("go [[SCRIPT:tested]]", "all tested")
+        [transcript] = session.home.config.glob("projects/*/*.jsonl")
+        models = [json.loads(line)["message"]["model"] for line in transcript.read_text().splitlines() if '"type":"assistant"' in line]
+        limits.keep_weights(str(session.popkit), [weights(0.2, models[-1])], time.time())
+        terminal.send("/popkit")
+        now = said(terminal.wait("Limits    5 h 62 % · 7 d 31 %"))
+        assert re.search(r"Clear now: ~\d+k leave, .*, about 0\.\d+ % \(± 0\.\d+\) of the five-hour window over 14 requests", now)
+        terminal.press_until("5", lambda shown: "Tokens: " in shown)
+        bill = said(terminal.wait("Tokens: "))
+        assert re.search(r"Limits of your plan ─+ 5 h 62 %, resets at \d+:\d\d Tokens: ", bill)
+        assert "Not enough history to tell what tokens are worth in it yet: 0 of 8 windows." in bill
+        assert "7 d 31 %, resets " in bill
+
+
+def said(lines: Iterable[str]) -> str:
+    """What stands on a screen, without the frame of the pane and its breaks."""
+    return " ".join(" ".join(lines).replace("│", " ").split())

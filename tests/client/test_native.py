@@ -1,0 +1,64 @@
+"""What `popkit native on` writes, as the real client sends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.cli import main
+
+from . import installs
+from .client import ClientHome
+from .scripted_api import ScriptedApi, Step, call, say
+from .test_mod import BIG, Session, referred
+
+pytestmark = pytest.mark.client
+
+
+def test_the_client_asks_the_provider_to_clear_and_no_more_after_off(home: ClientHome, api: ScriptedApi):
+    api.scripts["hello"] = [say("Hello.")]
+    environ = {**home.env(), "CLAUDE_PROJECT_DIR": str(home.work)}
+    asked = []
+    for words in (["on", "--trigger", "100000", "--yes"], ["off", "--yes"]):
+        assert main.main(["native", *words], environ) == 0
+        assert home.run_headless("[[SCRIPT:hello]]").returncode == 0
+        asked.append([edit["type"] for edit in api.turns()[-1].body["context_management"]["edits"]])
+    assert asked == [["clear_thinking_20251015", "clear_tool_uses_20250919"], ["clear_thinking_20251015"]]
+
+
+def test_what_the_provider_clears_is_noted_once_and_nothing_leans_on_it(
+    clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi
+):
+    """The newest client keeps nothing of what an answer says of a clearing that it has not asked for itself: the prompts tell."""
+    session = Session(ClientHome(tmp_path, clients["newest"], api.url), api)
+    environ = {**session.home.env(), "CLAUDE_PROJECT_DIR": str(session.home.work)}
+    assert main.main(["native", "on", "--trigger", "20000", "--keep", "1", "--at-least", "2000", "--yes"], environ) == 0
+    (session.home.work / "other.py").write_text("".join(f"other_{number} = {number}\n" for number in range(400)))
+
+    def read(path: str, prompt: int, **more: int) -> Step:
+        cleared = (more.pop("cleared", 0), 4_000)
+        usage = {"cache_read_input_tokens": prompt, "cache_creation_input_tokens": 10}
+        return Step(calls=(("Read", {"file_path": path, **more}),), usage=usage, cleared=cleared)
+
+    # The client writes what an answer used a moment after it has run its calls.
+    written = f"until grep -qs 'cache_read_input_tokens.:24000' {session.home.config}/projects/*/*.jsonl; do sleep 0.1; done"
+    api.scripts["long"] = [
+        read(BIG, 22_000),
+        read("{work}/other.py", 26_000),
+        call(("Bash", {"command": written}), cache_read_input_tokens=24_000, cache_creation_input_tokens=10),
+        read(BIG, 24_200, cleared=1, offset=2),
+        read("{work}/other.py", 24_500, cleared=2, offset=2),
+        say("done", cache_read_input_tokens=25_000),
+    ]
+    session.play("go [[SCRIPT:long]]")
+    assert not any(map(referred, session.results()))
+    api.scripts["next"] = [call(("Bash", {"command": "true"})), say("next is done")]
+    session.play("go [[SCRIPT:next]]")
+    session.popkit_says("context", "stats")
+    noted = [id for entry in session.journal() if entry["event"] == "outside" for id in entry["ids"]]
+    assert noted[0].startswith("toolu_long_0_")
+    assert len(noted) == len(set(noted))
+    told = session.popkit_says("context", "why", "T1")
+    assert "left out of the request by the provider" in told
+    assert session.log() == ""

@@ -1,0 +1,308 @@
+"""The table of the hooks' reader and the pydantic model say the same of every document."""
+
+import copy
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from hooks.utils.config.fields import FIELDS, USER_ONLY
+from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
+from hooks.utils.config.usable import usable
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tiers import TIERS
+from popkit_retention.cli.config_checking import check_document, check_text
+from popkit_retention.cli.config_command import BUILT_IN, leaves, sources
+from popkit_retention.config_schema import Retention, validated
+from tests.examples import examples
+
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([10**6, 10**6 + 1, 10**8, 31_536_001, 10**400, "short", "edit", "5", "\ud800", "x" * 257])
+    | st.floats()
+    | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+def seldom(rare, usual):
+    # Not one_of, which takes each of its alternatives as often as the others; 17, because bounds are favoured.
+    return st.sampled_from(range(40)).flatmap(lambda n: rare if n == 17 else usual)
+
+
+def mostly(good):
+    """Documents are interesting when nearly all of them is right."""
+    return seldom(JUNK, good)
+
+
+def members(fields):
+    """An object with some of the fields, and seldom one more."""
+    known = st.fixed_dictionaries({}, optional=fields)
+    more = st.builds(lambda value, key, entry: {**value, key: entry}, known, st.text(max_size=3), JUNK)
+    return seldom(more, known)
+
+
+TIER_NAMES = mostly(st.sampled_from(TIERS))
+PATTERNS = st.text("ab*/.", min_size=1, max_size=4)
+PROSE = mostly(st.text(max_size=5) | st.just("x" * 2000))
+EVENTS = ["edit", "edit_file", "commit", "supersede", "session_end", "manual"]
+
+
+def tier(events):
+    return members(
+        {
+            "ttl_tools": mostly(st.none() | st.integers(1, 1_000_000)),
+            "ttl_seconds": mostly(st.none() | st.integers(1, 31_536_000)),
+            "expiry_events": mostly(st.lists(mostly(st.sampled_from(events)), max_size=3)),
+            "description": PROSE,
+        }
+    )
+
+
+OVERRIDE = (
+    st.none()
+    | TIER_NAMES
+    | members(
+        {
+            "tier": TIER_NAMES,
+            "default": TIER_NAMES,
+            "patterns": mostly(st.dictionaries(PATTERNS | st.just("p" * 257), st.none() | TIER_NAMES, max_size=3)),
+        }
+    )
+)
+SHARES = mostly(st.floats(0.01, 1) | st.sampled_from([1, 0.01]))
+GRACE = members(dict.fromkeys(("read", "search", "run", "ack", "other"), mostly(st.integers(0, 1_000_000))))
+COMPACTION = members(dict.fromkeys(("advise", "index"), mostly(st.booleans())))
+PRICE = mostly(st.floats(0, 10) | st.integers(0, 10))
+MODEL = members(
+    {
+        "read": mostly(st.floats(0, 1)),
+        **dict.fromkeys(("write_5m", "write_1h"), mostly(st.floats(1, 10))),
+        **dict.fromkeys(("input", "output", "long_input", "long_output"), PRICE),
+        "long_prompt": mostly(st.integers(1, 10**8)),
+        "window": mostly(st.integers(1000, 10**8)),
+        "thinking_bound": mostly(st.booleans()),
+    }
+)
+MODELS = members(
+    {
+        "dated": mostly(st.text(max_size=10)),
+        "by_id": mostly(st.dictionaries(st.sampled_from(["claude-a", "b*"]), st.none() | MODEL, max_size=2)),
+    }
+)
+ADDRESS = st.sampled_from(
+    ["", "postgresql://db", "postgresql://db:5433/x", "postgresql://me:secret@db/x", "http://127.0.0.1:4318", "http://", "db"]
+)
+BUDGET = mostly(st.none() | st.integers(0, 10**12 + 1))
+CONTEXT = members(
+    {
+        **dict.fromkeys(("database", "traces"), mostly(ADDRESS)),
+        "user": PROSE,
+        **dict.fromkeys(("session_tokens", "month_tokens"), BUDGET),
+        **dict.fromkeys(("session_usd", "month_usd"), mostly(st.none() | st.floats(0, 10**6))),
+        "snapshot_days": st.integers(-1, 40_000),
+    }
+)
+RETENTION = members(
+    {
+        "enabled": mostly(st.booleans()),
+        "profile": mostly(st.sampled_from(["auto", "spec", "default", "aggressive", "conservative"])),
+        "tiers": mostly(members({**{name: tier(EVENTS) for name in TIERS[:4]}, "preserved": tier(["success", "manual"])})),
+        "tool_overrides": mostly(st.dictionaries(st.sampled_from(["Read", "Bash", "mcp__*"]), OVERRIDE, max_size=3)),
+        "preserved_patterns": mostly(st.lists(mostly(PATTERNS), max_size=3)),
+        "thresholds": mostly(members(dict.fromkeys(("notice", "warning", "critical", "emergency"), SHARES))),
+        "window_tokens": mostly(st.none() | st.integers(1000, 100_000_000)),
+        "pins": mostly(st.lists(mostly(PATTERNS), max_size=3)),
+        "grace_calls": mostly(GRACE),
+        "restore_hold_calls": mostly(st.integers(0, 1_000_000)),
+        "compaction": mostly(COMPACTION),
+        "say_once": mostly(st.sampled_from(["off", "reads", "any"])),
+        "shape": mostly(st.sampled_from(["off", "safe", "strong"])),
+        "clear_at_exit": mostly(st.booleans()),
+        "keep_days": mostly(members({"originals": st.integers(-1, 40_000), "sessions": st.integers(-1, 40_000)})),
+        "memory": mostly(members({"store": PROSE, "tokens": st.integers(-1, 2_100), "summariser": PROSE})),
+        "mcp": mostly(members({"all_projects": st.booleans()})),
+        "context": mostly(CONTEXT),
+        "models": mostly(MODELS),
+        "$schema": PROSE,
+        "$comment": PROSE,
+    }
+)
+DOCUMENTS = mostly(RETENTION | members({"retention": RETENTION, "$schema": PROSE}))
+PARTS = {
+    **{f"tiers.{name}": tier(EVENTS).map(lambda value, name=name: {"tiers": {name: value}}) for name in ("short", "preserved")},
+    "tool_overrides": OVERRIDE.map(lambda value: {"tool_overrides": {"Read": value}}),
+    "thresholds": members(dict.fromkeys(("notice", "warning", "critical", "emergency"), SHARES)).map(lambda value: {"thresholds": value}),
+    "grace_calls": GRACE.map(lambda value: {"grace_calls": value}),
+    "compaction": COMPACTION.map(lambda value: {"compaction": value}),
+    "models": MODELS.map(lambda value: {"models": value}),
+    "context": CONTEXT.map(lambda value: {"context": value}),
+}
+
+
+def model_of(document, layer):
+    """The values of the model as the reader spells them, None if it refuses the document."""
+    try:
+        found = validated(document, layer).model_dump(exclude_unset=True, by_alias=True)
+    except ValidationError:
+        return None
+    return {key: value for key, value in found.items() if not key.startswith("$")}
+
+
+def same(document, layer):
+    problems = check_document(document, "file", layer)
+    expected = model_of(document, layer)
+    assert (not problems) == (expected is not None), (document, problems, expected)
+    if expected is not None:
+        values = usable(document, layer, None)
+        assert values == expected, document
+        # == does not tell 1 from 1.0 or True.
+        assert json.dumps(values, sort_keys=True) == json.dumps(expected, sort_keys=True), document
+        assert orders(values) == orders(expected), document
+
+
+def orders(values):
+    """The order of patterns decides which one wins."""
+    overrides = values.get("tool_overrides", {})
+    return [(tool, list(entry.get("patterns", {})) if isinstance(entry, dict) else entry) for tool, entry in overrides.items()]
+
+
+@settings(max_examples=examples(60, 1500), deadline=None)
+@given(DOCUMENTS, st.sampled_from(LAYERS))
+def test_a_document_is_free_of_problems_exactly_if_the_model_accepts_it_and_then_both_read_the_same(document, layer):
+    same(document, layer)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_free_of_problems_exactly_if_the_model_accepts_it(part):
+    @settings(max_examples=examples(30, 500), deadline=None)
+    @given(PARTS[part])
+    def holds(document):
+        same(document, "user")
+
+    holds()
+
+
+EDGES = [
+    *[{"tiers": {"short": {"ttl_tools": n}}} for n in (0, 1, 1_000_000, 1_000_001, True, 1.0, "1", None, float("nan"))],
+    *[{"tiers": {"short": {"ttl_seconds": n}}} for n in (0, 1, 31_536_000, 31_536_001)],
+    *[{"tiers": {"preserved": {"ttl_tools": n}}} for n in (None, 1)],
+    *[{"window_tokens": n} for n in (999, 1000, 100_000_000, 100_000_001, None, False)],
+    *[{"thresholds": {"notice": n}} for n in (0, 0.009, 0.01, 1, 1.0, 1.01, True, float("inf"), 10**400)],
+    {"thresholds": {"notice": 0.5, "warning": 0.5}},
+    {"thresholds": {"notice": 0.5, "emergency": 0.4}},
+    *[{"pins": ["p" * n]} for n in (0, 1, 256, 257)],
+    *[{"pins": ["p"] * n} for n in (200, 201)],
+    *[{"tool_overrides": {str(n): "short" for n in range(count)}} for count in (200, 201)],
+    *[{"tool_overrides": {"Read": {"patterns": {str(n): "short" for n in range(count)}}}} for count in (200, 201)],
+    {"tool_overrides": {"": "short"}},
+    {"tool_overrides": {"Read": {"tier": "short", "default": "short"}}},
+    {"tiers": {"short": {"expiry_events": ["edit"] * 201}}},
+    *[{"$comment": "c" * n} for n in (2000, 2001)],
+    *[{"retention": value} for value in (None, [], {}, {"retention": {}})],
+    *[None, [], "", 0, {}],
+    {"retention": {}, "tiers": {}},
+    *[{"grace_calls": {"read": n}} for n in (-1, 0, 1_000_000, 1_000_001, True, 1.0, None)],
+    *[{"restore_hold_calls": n} for n in (-1, 0, 1_000_000, 1_000_001, None, False)],
+    *[{"compaction": value} for value in (None, {}, {"advise": 1}, {"advise": None}, {"index": False})],
+    *[{key: {}} for key in USER_ONLY],
+    *[{"clear_at_exit": value} for value in (True, False, None, 1)],
+    *[{"say_once": value} for value in ("off", "reads", "any", "all", None, True, [])],
+    *[{"shape": value} for value in ("off", "safe", "strong", "all", None, False, {})],
+    {"retention": {"clear_at_exit": True}},
+    *[{"models": {"by_id": {"a": {"read": n}}}} for n in (-0.1, 0, 1, 1.01, True, None, "1", 10**400)],
+    *[{"models": {"by_id": {"a": {"write_5m": n}}}} for n in (0.99, 1, 10, 10.01)],
+    *[{"models": {"by_id": {"a": {"input": n}}}} for n in (-1, 0, 10_000, 10_001)],
+    *[{"models": {"by_id": {"a": {"window": n}}}} for n in (0, 1, 999, 1000, 1e6)],
+    *[{"models": value} for value in (None, {}, {"by_id": None}, {"by_id": {"": {}}}, {"by_id": {"a": None}}, {"dated": 2026})],
+]
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_both_draw_every_limit_at_the_same_place(layer):
+    for document in EDGES:
+        same(document, layer)
+
+
+@settings(max_examples=examples(30, 500), deadline=None)
+@given(DOCUMENTS | JUNK, st.sampled_from(LAYERS))
+def test_what_the_reader_keeps_of_a_wrong_document_is_a_document_without_problems(document, layer):
+    before = copy.deepcopy(document)
+    ignored = []
+    kept = usable(document, layer, lambda *problem: ignored.append(problem))
+    assert repr(document) == repr(before)
+    assert check_document({"retention": kept}, "file", "user") == []
+    assert usable({"retention": kept}, "user", None) == kept
+    assert len(check_document(document, "file", layer)) == len(ignored)
+
+
+@settings(max_examples=examples(40, 300), deadline=None)
+@given(DOCUMENTS)
+def test_a_file_says_the_same_as_its_document(tmp_path_factory, document):
+    path = tmp_path_factory.getbasetemp() / "same.json"
+    text = json.dumps(document)
+    path.write_text(text)
+    layer = read_layer("user", str(path))
+    # Numbers that JSON does not have come to nothing in both, but an empty object can stand where one was.
+    if "NaN" not in text and "Infinity" not in text:
+        assert layer.values == usable(document, "user", lambda *problem: None)
+    assert bool(layer.error or layer.ignored) == bool(check_text(text, str(path), "user"))
+
+
+STACKS = st.lists(RETENTION, min_size=1, max_size=4)
+
+
+def layers_of(documents):
+    return [Layer(name, name, usable(document, name, lambda *problem: None)) for name, document in zip(LAYERS, documents)]
+
+
+@settings(max_examples=examples(30, 500), deadline=None)
+@given(STACKS)
+def test_layers_that_are_valid_merge_to_something_valid(documents):
+    assert check_document({"retention": merge(layers_of(documents))}, "file", "user") == []
+
+
+@settings(max_examples=examples(30, 500), deadline=None)
+@given(STACKS)
+def test_each_value_shown_is_the_effective_one_and_comes_from_a_layer_that_says_it(documents):
+    layers = layers_of(documents)
+    built_in = Layer("built-in", "", BUILT_IN)
+    shown = sources(layers)
+    assert [value for _, value, _ in shown] == [value for _, value in leaves(merge([built_in, *layers]))]
+    for _, value, layer in shown:
+        said = {**merge([Layer("", "", layer.values)]), "thresholds": layer.values.get("thresholds", {})}
+        held = [held for _, held in leaves(said)]
+        # To a list that lies below it a project can only add what it does not hold yet.
+        assert value == {} or value in held or (layer.name == "project" and any(isinstance(h, list) and set(h) <= set(value) for h in held))
+
+
+@settings(max_examples=examples(40, 200), deadline=None)
+@given(STACKS)
+def test_what_is_shown_as_built_in_is_what_the_rules_hold_without_it(documents):
+    layers = layers_of(documents)
+    shown = Ruleset.from_config(merge([Layer("built-in", "", BUILT_IN), *layers]), TOOLS)
+    used = Ruleset.from_config(merge(layers), TOOLS)
+    assert described(shown) == described(used)
+
+
+def test_a_project_lowers_no_grace_that_the_layers_below_leave_as_it_is_built_in():
+    assert merge([Layer("user", "", {"grace_calls": {}}), Layer("project", "", {"grace_calls": {"read": 0}})]) == {"grace_calls": {}}
+
+
+def described(rules):
+    tiers = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in map(rules.tier_rule, TIERS)]
+    rest = (rules.enabled, rules.profile, rules.window_tokens, rules.thresholds, rules.pins, rules.preserve_errors)
+    rest += (rules.grace_calls, rules.restore_hold_calls, rules.compaction_advise, rules.compaction_index, rules.clear_at_exit)
+    rest += (rules.say_once, rules.shape)
+    overrides = [rules.override(tool, ["/x/a", "b"]) for tool in ("Read", "Bash", "mcp__a")]
+    return tiers, rest, overrides, rules.preserving_glob(["/x/a", "b"]), rules.preserve_decisions
+
+
+def test_the_model_has_the_keys_of_the_table():
+    assert {key for key in Retention.model_fields if not key.endswith("_")} == set(FIELDS)

@@ -1,0 +1,413 @@
+"""The tolerant reader of the hooks."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.config import layers
+from hooks.utils.config.layers import Layer, load, merge, read_layer, read_layers
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy.calls import Call, Outcome
+from hooks.utils.policy.classify import classify
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tiers import TIERS
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+SPECIFIED = """\
+// In power-mode/config.json or hooks/retention-config.json
+{
+  "retention": {
+    "enabled": true,
+    "tiers": {
+      "ephemeral": {"ttl_tools": 1, "description": "Immediate acknowledgments"},
+      "short": {"ttl_tools": 5, "ttl_seconds": 300, "description": "Discovery/search results"},
+      "medium": {"expiry_events": ["edit_file", "commit"], "description": "File contents for reference"},
+      "session": {"expiry_events": ["supersede", "session_end"], "description": "Test/build output"},
+      "preserved": {"expiry_events": ["manual"], "description": "Critical context"}
+    },
+    "tool_overrides": {
+      "Read": {"tier": "medium", "patterns": {"*.md": "short", "*.json": "medium", "*.test.*": "session"}}
+    },
+    "preserved_patterns": ["error", "fail", "decision", "STATUS.json"]
+  }
+}
+"""
+
+
+def read(tmp_path, text, name="user"):
+    path = tmp_path / "retention-config.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_layer(name, str(path))
+
+
+class Tree:
+    """A plugin folder, a state home and a project in a temporary folder."""
+
+    def __init__(self, base):
+        self.root, self.home, self.project = (base / name for name in ("root", "home", "project"))
+
+    def write(self, layer, document):
+        path = pathlib.Path(dict(layers.layer_paths(*self.folders))[layer])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document))
+
+    @property
+    def folders(self):
+        return str(self.root), str(self.home), str(self.project)
+
+    def load(self):
+        return load(*self.folders)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    return Tree(tmp_path)
+
+
+def test_the_document_of_the_specification_is_valid_as_it_stands_with_its_comment(tmp_path):
+    layer = read(tmp_path, SPECIFIED)
+    assert (layer.error, layer.ignored) == (None, ())
+    bare = json.loads(SPECIFIED.partition("\n")[2])
+    assert layer.values == bare["retention"]
+
+
+def test_what_is_shipped_gives_the_rules_of_the_specification():
+    specified = Ruleset.from_config(json.loads(SPECIFIED.partition("\n")[2])["retention"], TOOLS, "spec")
+    shipped = Ruleset.from_config(load(str(ROOT), None, None), TOOLS, "spec")
+    for tier in TIERS:
+        rules = [(rule.ttl_calls, rule.ttl_s, rule.events) for rule in (specified.tier_rule(tier), shipped.tier_rule(tier))]
+        assert rules[0] == rules[1]
+    for path in ("/p/a.py", "/p/a.md", "/p/a.json", "/p/a.test.ts", "/p/a.test.md"):
+        found = [classify(Call("", TOOLS.of("Read"), {"file_path": path}, Outcome()), "/p", rules).tier for rules in (specified, shipped)]
+        assert found[0] == found[1]
+    assert [specified.preserve_errors, specified.preserve_decisions] == [shipped.preserve_errors, shipped.preserve_decisions]
+    assert specified.preserving_glob(["STATUS.json"]) == shipped.preserving_glob(["STATUS.json"]) == "STATUS.json"
+
+
+def test_the_shipped_file_holds_what_the_specification_leaves_to_us():
+    layer = read_layer("shipped", str(ROOT / "retention-config.json"))
+    assert (layer.error, layer.ignored) == (None, ())
+    assert {key: value for key, value in layer.values.items() if key not in {"tool_overrides", "models"}} == {
+        "enabled": True,
+        "preserved_patterns": ["error", "fail", "decision", "STATUS.json"],
+        "profile": "auto",
+        "thresholds": {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95},
+        "window_tokens": None,
+        "pins": [],
+        "grace_calls": {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5},
+        "restore_hold_calls": 20,
+        "compaction": {"advise": True, "index": True},
+        "compact": "on",
+        "compact_manual": True,
+        "compact_auto": True,
+        "compact_agents": True,
+        "compact_when_cold": "ask",
+        "compact_target": 0.1,
+        "say_once": "any",
+        "shape": "safe",
+        "hints": "off",
+        "clear_at_exit": False,
+        "keep_warm": "off",
+        "keep_warm_requests": 12,
+        "keep_warm_usd": 2.0,
+        "keep_days": {"originals": 14, "sessions": 90},
+        "memory": {"store": "", "tokens": 500, "summariser": "", "try": False},
+        "mcp": {"all_projects": False},
+        "context": {
+            "database": "",
+            "user": "",
+            "session_tokens": None,
+            "month_tokens": None,
+            "session_usd": None,
+            "month_usd": None,
+            "on_exceeded": "warn",
+            "snapshot_days": 30,
+            "traces": "",
+        },
+    }
+
+
+def test_the_shipped_power_mode_file_says_nothing_and_is_sound():
+    layer = read_layer("power-mode", str(ROOT / "power-mode" / "config.json"))
+    assert (layer.values, layer.error, layer.ignored) == ({}, None, ())
+
+
+def test_the_content_may_stand_without_the_retention_object(tmp_path):
+    assert read(tmp_path, '{"profile": "aggressive"}').values == {"profile": "aggressive"}
+
+
+def test_in_the_power_mode_file_only_the_retention_object_is_ours(tmp_path):
+    layer = read(tmp_path, '{"enabled": false, "agents": 7, "retention": {"profile": "aggressive"}}', "power-mode")
+    assert (layer.values, layer.ignored) == ({"profile": "aggressive"}, ())
+    assert read(tmp_path, '{"enabled": false}', "power-mode").values == {}
+
+
+BAD_VALUES = [
+    ({"enabled": 1}, {}),
+    ({"enabled": "true"}, {}),
+    ({"enabled": None}, {}),
+    ({"profile": "agressive"}, {}),
+    ({"profile": []}, {}),
+    ({"tiers": []}, {}),
+    ({"tiers": {"shrot": {"ttl_tools": 3}}}, {"tiers": {}}),
+    ({"tiers": {"short": 5}}, {"tiers": {}}),
+    ({"tiers": {"short": {"ttl_tools": -1, "ttl_seconds": 60}}}, {"tiers": {"short": {"ttl_seconds": 60}}}),
+    ({"tiers": {"short": {"ttl_tools": 0}}}, {"tiers": {"short": {}}}),
+    ({"tiers": {"short": {"ttl_tools": True}}}, {"tiers": {"short": {}}}),
+    ({"tiers": {"short": {"ttl_tools": 5.0}}}, {"tiers": {"short": {}}}),
+    ({"tiers": {"short": {"ttl_tools": 10**30}}}, {"tiers": {"short": {}}}),
+    ({"tiers": {"short": {"ttl_tools": "5"}}}, {"tiers": {"short": {}}}),
+    ({"tiers": {"short": {"ttl": 5}}}, {"tiers": {"short": {}}}),
+    ({"tiers": {"short": {"expiry_events": "edit"}}}, {"tiers": {"short": {}}}),
+    ({"tiers": {"short": {"expiry_events": ["edti", "commit", 3]}}}, {"tiers": {"short": {"expiry_events": ["commit"]}}}),
+    ({"tiers": {"preserved": {"ttl_tools": 3}}}, {"tiers": {"preserved": {}}}),
+    ({"tiers": {"preserved": {"expiry_events": ["edit"]}}}, {"tiers": {"preserved": {"expiry_events": []}}}),
+    ({"tool_overrides": {"Read": "shrot", "Grep": "short"}}, {"tool_overrides": {"Grep": "short"}}),
+    ({"tool_overrides": {"Read": ["short"]}}, {"tool_overrides": {}}),
+    (
+        {"tool_overrides": {"Read": {"tier": "x", "patterns": {"*.md": "y", "*.py": "short", "": "short"}}}},
+        {"tool_overrides": {"Read": {"patterns": {"*.py": "short"}}}},
+    ),
+    (
+        {"tool_overrides": {"Bash": {"tier": "short", "default": "medium"}}},
+        {"tool_overrides": {"Bash": {"tier": "short"}}},
+    ),
+    ({"preserved_patterns": ["error", 5, "", "x" * 257]}, {"preserved_patterns": ["error"]}),
+    ({"preserved_patterns": "error"}, {}),
+    ({"thresholds": {"notice": 0.5, "warning": True, "critical": -1, "emergency": 2}}, {"thresholds": {"notice": 0.5}}),
+    ({"thresholds": {"notice": 0.9, "warning": 0.8}}, {"thresholds": {}}),
+    ({"window_tokens": 999}, {}),
+    ({"window_tokens": 200000.5}, {}),
+    ({"pins": ["a\ud800"]}, {"pins": []}),
+    ({"pins": ["p"] * 201}, {"pins": ["p"] * 200}),
+    ({"grace_calls": 20}, {}),
+    ({"grace_calls": {"read": -1, "search": 0, "run": True, "ack": 1.0, "other": None}}, {"grace_calls": {"search": 0}}),
+    ({"grace_calls": {"reads": 3}}, {"grace_calls": {}}),
+    ({"restore_hold_calls": -1}, {}),
+    ({"restore_hold_calls": None}, {}),
+    ({"compaction": False}, {}),
+    ({"compaction": {"advise": 0, "index": False, "advice": True}}, {"compaction": {"index": False}}),
+    ({"clear_at_exit": 1}, {}),
+    ({"models": {"by_id": {"claude-a-1": {"read": 1.5, "window": 0}, "claude-b-1": 3}}}, {"models": {"by_id": {"claude-a-1": {}}}}),
+    ({"models": {"claude-a-1": {"read": 0.1}}}, {"models": {}}),
+    ({"unknown": 1, "profile": "spec"}, {"profile": "spec"}),
+    ([], {}),
+    (None, {}),
+    ({"retention": []}, {}),
+]
+
+
+@pytest.mark.parametrize(("document", "values"), BAD_VALUES, ids=lambda value: json.dumps(value)[:60])
+def test_a_bad_value_is_left_out_alone(tmp_path, document, values):
+    layer = read(tmp_path, json.dumps(document))
+    assert layer.values == values
+    assert layer.error is None
+    assert layer.ignored
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_json_does_not_have_is_left_out_and_does_not_reset_the_layer_below(tmp_path, constant):
+    layer = read(tmp_path, f'{{"tiers": {{"short": {{"ttl_tools": {constant}}}}}, "pins": ["NaN\\"", "Infinity"]}}')
+    assert layer.values == {"tiers": {"short": {}}, "pins": ['NaN"', "Infinity"]}
+
+
+UNREADABLE = [
+    (b"", "not JSON"),
+    (b"{", "not JSON"),
+    (b'{"retention": {},}', "not JSON"),
+    (b"\xff\xfe{}", "not UTF-8"),
+    (b"[" * 100_000, "not JSON"),
+    (b'{"pins": ["' + b"x" * 256 * 1024 + b'"]}', "larger than 256 KB"),
+    (b'{"retention": ' + b"9" * 5000, "not JSON"),
+]
+
+
+@pytest.mark.parametrize(("data", "error"), UNREADABLE, ids=range(len(UNREADABLE)))
+def test_a_file_that_cannot_be_read_is_ignored_whole_and_its_layer_says_why(tmp_path, data, error):
+    layer = read(tmp_path, data)
+    assert layer.values == {}
+    assert layer.error.startswith(error)
+
+
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path):
+    assert read(tmp_path, b'\xef\xbb\xbf{"profile": "spec"}').values == {"profile": "spec"}
+
+
+def test_a_file_that_does_not_exist_is_no_error(tmp_path):
+    layer = read_layer("user", str(tmp_path / "none.json"))
+    assert (layer.values, layer.error) == ({}, None)
+    assert read_layer("user", str(tmp_path / "a\0b")).error.startswith("cannot be read")
+
+
+def test_a_folder_is_an_error(tmp_path):
+    assert read_layer("user", str(tmp_path)).error == "not a regular file"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_does_not_keep_a_hook_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert read_layer("user", str(tmp_path / "pipe")).error == "not a regular file"
+
+
+def test_layers_lie_in_the_documented_order(tree):
+    assert [layer.name for layer in read_layers(*tree.folders)] == ["shipped", "power-mode", "user", "project"]
+    for count, layer in enumerate(layers.LAYERS, 1):
+        tree.write(layer, {"retention": {"restore_hold_calls": 1000 * count}})
+        assert tree.load()["restore_hold_calls"] == 1000 * count
+
+
+def test_a_folder_that_is_not_known_has_no_layer():
+    assert read_layers(None, None, None) == []
+    assert load(None, None, None) == {}
+
+
+def test_tiers_merge_field_by_field_and_null_resets_a_lifetime(tree):
+    tree.write("shipped", {"tiers": {"short": {"ttl_tools": 5, "ttl_seconds": 300}, "ephemeral": {"ttl_tools": 1}}})
+    tree.write("project", {"tiers": {"short": {"ttl_tools": 9, "ttl_seconds": None}}})
+    assert tree.load()["tiers"] == {"short": {"ttl_tools": 9, "ttl_seconds": None}, "ephemeral": {"ttl_tools": 1}}
+
+
+def test_lists_replace(tree):
+    tree.write("shipped", {"preserved_patterns": ["error", "fail"], "tiers": {"medium": {"expiry_events": ["edit"]}}})
+    tree.write("user", {"preserved_patterns": ["x"], "tiers": {"medium": {"expiry_events": ["commit"]}}})
+    assert tree.load()["preserved_patterns"] == ["x"]
+    assert tree.load()["tiers"]["medium"]["expiry_events"] == ["commit"]
+
+
+def overrides(tree, below, above):
+    tree.write("shipped", {"tool_overrides": below})
+    tree.write("user", {"tool_overrides": above})
+    return tree.load()["tool_overrides"]
+
+
+def test_patterns_of_an_upper_layer_come_first(tree):
+    merged = overrides(
+        tree,
+        {"Read": {"tier": "medium", "patterns": {"*.md": "short", "*.json": "medium"}}},
+        {"Read": {"patterns": {"CHANGELOG.md": "session", "*.json": "short"}}},
+    )
+    assert merged == {"Read": {"tier": "medium", "patterns": {"CHANGELOG.md": "session", "*.json": "short", "*.md": "short"}}}
+    assert list(merged["Read"]["patterns"]) == ["CHANGELOG.md", "*.json", "*.md"]
+
+
+def test_null_takes_a_pattern_or_a_tool_of_the_layer_below_away(tree):
+    below = {"Read": {"tier": "medium", "patterns": {"*.md": "short"}}, "Grep": "session"}
+    assert overrides(tree, below, {"Read": {"patterns": {"*.md": None}}, "Grep": None}) == {"Read": {"tier": "medium"}}
+
+
+def test_a_plain_tier_replaces_the_whole_override_of_a_tool(tree):
+    below = {"Read": {"tier": "medium", "patterns": {"*.md": "short"}}}
+    assert overrides(tree, below, {"Read": "session"}) == {"Read": {"tier": "session"}}
+
+
+def test_default_is_another_spelling_of_tier(tree):
+    assert overrides(tree, {"Bash": {"tier": "short"}}, {"Bash": {"default": "session"}}) == {"Bash": {"tier": "session"}}
+
+
+def test_thresholds_that_would_not_rise_with_those_below_are_left_out(tree):
+    tree.write("shipped", {"thresholds": {"notice": 0.6, "warning": 0.8}})
+    tree.write("power-mode", {"retention": {"thresholds": {"warning": 0.5}}})
+    tree.write("user", {"thresholds": {"notice": 0.7}})
+    assert tree.load()["thresholds"] == {"notice": 0.7, "warning": 0.8}
+
+
+def test_a_project_can_switch_off_but_not_on_again(tree):
+    tree.write("shipped", {"enabled": True})
+    tree.write("project", {"enabled": False})
+    assert tree.load()["enabled"] is False
+    tree.write("user", {"enabled": False})
+    tree.write("project", {"enabled": True})
+    assert tree.load()["enabled"] is False
+    tree.write("user", {"enabled": True})
+    assert tree.load()["enabled"] is True
+
+
+def test_a_user_can_switch_on_what_the_installation_switched_off(tree):
+    tree.write("power-mode", {"retention": {"enabled": False}})
+    tree.write("user", {"enabled": True})
+    assert tree.load()["enabled"] is True
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_keys_of_the_user_alone_do_nothing_in_a_project(tmp_path, wrapped):
+    inner = {"clear_at_exit": True, "gateway": {"enabled": True}, "keep_days": {"originals": 0}, "profile": "spec"}
+    layer = read(tmp_path, json.dumps({"retention": inner} if wrapped else inner), "project")
+    assert layer.values == {"profile": "spec"}
+    assert len(layer.ignored) == 3
+
+
+def test_the_exit_is_cleared_on_the_word_of_the_user_alone(tree):
+    tree.write("shipped", {"clear_at_exit": False})
+    tree.write("project", {"clear_at_exit": True})
+    assert tree.load()["clear_at_exit"] is False
+    tree.write("user", {"clear_at_exit": True})
+    tree.write("project", {"clear_at_exit": False})
+    assert tree.load()["clear_at_exit"] is True
+
+
+def test_grace_merges_kind_by_kind(tree):
+    tree.write("shipped", {"grace_calls": {"read": 20, "search": 5}})
+    tree.write("user", {"grace_calls": {"read": 3}})
+    tree.write("project", {"grace_calls": {"run": 4}})
+    assert tree.load()["grace_calls"] == {"read": 3, "search": 5, "run": 4}
+
+
+def test_a_project_can_switch_the_compaction_partner_off_but_not_on_again(tree):
+    tree.write("shipped", {"compaction": {"advise": True, "index": True}})
+    tree.write("project", {"compaction": {"advise": False}})
+    assert tree.load()["compaction"] == {"advise": False, "index": True}
+    tree.write("user", {"compaction": {"index": False}})
+    tree.write("project", {"compaction": {"advise": True, "index": True}})
+    assert tree.load()["compaction"] == {"advise": True, "index": False}
+
+
+def test_what_is_said_of_a_model_merges_field_by_field_and_null_takes_a_model_away(tree):
+    tree.write("shipped", {"models": {"dated": "2026-11", "by_id": {"claude-a-1": {"read": 0.1, "window": 200000}, "claude-b-1": {}}}})
+    tree.write("user", {"models": {"by_id": {"claude-a-1": {"read": 0.05}, "claude-b-1": None, "claude-c-1": {"thinking_bound": False}}}})
+    assert tree.load()["models"] == {
+        "dated": "2026-11",
+        "by_id": {"claude-a-1": {"read": 0.05, "window": 200000}, "claude-c-1": {"thinking_bound": False}},
+    }
+
+
+def test_a_project_says_nothing_of_models(tree):
+    tree.write("shipped", {"models": {"by_id": {"claude-a-1": {"read": 0.025, "thinking_bound": True}}}})
+    tree.write("project", {"models": {"by_id": {"claude-a-1": {"read": 1, "thinking_bound": False}}}})
+    assert tree.load()["models"] == {"by_id": {"claude-a-1": {"read": 0.025, "thinking_bound": True}}}
+
+
+def test_merging_leaves_the_layers_as_they_were(tree):
+    tree.write("shipped", {"tool_overrides": {"Read": {"patterns": {"a": "short"}}}, "tiers": {"short": {"ttl_tools": 5}}})
+    tree.write("user", {"tool_overrides": {"Read": {"patterns": {"b": "short"}}}, "tiers": {"short": {"ttl_tools": 6}}})
+    layers = read_layers(*tree.folders)
+    before = [json.dumps(layer.values) for layer in layers]
+    merge(layers)
+    assert [json.dumps(layer.values) for layer in layers] == before
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200) | st.text('{}[]",:/ \n\\antNI1-', max_size=60).map(str.encode))
+def test_no_content_makes_the_reader_raise(tmp_path_factory, data):
+    layer = read(tmp_path_factory.getbasetemp(), data)
+    assert isinstance(merge([layer]), dict)
+
+
+def test_a_layer_is_a_small_object():
+    assert not hasattr(Layer("user", "", {}), "__dict__")
+
+
+def test_the_reader_imports_nothing_that_a_hook_cannot_pay_for():
+    script = (
+        "import sys; before = set(sys.modules); import hooks.utils.config.layers; "
+        "print(*sorted(name for name in set(sys.modules) - before if not name.startswith('hooks')))"
+    )
+    run = subprocess.run([sys.executable, "-S", "-E", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    costly = "argparse collections dataclasses datetime enum functools json logging pathlib re subprocess tempfile typing"
+    assert not set(run.stdout.split()) & set(costly.split())

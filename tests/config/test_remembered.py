@@ -1,0 +1,124 @@
+"""The remembered configuration is the one that the files give, at any time."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.config import layers, remembered
+from hooks.utils.handlers import session_start
+
+
+@pytest.fixture
+def places(tmp_path):
+    """Plugin folder, our folder and a project, each with room for a file."""
+    for name in ("root/power-mode", "home", "project/.claude"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "root/retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "pins": ["a"]}}))
+    return [str(tmp_path / name) for name in ("root", "home", "project")]
+
+
+def write(folder: str, retention: dict, name: str = "retention-config.json") -> None:
+    (Path(folder) / name).write_text(json.dumps({"retention": retention}))
+
+
+def test_a_file_that_is_made_changed_or_removed_counts_at_once(places):
+    _root, home, project = places
+
+    def agree() -> dict:
+        assert remembered.effective(*places) == layers.load(*places)
+        return remembered.effective(*places)
+
+    assert agree()["pins"] == ["a"]
+    write(home, {"pins": ["b"]})
+    assert agree()["pins"] == ["b"]
+    write(project, {"pins": ["c"]}, ".claude/retention-config.json")
+    assert agree()["pins"] == ["b", "c"]
+    write(project, {"pins": ["d"]}, ".claude/retention-config.json")
+    assert agree()["pins"] == ["b", "d"]
+    (Path(project) / ".claude/retention-config.json").unlink()
+    assert agree()["pins"] == ["b"]
+
+
+def test_projects_do_not_share_what_is_remembered(places, tmp_path):
+    root, home, project = places
+    write(project, {"pins": ["here"]}, ".claude/retention-config.json")
+    assert remembered.effective(root, home, project)["pins"] == ["a", "here"]
+    assert remembered.effective(root, home, str(tmp_path / "elsewhere"))["pins"] == ["a"]
+    assert remembered.effective(root, home, "")["pins"] == ["a"]
+
+
+@pytest.mark.parametrize("spoilt", ["", "{", "[]", "[1,2,3]", "null", '[[],[],{"pins":["forged"]}]', "\xff"])
+def test_a_spoilt_cache_is_passed_over(places, spoilt):
+    _root, home, _project = places
+    expected = remembered.effective(*places)
+    (cache,) = (Path(home) / "cache").iterdir()
+    cache.write_text(spoilt, encoding="latin-1")
+    assert remembered.effective(*places) == expected
+
+
+def test_where_nothing_can_be_written_the_files_are_read(places, tmp_path):
+    root, _home, project = places
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    assert remembered.effective(root, str(in_the_way), project)["pins"] == ["a"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_in_place_of_any_file_keeps_no_hook_waiting(places):
+    _root, home, project = places
+    expected = remembered.effective(*places)
+    (cache,) = (Path(home) / "cache").iterdir()
+    cache.unlink()
+    for pipe in (cache, Path(home) / "retention-config.json", Path(project) / ".claude/retention-config.json"):
+        os.mkfifo(pipe)
+    assert remembered.effective(*places) == expected
+    assert cache.is_file()
+
+
+def make(home: str, name: str, at: float) -> Path:
+    path = Path(home) / "cache" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{}")
+    os.utime(path, (at, at))
+    return path
+
+
+DAY = 86_400.0
+
+
+def test_a_remembered_configuration_goes_a_month_after_it_was_made(places):
+    home = places[1]
+    old, young, other = (make(home, name, at) for name, at in (("config-a.json", 0), ("config-b.json", DAY), ("else.json", 0)))
+    assert remembered.sweep(home, 30.5 * DAY) == 1
+    assert [path.exists() for path in (old, young, other)] == [False, True, True]
+
+
+def test_they_go_a_few_at_a_time(places):
+    home = places[1]
+    for number in range(7):
+        make(home, f"config-{number}.json", 0)
+    assert [remembered.sweep(home, 40 * DAY, 3) for _ in range(4)] == [3, 3, 1, 0]
+
+
+def test_a_project_that_is_still_worked_in_is_remembered_again(places):
+    expected = remembered.effective(*places)
+    assert remembered.sweep(places[1], 4e9) == 1
+    assert remembered.effective(*places) == expected
+    assert len(list((Path(places[1]) / "cache").iterdir())) == 1
+
+
+def test_where_nothing_is_remembered_nothing_goes(places, tmp_path):
+    assert remembered.sweep(str(tmp_path / "nowhere"), 4e9) == 0
+    (Path(places[1]) / "cache" / "config-folder.json").mkdir(parents=True)
+    assert remembered.sweep(places[1], 4e9) == 0
+
+
+def test_the_start_of_a_session_sweeps(places):
+    home, project = places[1:]
+    old = make(home, "config-a.json", 0)
+    session_start.handle({"session_id": "s", "cwd": project, "source": "startup"}, {"POPKIT_HOME": home, "CLAUDE_PROJECT_DIR": project})
+    assert not old.exists()

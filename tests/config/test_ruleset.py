@@ -1,0 +1,266 @@
+"""The configuration compiled for the engine."""
+
+import copy
+import json
+import pathlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy.ruleset import GRACE_CALLS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS, Ruleset
+from hooks.utils.policy.tiers import TIERS
+
+ROOT = pathlib.Path(__file__).parents[2]
+SHIPPED = json.loads((ROOT / "retention-config.json").read_text())["retention"]
+
+
+def lifetimes(rules):
+    return {tier: (rules.tier_rule(tier).ttl_calls, rules.tier_rule(tier).ttl_s) for tier in TIERS}
+
+
+def events(rules):
+    return {tier: set(rules.tier_rule(tier).events) for tier in TIERS}
+
+
+def test_without_configuration_the_rules_are_those_of_the_specification_and_a_clear_weighs():
+    rules = Ruleset.from_config({}, TOOLS)
+    assert rules.enabled is True
+    assert (rules.profile, rules.weighs) == ("auto", True)
+    assert rules.thresholds == {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
+    assert rules.window_tokens is None
+    assert rules.pins == ()
+    assert rules.preserve_errors
+    assert rules.preserve_decisions
+    assert rules.preserving_glob(["/x/STATUS.json"]) == "STATUS.json"
+    assert events(rules)["session"] == {"supersede", "session_end"}
+    assert lifetimes(rules) == lifetimes(Ruleset.from_config(SHIPPED, TOOLS))
+
+
+def test_the_events_of_the_profile_spec_are_those_of_the_specification_with_edit_under_one_name():
+    assert events(Ruleset.from_config(SHIPPED, TOOLS, "spec")) == {
+        "ephemeral": set(),
+        "short": set(),
+        "medium": {"edit", "commit"},
+        "session": {"supersede", "session_end"},
+        "preserved": {"manual"},
+    }
+
+
+@pytest.mark.parametrize("profile", ["auto", "conservative", "aggressive"])
+def test_under_every_other_profile_a_success_ends_what_was_preserved_of_a_failure(profile):
+    assert events(Ruleset.from_config(SHIPPED, TOOLS, profile))["preserved"] == {"success", "manual"}
+    alone = {"tiers": {"preserved": {"expiry_events": ["manual"]}}}
+    assert events(Ruleset.from_config(alone, TOOLS, profile))["preserved"] == {"manual"}
+
+
+@pytest.mark.parametrize(
+    ("profile", "ephemeral", "short"),
+    [
+        ("auto", (1, None), (5, 300)),
+        ("spec", (1, None), (5, 300)),
+        ("aggressive", (1, None), (2, 150)),
+        ("conservative", (2, None), (10, 600)),
+    ],
+)
+def test_a_profile_scales_every_lifetime(profile, ephemeral, short):
+    for rules in (Ruleset.from_config(SHIPPED, TOOLS, profile), Ruleset.from_config({**SHIPPED, "profile": profile}, TOOLS)):
+        assert rules.profile == profile
+        assert lifetimes(rules)["ephemeral"] == ephemeral
+        assert lifetimes(rules)["short"] == short
+        assert lifetimes(rules)["medium"] == (None, None)
+
+
+def test_default_is_the_profile_that_is_shipped():
+    assert Ruleset.from_config({"profile": "default"}, TOOLS).profile == Ruleset.from_config(SHIPPED, TOOLS).profile == "auto"
+
+
+@pytest.mark.parametrize(("profile", "weighs"), [("auto", True), ("spec", False), ("aggressive", False), ("conservative", False)])
+def test_under_auto_alone_a_clear_weighs(profile, weighs):
+    assert Ruleset.from_config({"profile": profile}, TOOLS).weighs is Ruleset.from_config({}, TOOLS, profile).weighs is weighs
+
+
+def test_what_reclaiming_may_do_comes_from_the_configuration_and_has_defaults():
+    rules = Ruleset.from_config({}, TOOLS)
+    assert rules.grace_calls == {"read": 20, "search": 5, "run": 1, "ack": 0, "other": 5}
+    assert rules.restore_hold_calls == 20
+    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (True, True, False)
+    config = {"grace_calls": {"read": 0}, "restore_hold_calls": 0, "compaction": {"advise": False}, "clear_at_exit": True}
+    rules = Ruleset.from_config(config, TOOLS)
+    assert rules.grace_calls == {"read": 0, "search": 5, "run": 1, "ack": 0, "other": 5}
+    assert rules.restore_hold_calls == 0
+    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (False, True, True)
+
+
+def test_how_results_enter_comes_from_the_configuration_and_has_defaults():
+    assert (Ruleset.from_config({}, TOOLS).say_once, Ruleset.from_config({}, TOOLS).shape) == ("any", "safe")
+    rules = Ruleset.from_config({"say_once": "any", "shape": "off"}, TOOLS)
+    assert (rules.say_once, rules.shape) == ("any", "off")
+    assert Ruleset.from_config({"shape": "strong"}, TOOLS).shape == "strong"
+    for junk in (None, True, "all", [], {}):
+        rules = Ruleset.from_config({"say_once": junk, "shape": junk}, TOOLS)
+        assert (rules.say_once, rules.shape) == ("any", "safe")
+
+
+@pytest.mark.parametrize("junk", [None, [], "x", -1, True, {"read": -1, "advise": None}])
+def test_what_is_not_understood_of_reclaiming_leaves_the_defaults(junk):
+    rules = Ruleset.from_config({"grace_calls": junk, "restore_hold_calls": junk, "compaction": junk, "clear_at_exit": [junk]}, TOOLS)
+    assert rules.grace_calls == GRACE_CALLS
+    assert rules.restore_hold_calls == RESTORE_HOLD_CALLS
+    assert (rules.compaction_advise, rules.compaction_index, rules.clear_at_exit) == (True, True, False)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_profile_does_not_scale_grace(profile):
+    assert Ruleset.from_config(SHIPPED, TOOLS, profile).grace_calls == SHIPPED["grace_calls"] == GRACE_CALLS
+
+
+def test_the_profile_of_the_session_beats_the_configured_one():
+    assert Ruleset.from_config({"profile": "aggressive"}, TOOLS, "conservative").profile == "conservative"
+    assert Ruleset.from_config({"profile": "aggressive"}, TOOLS, "spec").tier_rule("short").ttl_calls == 5
+
+
+def test_a_profile_that_does_not_exist_changes_nothing():
+    assert Ruleset.from_config({"profile": "aggressive"}, TOOLS, "agressive").profile == "aggressive"
+    assert Ruleset.from_config({"profile": ["x"]}, TOOLS, "nonsense").profile == "auto"
+
+
+@given(st.integers(1, 10**9), st.sampled_from(sorted(PROFILES)))
+def test_a_lifetime_is_never_scaled_to_nothing(lifetime, profile):
+    config = {"tiers": {"short": {"ttl_tools": lifetime, "ttl_seconds": lifetime}}}
+    rule = Ruleset.from_config(config, TOOLS, profile).tier_rule("short")
+    expected = {"aggressive": max(1, lifetime // 2), "conservative": 2 * lifetime}.get(profile, lifetime)
+    assert (rule.ttl_calls, rule.ttl_s) == (expected, expected)
+
+
+def test_a_configured_field_replaces_the_built_in_one_and_null_takes_it_away():
+    rules = Ruleset.from_config({"tiers": {"short": {"ttl_tools": 9}, "ephemeral": {"ttl_tools": None}}}, TOOLS)
+    assert lifetimes(rules)["short"] == (9, 300)
+    assert lifetimes(rules)["ephemeral"] == (None, None)
+
+
+def test_preserved_never_expires_by_age_edit_or_commit_whatever_is_configured():
+    config = {"tiers": {"preserved": {"ttl_tools": 1, "ttl_seconds": 1, "expiry_events": ["edit", "commit"]}}}
+    rule = Ruleset.from_config(config, TOOLS, "aggressive").tier_rule("preserved")
+    assert (rule.ttl_calls, rule.ttl_s, rule.events) == (None, None, frozenset(["manual"]))
+
+
+def test_a_tier_that_does_not_exist_has_the_rule_of_preserved():
+    rules = Ruleset.from_config(SHIPPED, TOOLS)
+    assert rules.tier_rule("shrot") is rules.tier_rule("preserved")
+
+
+READS = [
+    ("/x/README.md", ("short", "configured for Read *.md")),
+    ("/x/a.json", ("medium", "configured for Read *.json")),
+    ("/x/auth.test.ts", ("session", "configured for Read *.test.*")),
+    # The first pattern of the file that matches.
+    ("/x/auth.test.md", ("short", "configured for Read *.md")),
+    ("/x/main.py", None),
+]
+
+
+@pytest.mark.parametrize(("path", "expected"), READS)
+def test_the_first_pattern_that_matches_decides(path, expected):
+    assert Ruleset.from_config(SHIPPED, TOOLS).override("Read", [path]) == expected
+
+
+def test_a_tool_that_the_configuration_does_not_name_has_no_override():
+    rules = Ruleset.from_config(SHIPPED, TOOLS)
+    assert rules.override("Grep", ["/x/README.md"]) is None
+    assert rules.override("Bash", ["git commit"]) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "tier"),
+    [
+        ("git commit -m x", "ephemeral"),
+        ("git commit", "ephemeral"),
+        ("git commits", "session"),
+        ("git  commit", "session"),
+        ("rm -rf build", "ephemeral"),
+        ("rmdir build", "session"),
+        ("npm run build", "session"),
+        ("echo git commit", "session"),
+    ],
+)
+def test_a_bash_pattern_stands_for_the_first_words_of_the_command(command, tier):
+    rules = Ruleset.from_config({"tool_overrides": {"Bash": TOOLS.tiers["Bash"]}}, TOOLS)
+    assert rules.override("Bash", [command])[0] == tier
+
+
+def test_a_bash_pattern_may_be_a_glob_on_the_whole_command():
+    rules = Ruleset.from_config({"tool_overrides": {"Bash": {"patterns": {"*--dry-run*": "short"}}}}, TOOLS)
+    assert rules.override("Bash", ["make deploy/all --dry-run now"]) == ("short", "configured for Bash *--dry-run*")
+    assert rules.override("Bash", ["make deploy/all"]) is None
+
+
+def test_any_subject_may_match_but_the_order_of_the_patterns_decides():
+    rules = Ruleset.from_config({"tool_overrides": {"Bash": {"patterns": {"mkdir": "short", "cd": "medium"}}}}, TOOLS)
+    assert rules.override("Bash", ["cd x", "mkdir y"])[0] == "short"
+
+
+def test_an_override_may_be_a_plain_tier():
+    assert Ruleset.from_config({"tool_overrides": {"Grep": "session"}}, TOOLS).override("Grep", []) == (
+        "session",
+        "configured for Grep",
+    )
+
+
+def test_a_tool_name_may_hold_wildcards_and_the_exact_name_beats_them():
+    rules = Ruleset.from_config({"tool_overrides": {"mcp__*": "short", "mcp__db__*": "medium", "mcp__db__get": "session"}}, TOOLS)
+    assert rules.override("mcp__web__get", [])[0] == "short"
+    assert rules.override("mcp__db__put", [])[0] == "short"
+    assert rules.override("mcp__db__get", [])[0] == "session"
+
+
+@pytest.mark.parametrize(
+    ("patterns", "errors", "decisions"),
+    [(["error"], True, False), (["fail"], True, False), (["decision"], False, True), ([], False, False)],
+)
+def test_the_words_among_the_preserved_patterns_switch_kinds_of_results(patterns, errors, decisions):
+    rules = Ruleset.from_config({"preserved_patterns": patterns}, TOOLS)
+    assert (rules.preserve_errors, rules.preserve_decisions) == (errors, decisions)
+
+
+def test_the_words_among_the_preserved_patterns_are_no_globs():
+    rules = Ruleset.from_config(SHIPPED, TOOLS)
+    assert rules.preserving_glob(["/x/error", "/x/fail", "/x/decision"]) is None
+
+
+def test_preserved_patterns_match_paths_and_commands():
+    rules = Ruleset.from_config({"preserved_patterns": ["docs/adr/", "terraform plan*"]}, TOOLS)
+    assert rules.preserving_glob(["/x/a.py", "/x/docs/adr/1.md"]) == "docs/adr/"
+    assert rules.preserving_glob(["terraform plan -out x/y"]) == "terraform plan*"
+    assert rules.preserving_glob(["/x/a.py"]) is None
+
+
+def test_a_pin_is_one_of_the_session_or_of_the_configuration():
+    rules = Ruleset.from_config({"pins": ["docs/spec.md"]}, TOOLS)
+    assert rules.pinned_by(["/x/docs/spec.md"], []) == "docs/spec.md"
+    assert rules.pinned_by(["/x/a.py"], ["*.py"]) == "*.py"
+    assert rules.pinned_by(["/x/a.js"], ["*.py"]) is None
+
+
+def test_some_thresholds_leave_the_others_as_they_are():
+    assert Ruleset.from_config({"thresholds": {"notice": 0.5}}, TOOLS).thresholds == {**THRESHOLDS, "notice": 0.5}
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+_KEYS = st.sampled_from(["enabled", "profile", "tiers", "tool_overrides", "preserved_patterns", "pins", "thresholds"])
+
+
+@given(st.dictionaries(_KEYS, _JSON | st.dictionaries(st.sampled_from([*TIERS, "Read"]), _JSON)))
+def test_no_configuration_makes_it_raise_or_is_changed_by_it(config):
+    before = copy.deepcopy(config)
+    rules = Ruleset.from_config(config, TOOLS)
+    override = rules.override("Read", ["/x/a.md"])
+    assert override is None or override[0] in TIERS
+    rules.preserving_glob(["/x/a.md"])
+    rules.pinned_by(["/x/a.md"], [])
+    assert repr(config) == repr(before)

@@ -1,0 +1,150 @@
+"""What all tests share: goldens that can be renewed, opt-in groups of tests, real sessions where they are at hand."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from hooks.utils.io import files, git
+from tests.examples import choose, examples
+from tests.kit.forks import Forks
+from tests.patience import HANG_S
+
+ROOT = Path(__file__).resolve().parents[1]
+SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
+OPT_IN = {"slow": "the counts that take long", "bench": "benchmarks and measurements of time"}
+REAL_CLIENTS = ("client", "opencode", "hosts/conformance")
+# Events of Python's audit: what starts another process.
+STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
+ALONE = "it needs another process or the network: scripts/test without --fast runs it"
+NETWORK = (socket.AF_INET, socket.AF_INET6)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-goldens", action="store_true", help="write what comes out into the golden files")
+    parser.addoption("--fast", action="store_true", help="only what needs no other process, server, client or browser")
+    for marker, what in OPT_IN.items():
+        parser.addoption("--" + marker, action="store_true", help=f"also run {what}")
+
+
+def alone(event: str, arguments: tuple[object, ...]) -> None:
+    """Skips the test, or the module, that is about to need another process or the network."""
+    if event in STARTS or (event == "socket.__new__" and arguments[1] in NETWORK):
+        raise pytest.skip.Exception(ALONE, allow_module_level=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # In the background of a script Ctrl-C is ignored, also by whatever is started here, where tests end things by it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    choose(slow=config.getoption("--slow"), fast=config.getoption("--fast"))
+    if config.getoption("--fast"):
+        sys.addaudithook(alone)
+    # No example is too slow: that would be a time, and the machine may be busy.
+    leave = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    settings.register_profile("any time", max_examples=examples(40, 100), deadline=None, suppress_health_check=leave)
+    settings.load_profile("any time")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.path.is_relative_to(ROOT / "tests" / folder) for folder in REAL_CLIENTS):
+            item.add_marker("client")
+    items.sort(key=lambda item: item.get_closest_marker("client") is None)  # they wait longest, so they begin first
+    if config.getoption("--fast"):
+        for item in items:
+            if item.get_closest_marker("server"):
+                item.add_marker(pytest.mark.skip(reason=ALONE))
+            if "transcripts" in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.skip(reason="it goes through real sessions: scripts/test without --fast runs it"))
+    for marker, what in OPT_IN.items():
+        if config.getoption("--" + marker):
+            continue
+        for item in items:
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"{what}: --{marker} runs them"))
+
+
+@pytest.fixture(autouse=True)
+def patience_of_a_process() -> Iterator[None]:
+    """What a command or a hook waits for ends with its process; here the next test is another one."""
+    yield
+    files.patience.left_s = float("inf")
+
+
+@pytest.fixture
+def hook_patience() -> files.Patience:
+    """A hook's patience with others, for as long as the test runs."""
+    files.patience.left_s = files.HOOK_WAIT_S
+    return files.patience
+
+
+@pytest.fixture
+def patience_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """git is waited for as long as it takes: the machine may be busy."""
+    monkeypatch.setitem(git.ask.__kwdefaults__, "timeout_s", HANG_S)
+    monkeypatch.setattr(git, "PATIENT_S", HANG_S)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Commands, hooks and functions in forks of a process that has loaded them all."""
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
+@pytest.fixture(scope="session")
+def repo_root() -> Path:
+    """The plugin's folder."""
+    return ROOT
+
+
+@pytest.fixture
+def count(request: pytest.FixtureRequest):
+    """`count(few, many)`: how often a test repeats something; many with --slow."""
+    return lambda few, many: many if request.config.getoption("--slow") else few
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest):
+    """`golden(path, text)` compares a text with a golden file; --update-goldens writes it instead."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--update-goldens"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"no golden file {path}: --update-goldens writes it"
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def transcripts() -> Path:
+    """The folder of real sessions that lie beside the repository, unpacked once; skips where there are none."""
+    if not SESSIONS.exists():
+        pytest.skip(f"no real sessions at {SESSIONS}")
+    stamp = SESSIONS.stat()
+    folder = ROOT / ".cache" / "transcripts" / f"{stamp.st_size}-{int(stamp.st_mtime)}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers want it at once
+        if not folder.exists():
+            partial = folder.with_name(f"partial-{os.getpid()}")
+            with tarfile.open(SESSIONS, "r:xz") as archive:
+                checked = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                archive.extractall(partial, **checked)  # noqa: S202  our own archive
+            shutil.rmtree(folder, ignore_errors=True)
+            partial.rename(folder)
+    return folder

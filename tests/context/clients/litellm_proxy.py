@@ -1,0 +1,109 @@
+"""LiteLLM's real proxy, in a virtual environment of its own in the cache folder, with what of its extra `proxy` it does not start without.
+
+    python -m tests.context.clients.litellm_proxy
+
+installs it. With POPKIT_OFFLINE set no registry is asked.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.client import installs
+from tests.listening import on_a_free_port
+
+ROOT = Path(__file__).resolve().parents[3]
+VERSION = "1.106.2"
+OLDEST_PYTHON = (3, 10)
+# The extra itself brings 250 MB more: data frames, clouds, another database.
+OF_THE_PROXY = (
+    "apscheduler backoff cryptography email-validator expression fastapi fastapi-sso httpx2 mcp orjson pyjwt python-multipart redis "
+    "restrictedpython rich soundfile uvicorn uvloop websockets"
+).split()
+OF_OURS = "ast-grep-py>=0.39 opentelemetry-api>=1.30".split()
+COMPLETE = "complete"
+KEY = "sk-of-the-proxy"
+# Nothing is fetched, and nobody is told.
+QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False", "LITELLM_MODE": "PRODUCTION", "DISABLE_ADMIN_UI": "True"}
+
+
+def why_not() -> str:
+    """Why it cannot be tried here; "" where it can."""
+    if sys.version_info < OLDEST_PYTHON:
+        return f"LiteLLM needs Python {OLDEST_PYTHON[0]}.{OLDEST_PYTHON[1]} or later"
+    if os.environ.get("POPKIT_OFFLINE") and not os.environ.get("CI") and not (_folder() / COMPLETE).exists():
+        return "LiteLLM's proxy is not in .cache: run scripts/test once without --offline"
+    return ""
+
+
+def install() -> Path:
+    """Its command, installed first if the cache has none."""
+    folder = _folder()
+    with installs._locked(folder):
+        if not (folder / COMPLETE).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            installs._run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
+            pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet"]
+            # Its first start compiles what it needs, which is little of what there is.
+            installs._run([*pip, "--no-compile", "--disable-pip-version-check", f"litellm=={VERSION}", *OF_THE_PROXY, *OF_OURS])
+            (folder / COMPLETE).touch()
+    return folder / "bin" / "litellm"
+
+
+def _folder() -> Path:
+    return installs.cache_folder().parent / "litellm" / f"{VERSION}-python{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+class Proxy:
+    """A running one. `log`: what it has printed so far."""
+
+    def __init__(self, port: int, printed: Path) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self._printed = printed
+
+    @property
+    def log(self) -> str:
+        return self._printed.read_text(errors="replace")
+
+    def is_up(self) -> bool:
+        try:
+            with urllib.request.urlopen(self.url + "/health/liveliness", timeout=5) as answer:  # noqa: S310  our own loopback
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+@contextmanager
+def running(config: str, folder: Path, **environ: str) -> Iterator[Proxy]:
+    """A proxy with a config.yaml, whose callbacks may come from our sources and these tests."""
+    (folder / "config.yaml").write_text(config)
+    path = os.pathsep.join([str(ROOT), str(ROOT / "power-mode")])
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": path, **QUIET, **environ}
+    printed = folder / "printed"
+
+    def start(port: int) -> subprocess.Popen:
+        command = [install(), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
+        with printed.open("wb") as output:
+            return subprocess.Popen(command, cwd=folder, env=environ, stdout=output, stderr=subprocess.STDOUT)
+
+    with on_a_free_port(start, lambda port: Proxy(port, printed).is_up(), printed) as port:
+        yield Proxy(port, printed)
+
+
+if __name__ == "__main__":
+    if reason := why_not():
+        print("  ", reason, flush=True)
+        sys.exit()
+    try:
+        install()
+        print("  ", VERSION, flush=True)
+    except installs.ClientInstallError as error:
+        sys.exit(str(error))

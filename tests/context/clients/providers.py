@@ -1,0 +1,204 @@
+"""Both providers' APIs on loopback: what they are asked is recorded, and how they answer is scripted, failures too."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any, NamedTuple
+
+from tests.listening import Listening
+from tests.patience import HANG_S
+
+TEXT = "The answer"
+INPUT, CACHE_READ, CACHE_WRITE, OUTPUT = 11, 7, 5, 3
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+_ERRORS |= {529: "overloaded_error"}
+
+
+class Fails(NamedTuple):
+    """An answer with a status of failure."""
+
+    status: int
+
+
+class FailsWithin(NamedTuple):
+    """A stream that tells of a failure after so many events."""
+
+    events: int = 0
+
+
+class Breaks(NamedTuple):
+    """A stream whose connection ends after so many events; no answer at all where no stream is asked for."""
+
+    events: int = 0
+
+
+class Waits(NamedTuple):
+    """An answer that comes when `ready` is set."""
+
+    ready: threading.Event
+
+
+class Seen(NamedTuple):
+    """A request as it arrived."""
+
+    path: str
+    headers: dict[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> dict[str, Any]:
+        return json.loads(self.raw)
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return self.body["messages"]
+
+
+class Providers(Listening):
+    """The server; use it as a context manager. `answers` are for the next requests in turn; without one the request is answered well."""
+
+    def __init__(self) -> None:
+        self.requests: list[Seen] = []
+        self.answers: deque[object] = deque()
+        super().__init__(_handler_for(self))
+
+    @property
+    def last(self) -> Seen:
+        return self.requests[-1]
+
+    def models(self) -> list[str]:
+        """The models that were asked, in turn."""
+        return [seen.body["model"] for seen in self.requests]
+
+
+def anthropic_message(model: str) -> dict[str, Any]:
+    usage = {
+        "input_tokens": INPUT,
+        "cache_read_input_tokens": CACHE_READ,
+        "cache_creation_input_tokens": CACHE_WRITE,
+        "output_tokens": OUTPUT,
+    }
+    return {
+        "id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant", "model": model,
+        "content": [{"type": "text", "text": TEXT}], "stop_reason": "end_turn", "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
+
+
+def _anthropic_events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    message = anthropic_message(body["model"])
+    yield {
+        "type": "message_start",
+        "message": {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}},
+    }
+    yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    for word in TEXT.split():
+        yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": word + " "}}
+    yield {"type": "content_block_stop", "index": 0}
+    yield {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": OUTPUT}}
+    yield {"type": "message_stop"}
+
+
+def _openai_usage() -> dict[str, Any]:
+    prompt = INPUT + CACHE_READ
+    details = {"cached_tokens": CACHE_READ}
+    return {"prompt_tokens": prompt, "completion_tokens": OUTPUT, "total_tokens": prompt + OUTPUT, "prompt_tokens_details": details}
+
+
+def openai_completion(model: str) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": TEXT}, "finish_reason": "stop"}
+    return {
+        "id": f"chatcmpl-{uuid.uuid4()}", "object": "chat.completion", "created": 1, "model": model, "choices": [choice],
+        "usage": _openai_usage(),
+    }  # fmt: skip
+
+
+def _openai_events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    chunk = {"id": f"chatcmpl-{uuid.uuid4()}", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+    for word in TEXT.split():
+        yield {**chunk, "choices": [{"index": 0, "delta": {"role": "assistant", "content": word + " "}, "finish_reason": None}]}
+    yield {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    if (body.get("stream_options") or {}).get("include_usage"):
+        yield {**chunk, "choices": [], "usage": _openai_usage()}
+
+
+def _frames(anthropic: bool, body: dict[str, Any], answer: object) -> Iterator[bytes]:
+    """The frames of a stream, as many as the answer lets through, and how it ends."""
+    events = list(_anthropic_events(body) if anthropic else _openai_events(body))
+    frames = [(f"event: {event['type']}\n" if anthropic else "") + f"data: {json.dumps(event)}\n\n" for event in events]
+    if isinstance(answer, (Breaks, FailsWithin)):
+        del frames[answer.events :]
+    elif not anthropic:
+        frames.append("data: [DONE]\n\n")
+    if isinstance(answer, FailsWithin):
+        error = {"type": "overloaded_error" if anthropic else "server_error", "message": "scripted"}
+        frames.append(("event: error\n" if anthropic else "") + f"data: {json.dumps({'type': 'error', 'error': error})}\n\n")
+    return (frame.encode() for frame in frames)
+
+
+def _handler_for(api: Providers) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else a body waits for the caller to say that it has the headers
+
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+            api.requests.append(Seen(self.path, {name.lower(): value for name, value in self.headers.items()}, raw))
+            answer = api.answers.popleft() if api.answers else None
+            if isinstance(answer, Waits):
+                answer.ready.wait(HANG_S)
+            path, body = self.path.partition("?")[0], json.loads(raw)
+            anthropic = "/messages" in path
+            if isinstance(answer, Fails):
+                kind = _ERRORS.get(answer.status, "api_error")
+                self._send({"type": "error", "error": {"type": kind, "message": "scripted"}}, answer.status)
+            elif path.endswith("/count_tokens"):
+                self._send({"input_tokens": INPUT})
+            elif path.endswith("/responses"):
+                self._send(
+                    {"id": "resp_1", "object": "response", "created_at": 1, "model": body["model"], "output": [], "status": "completed"}
+                )
+            elif isinstance(answer, Breaks) and not body.get("stream"):
+                self._hang_up()
+            elif body.get("stream"):
+                self._stream(anthropic, body, answer)
+            else:
+                self._send(anthropic_message(body["model"]) if anthropic else openai_completion(body["model"]))
+
+        def _send(self, payload: dict[str, Any], status: int = 200) -> None:
+            raw = json.dumps(payload).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
+
+        def _stream(self, anthropic: bool, body: dict[str, Any], answer: object) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("transfer-encoding", "chunked")
+            self.end_headers()
+            for frame in _frames(anthropic, body, answer):
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(frame), frame))
+                self.wfile.flush()
+            if isinstance(answer, Breaks):
+                self._hang_up()
+            else:
+                self.wfile.write(b"0\r\n\r\n")
+
+        def _hang_up(self) -> None:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    return Handler

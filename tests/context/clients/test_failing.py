@@ -1,0 +1,225 @@
+"""A build that fails changes nothing, and a model that fails is replaced once where another may answer."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
+from popkit_retention.context.clients.wrapping import may_pass_elsewhere
+from tests.patience import HANG_S
+
+from .callers import BUILT, FALLBACK, KINDS, MODEL, QUESTION, Desk, Kind, Ledger, id_of
+from .providers import OUTPUT, TEXT, Breaks, Fails, FailsWithin, Providers, Waits
+
+every_client = pytest.mark.parametrize("kind", KINDS, ids=id_of)
+CONTENT = "a content of the user's"
+USAGE = {"anthropic": {}, "openai": {"stream_options": {"include_usage": True}}}
+
+
+def fails(options: ContextBuildOptions, sources: Sources) -> ContextResult:
+    raise ValueError(f"cannot build {CONTENT}")
+
+
+class Torn(Ledger):
+    """Books that cannot be written."""
+
+    def answered(self, *_: Any) -> None:
+        raise OSError(f"no room for {CONTENT}")
+
+
+@pytest.fixture
+def desk(api: Providers) -> Desk:
+    return Desk(api)
+
+
+@every_client
+def test_where_building_fails_the_request_goes_as_it_came_to_the_byte(api: Providers, kind: Kind):
+    kind.ask(kind.make(api))
+    assert kind.text(kind.ask(Desk(api, fails).client(kind))) == TEXT
+    plain, wrapped = api.requests
+    assert wrapped.raw == plain.raw
+
+
+def test_a_build_that_fails_is_told_once_without_a_word_of_its_content(api: Providers, caplog: pytest.LogCaptureFixture):
+    desk = Desk(api, fails)
+    for _ in range(3):
+        KINDS[0].ask(desk.client(KINDS[0]))
+    [told] = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert told.getMessage().startswith(
+        "PopKit: building a context failed, so the original messages were sent (ValueError in test_failing.py:"
+    )
+    assert CONTENT not in caplog.text
+
+
+@every_client
+def test_books_that_cannot_be_written_fail_no_call(api: Providers, kind: Kind, caplog: pytest.LogCaptureFixture):
+    desk = Desk(api, ledger=Torn())
+    assert kind.text(kind.ask(desk.client(kind))) == TEXT
+    assert kind.said(kind.ask(desk.client(kind), stream=True, **USAGE[kind.name])) == TEXT
+    assert "what a call used could not be taken down (OSError" in caplog.text
+    assert CONTENT not in caplog.text
+
+
+@every_client
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
+def test_where_a_model_fails_the_fallback_model_gets_the_same_messages(desk: Desk, kind: Kind, status: int):
+    desk.api.answers.append(Fails(status))
+    assert kind.text(kind.ask(desk.client(kind, fallback_model=FALLBACK))) == TEXT
+    first, second = desk.api.requests
+    assert desk.api.models() == [MODEL, FALLBACK]
+    assert second.messages == first.messages
+    assert second.messages[0]["content"] == f"{BUILT} 1"
+    assert [model for _, model, _ in desk.ledger.answers] == [FALLBACK]
+
+
+@every_client
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_what_is_wrong_with_the_request_is_not_asked_again(desk: Desk, kind: Kind, status: int):
+    desk.api.answers.append(Fails(status))
+    with pytest.raises(Exception, match="scripted") as told:
+        kind.ask(desk.client(kind, fallback_model=FALLBACK))
+    assert told.value.status_code == status
+    assert desk.api.models() == [MODEL]
+
+
+@every_client
+def test_without_a_fallback_model_a_failure_is_the_callers(desk: Desk, kind: Kind):
+    desk.api.answers.append(Fails(529))
+    with pytest.raises(Exception, match="scripted"):
+        kind.ask(desk.client(kind))
+    assert desk.api.models() == [MODEL]
+
+
+@every_client
+def test_where_the_fallback_model_fails_too_its_failure_is_the_callers(desk: Desk, kind: Kind):
+    desk.api.answers += [Fails(529), Fails(500)]
+    with pytest.raises(Exception, match="scripted") as told:
+        kind.ask(desk.client(kind, fallback_model=FALLBACK))
+    assert told.value.status_code == 500
+    assert desk.api.models() == [MODEL, FALLBACK]
+
+
+@every_client
+def test_the_fallback_model_is_asked_when_the_package_has_tried_again_in_vain(desk: Desk, kind: Kind):
+    desk.api.answers += [Fails(500), Fails(500)]
+    assert kind.text(kind.ask(desk.client(kind, fallback_model=FALLBACK, max_retries=1))) == TEXT
+    assert desk.api.models() == [MODEL, MODEL, FALLBACK]
+
+
+@every_client
+def test_a_call_that_asks_the_fallback_model_itself_falls_back_on_nothing(desk: Desk, kind: Kind):
+    desk.api.answers.append(Fails(529))
+    with pytest.raises(Exception, match="scripted"):
+        kind.ask(desk.client(kind, fallback_model=FALLBACK), model=FALLBACK)
+    assert desk.api.models() == [FALLBACK]
+
+
+@every_client
+def test_a_call_may_name_its_own_fallback_model(desk: Desk, kind: Kind):
+    desk.api.answers.append(Fails(529))
+    kind.ask(desk.client(kind, fallback_model=FALLBACK), extra_body={"popkit": {"fallback_model": "another"}})
+    assert desk.api.models() == [MODEL, "another"]
+
+
+@every_client
+def test_where_no_answer_comes_the_fallback_model_is_asked(desk: Desk, kind: Kind):
+    desk.api.answers.append(Breaks())
+    assert kind.text(kind.ask(desk.client(kind, fallback_model=FALLBACK))) == TEXT
+    assert desk.api.models() == [MODEL, FALLBACK]
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai"])
+def test_an_answer_that_comes_too_late_is_none(name: str):
+    package = importlib.import_module(name)
+    assert may_pass_elsewhere(package.APITimeoutError(request=None))
+    assert not may_pass_elsewhere(package.APIError("not understood", request=None, body=None))
+
+
+@every_client
+@pytest.mark.parametrize("failure", [Fails(529), FailsWithin(0), Breaks(0)], ids=["status", "event", "connection"])
+def test_a_stream_that_fails_before_its_first_event_goes_on_from_the_fallback_model(desk: Desk, kind: Kind, failure: object):
+    desk.api.answers.append(failure)
+    events = kind.ask(desk.client(kind, fallback_model=FALLBACK), stream=True, **USAGE[kind.name])
+    assert kind.said(events) == TEXT
+    assert desk.api.models() == [MODEL, FALLBACK]
+    assert [(model, used.output) for _, model, used in desk.ledger.answers] == [(FALLBACK, OUTPUT)]
+
+
+@every_client
+@pytest.mark.parametrize("failure", [FailsWithin(2), Breaks(2)], ids=["event", "connection"])
+def test_a_stream_that_fails_later_is_the_callers(desk: Desk, kind: Kind, failure: object):
+    desk.api.answers.append(failure)
+    with pytest.raises(Exception):  # noqa: B017, PT011  each package has its own for each of them
+        kind.ask(desk.client(kind, fallback_model=FALLBACK), stream=True)
+    assert desk.api.models() == [MODEL]
+
+
+def test_the_helper_that_reads_a_stream_goes_on_from_the_fallback_model(desk: Desk):
+    desk.api.answers.append(FailsWithin(0))
+    with (
+        desk.client(KINDS[0], fallback_model=FALLBACK) as client,
+        client.messages.stream(model=MODEL, max_tokens=64, messages=QUESTION) as stream,
+    ):
+        message = stream.get_final_message()
+    assert (KINDS[0].text(message).strip(), message.model) == (TEXT, FALLBACK)
+
+
+def test_a_raw_response_whose_stream_fails_goes_on_from_the_fallback_model(desk: Desk):
+    for kind in (KINDS[0], KINDS[2]):
+        desk.api.answers.append(FailsWithin(0))
+        with desk.client(kind, fallback_model=FALLBACK) as client:
+            resource = client.messages if kind.name == "anthropic" else client.chat.completions
+            more = {"max_tokens": 64} if kind.name == "anthropic" else {}
+            raw = resource.with_raw_response.create(model=MODEL, messages=QUESTION, stream=True, **more)
+            assert kind.said(list(raw.parse())) == TEXT
+    assert desk.api.models() == [MODEL, FALLBACK] * 2
+
+
+@pytest.mark.parametrize("kind", [KINDS[1], KINDS[3]], ids=id_of)
+def test_a_call_that_is_cancelled_is_not_asked_again(desk: Desk, kind: Kind):
+    ready = threading.Event()
+    desk.api.answers.append(Waits(ready))
+
+    async def cancel() -> None:
+        async with desk.client(kind, fallback_model=FALLBACK) as client:
+            call = asyncio.ensure_future(kind.create(client))
+            while not desk.api.requests:
+                await asyncio.sleep(0.01)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+    asyncio.run(cancel())
+    ready.set()
+    assert desk.api.models() == [MODEL]
+
+
+@pytest.mark.parametrize("kind", [KINDS[1], KINDS[3]], ids=id_of)
+def test_a_machine_that_stands_still_while_a_client_connects_fails_no_test(desk: Desk, kind: Kind, monkeypatch: pytest.MonkeyPatch):
+    """With a deadline for connecting, as the packages set one, an asynchronous client gives up there; tests set none."""
+    connect = asyncio.BaseEventLoop.create_connection
+
+    async def stalled(*args: Any, **kwargs: Any) -> Any:
+        connecting = asyncio.ensure_future(connect(*args, **kwargs))
+        await asyncio.sleep(0)
+        time.sleep(0.3)  # nothing runs, as where the system gives the process no time
+        return await connecting
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "create_connection", stalled)
+    assert kind.text(kind.ask(desk.client(kind))) == TEXT
+    package = importlib.import_module(kind.name)
+    with pytest.raises(package.APITimeoutError):
+        kind.ask(desk.client(kind, timeout=package.Timeout(HANG_S, connect=0.1)))
+
+
+def test_that_the_fallback_model_was_asked_is_told(desk: Desk, caplog: pytest.LogCaptureFixture):
+    desk.api.answers.append(Fails(529))
+    KINDS[0].ask(desk.client(KINDS[0], fallback_model=FALLBACK))
+    assert f"{MODEL} failed (OverloadedError), so {FALLBACK} is asked." in caplog.text

@@ -1,0 +1,203 @@
+"""LiteLLM's real proxy sends built contexts for everybody who is named, in both forms; what fails here fails no request."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.utils.policy.models import models_of
+from popkit_retention.usage.database import open_store
+from popkit_retention.usage.records import DAY_S, Sum, Tokens
+from popkit_retention.usage.request_lines import used_of
+from tests.patience import until
+from tests.usage.records import used
+
+from . import litellm_proxy
+from .providers import CACHE_READ, INPUT, OUTPUT, TEXT, Providers
+
+CONFIG = """
+model_list:
+  - {{model_name: claude, litellm_params: {{model: anthropic/claude-opus-4-5, api_base: "{url}", api_key: none}}}}
+  - {{model_name: gpt, litellm_params: {{model: openai/gpt-4o, api_base: "{url}/v1", api_key: none}}}}
+  - {{model_name: claude-chat, litellm_params: {{model: hosted_vllm/some-model, api_base: "{url}/v1", api_key: none}}}}
+litellm_settings:
+  callbacks: [popkit_retention.context.clients.litellm.popkit_context, tests.context.clients.unlucky.popkit_context]
+  num_retries: 0
+general_settings:
+  master_key: {key}
+"""
+LONG = [{"role": role, "content": f"{role} {number} " * 40} for number in range(12) for role in ("user", "assistant")]
+LONG += [{"role": "user", "content": "And now?"}]
+# What may go in is used up in every session: the least is sent.
+USED_UP = {"retention": {"context": {"month_tokens": 1_000}}}
+DANA = "dana"
+
+
+class Team:
+    """A proxy, what it asks behind it, and the callers before it."""
+
+    def __init__(self, proxy: litellm_proxy.Proxy, api: Providers, environ: dict[str, str]) -> None:
+        import anthropic
+        import openai
+
+        self.proxy = proxy
+        self.api = api
+        self.environ = environ
+        options: dict[str, Any] = {"api_key": litellm_proxy.KEY, "max_retries": 0}
+        self.openai = openai.OpenAI(base_url=proxy.url + "/v1", **options)
+        self.anthropic = anthropic.Anthropic(base_url=proxy.url, **options)
+
+    def arrived(self) -> list[str]:
+        """What the last request to the provider says, message by message: a text may stand as blocks."""
+        contents = [message["content"] for message in self.api.last.messages]
+        return [content if isinstance(content, str) else "".join(block["text"] for block in content) for content in contents]
+
+    def used(self, session: str) -> Sum:
+        with open_store(self.environ) as store:
+            return store.of_session(session)
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    if reason := litellm_proxy.why_not():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("proxy")
+    environ = {"POPKIT_HOME": str(folder / "popkit"), "LOGNAME": DANA}
+    (folder / "popkit").mkdir()
+    (folder / "popkit" / "retention-config.json").write_text(json.dumps(USED_UP))
+    with open_store(environ) as store:
+        tomorrow = time.time() + DAY_S  # it counts in this month, and in the one that may begin meanwhile
+        store.write([used("before", "before", tomorrow, user=DANA, tokens=Tokens(5_000, 0, 0, 0, 0))])
+    with Providers() as api, litellm_proxy.running(CONFIG.format(url=api.url, key=litellm_proxy.KEY), folder, **environ) as proxy:
+        team = Team(proxy, api, environ)
+        yield team
+        team.openai.close()
+        team.anthropic.close()
+
+
+def is_built(arrived: list[str]) -> bool:
+    return len(arrived) < len(LONG) and arrived[-1].endswith(LONG[-1]["content"])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_chat_completion_with_a_user_goes_with_a_built_context(team: Team, stream: bool):
+    session = f"session-chat-{stream}"
+    answer = team.openai.chat.completions.create(
+        model="gpt", messages=LONG, user=DANA, stream=stream, extra_headers={"x-litellm-session-id": session}
+    )
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in answer) if stream else answer.choices[0].message.content
+    assert said.strip() == TEXT
+    assert is_built(team.arrived())
+    until(lambda: team.used(session).requests == 1, "what the call used is booked")
+    used = team.used(session)
+    assert (used.input_tokens, used.cache_read_tokens, used.output_tokens, used.unpriced) == (INPUT, CACHE_READ, OUTPUT, 1)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_message_in_anthropics_form_with_a_user_goes_with_a_built_context(team: Team, stream: bool):
+    session = f"session-message-{stream}"
+    answer = team.anthropic.messages.create(
+        model="claude",
+        max_tokens=64,
+        messages=LONG,
+        metadata={"user_id": DANA},
+        stream=stream,
+        extra_headers={"x-claude-code-session-id": session, "anthropic-beta": "context-management-2025-06-27"},
+        thinking={"type": "enabled", "budget_tokens": 1_024},
+    )
+    assert (list(answer)[-1].type == "message_stop") if stream else answer.content[0].text == TEXT
+    assert is_built(team.arrived())
+    assert team.api.last.body["thinking"] == {"type": "enabled", "budget_tokens": 1_024}
+    assert "context-management-2025-06-27" in team.api.last.headers["anthropic-beta"]
+    until(lambda: team.used(session).requests == 1, "what the call used is booked")
+    used = team.used(session)
+    assert (used.input_tokens, used.cache_read_tokens, used.output_tokens, used.unpriced) == (INPUT, CACHE_READ, OUTPUT, 0)
+
+
+def test_a_message_in_anthropics_form_for_another_providers_model_goes_with_a_built_context(team: Team):
+    session = "session-message-gpt"
+    model, headers = "claude-chat", {"x-claude-code-session-id": session}
+    team.anthropic.messages.create(model=model, max_tokens=64, messages=LONG, metadata={"user_id": DANA}, extra_headers=headers)
+    assert is_built(team.arrived())
+    assert team.api.last.path.endswith("/chat/completions")
+    until(lambda: team.used(session).requests == 1, "what the call used is booked")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_the_answer_has_a_header_that_says_that_a_limit_is_used_up_and_what_is_wrong_with_the_messages(team: Team, form: str, stream: bool):
+    orphan = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "gone", "content": "x"}]}
+    if form == "openai":
+        raw = team.openai.chat.completions.with_raw_response.create(
+            model="gpt", messages=[*LONG, {"role": "assistant", "content": ""}, *LONG[-1:]], user=DANA, stream=stream
+        )
+        fault = f"message {len(LONG)}: no content"
+    else:
+        raw = team.anthropic.messages.with_raw_response.create(
+            model="claude", max_tokens=64, messages=[*LONG, orphan], metadata={"user_id": DANA}, stream=stream
+        )
+        fault = f"message {len(LONG)}: a result without the call before it"
+    list(raw.parse()) if stream else raw.parse()
+    said = json.loads(raw.headers["x-popkit"])
+    assert said["faults"] == [fault]
+    assert (said["exceeded"]["scope"], said["exceeded"]["unit"], said["exceeded"]["limit"]) == ("month", "tokens", 1_000)
+    assert said["exceeded"]["used_percent"] >= 500
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_a_host_behind_the_proxy_writes_down_of_the_same_answer_is_not_booked_again(team: Team, tmp_path: Path, stream: bool):
+    session = f"session-twice-{stream}"
+    asked = {"model": "claude", "max_tokens": 64, "messages": LONG, "metadata": {"user_id": DANA}}
+    answer = team.anthropic.messages.create(**asked, stream=stream, extra_headers={"x-claude-code-session-id": session})
+    message = next(iter(answer)).message if stream else answer
+    until(lambda: team.used(session).requests == 1, "what the call used is booked")
+    entry = {"type": "assistant", "timestamp": "2026-11-20T10:00:00Z", "message": message.model_dump(mode="json")}
+    found = used_of(json.dumps(entry).encode(), session, DANA, "/shop", models_of({}))
+    assert found is not None
+    with open_store(team.environ) as store:
+        store.write([found])
+    assert team.used(session).requests == 1
+
+
+def test_a_user_of_claude_code_is_booked_under_one_name_in_every_session(team: Team):
+    person = f"user_{'7f' * 32}_account_0f8c1e9a-3b1d-4c55-9e0a-5d2a7b6c4e11"
+    for session in ("5a1f0c3e-7b2d-4f6a-8c9e-1d2b3a4c5e6f", "c0ffee00-7b2d-4f6a-8c9e-1d2b3a4c5e6f"):
+        team.anthropic.messages.create(
+            model="claude",
+            max_tokens=64,
+            messages=LONG,
+            metadata={"user_id": f"{person}_session_{session}"},
+            extra_headers={"x-claude-code-session-id": session},
+        )
+        until(lambda: team.used(session).requests == 1, "what the call used is booked")  # noqa: B023  asked before the next session
+    with open_store(team.environ) as store:
+        assert store.of_user(person, "").requests == 2
+
+
+def test_a_request_that_names_nobody_goes_as_it_came(team: Team):
+    team.openai.chat.completions.create(model="gpt", messages=LONG)
+    assert team.api.last.messages == LONG
+    team.anthropic.messages.create(model="claude", max_tokens=64, messages=LONG)
+    assert team.arrived() == [message["content"] for message in LONG]
+
+
+def test_a_callback_that_fails_fails_no_request_and_says_so_once(team: Team):
+    """The second callback fails at every request, so what the first has built goes."""
+    for _ in range(2):
+        team.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA)
+        assert is_built(team.arrived())
+    assert team.proxy.log.count("building a context failed, so the original messages were sent (ValueError in unlucky.py:") == 1
+    assert "Traceback" not in team.proxy.log
+
+
+def test_no_caller_can_name_a_folder_of_the_proxys_machine(team: Team, tmp_path: Path):
+    (tmp_path / "harbour.py").write_text("BERTHS = 17\n")
+    question = [{"role": "user", "content": f"How many berths are there in {tmp_path}/harbour.py?"}]
+    for extra in ({"metadata": {"project": str(tmp_path)}}, {"popkit": {"project": str(tmp_path)}}):
+        team.openai.chat.completions.create(model="gpt", messages=question, user=DANA, extra_body=extra)
+        assert "BERTHS" not in team.api.last.raw.decode()

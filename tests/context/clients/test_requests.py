@@ -1,0 +1,155 @@
+"""Whatever callers put into messages comes to the builder as plain data, and arrives as it would have."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
+from popkit_retention.context.builder import build_context
+from popkit_retention.context.parsed import made_plain
+
+from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, Ledger, result, with_a_mark
+from .providers import Providers
+
+ANTHROPIC, OPENAI = KINDS[0], KINDS[2]
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+WEATHER = {"type": "object", "properties": {"place": {"type": "string"}}}
+ANTHROPIC_TURNS: list[dict[str, Any]] = [
+    {"role": "user", "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}]},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"place": "Bergen"}}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "rain", "cache_control": {"type": "ephemeral"}}],
+    },
+]
+OPENAI_TURNS: list[dict[str, Any]] = [
+    {"role": "system", "content": "Answer in one line."},
+    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "call_1", "content": "rain"},
+]
+
+
+class Reading:
+    """A build that keeps what it was given, and proves that it was plain."""
+
+    def __init__(self) -> None:
+        self.options: list[ContextBuildOptions] = []
+
+    def __call__(self, options: ContextBuildOptions, sources: Sources) -> ContextResult:
+        json.dumps([options.messages, options.system, options.tools])
+        self.options.append(options)
+        return with_a_mark(options, sources)
+
+
+@pytest.fixture
+def reading() -> Reading:
+    return Reading()
+
+
+@pytest.fixture
+def desk(api: Providers, reading: Reading) -> Desk:
+    return Desk(api, reading)
+
+
+def test_images_tools_and_results_of_anthropic_come_to_the_builder_and_arrive(desk: Desk, reading: Reading):
+    tools = [{"name": "weather", "input_schema": WEATHER}]
+    ANTHROPIC.ask(desk.client(ANTHROPIC), messages=ANTHROPIC_TURNS, tools=tools, system="Answer in one line.")
+    [options] = reading.options
+    assert (options.messages, options.tools, options.system) == (ANTHROPIC_TURNS, tools, "Answer in one line.")
+    assert desk.api.last.messages[2:] == ANTHROPIC_TURNS
+    assert desk.api.last.body["tools"] == tools
+
+
+def test_images_tools_and_contents_that_are_none_of_openai_come_to_the_builder_and_arrive(desk: Desk, reading: Reading):
+    tools = [{"type": "function", "function": {"name": "weather", "parameters": WEATHER}}]
+    OPENAI.ask(desk.client(OPENAI), messages=OPENAI_TURNS, tools=tools)
+    [options] = reading.options
+    assert (options.messages, options.tools, options.system) == (OPENAI_TURNS, tools, None)
+    assert desk.api.last.messages[2:] == OPENAI_TURNS
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.name}-{kind.asynchronous}")
+def test_an_answer_may_be_put_into_the_next_request_as_it_came(desk: Desk, reading: Reading, kind: Any):
+    """Both packages take the objects that they give."""
+    answer = kind.ask(desk.client(kind))
+    said = {"role": "assistant", "content": answer.content} if kind.name == "anthropic" else answer.choices[0].message
+    after = [*QUESTION, said, {"role": "user", "content": "third"}]
+    kind.ask(kind.make(desk.api), messages=after)
+    kind.ask(desk.client(kind), messages=after)
+    plain_request, wrapped = desk.api.requests[-2:]
+    assert wrapped.messages[2:] == plain_request.messages
+    assert reading.options[-1].messages == plain_request.messages
+
+
+def test_messages_that_can_be_read_only_once_arrive_whole(desk: Desk, reading: Reading):
+    def content() -> Any:
+        yield {"type": "text", "text": "from an iterator"}
+
+    ANTHROPIC.ask(desk.client(ANTHROPIC), messages=({"role": "user", "content": content()} for _ in range(1)))
+    whole = [{"role": "user", "content": [{"type": "text", "text": "from an iterator"}]}]
+    assert reading.options[0].messages == whole
+    assert desk.api.last.messages[2:] == whole
+
+
+def test_what_stands_in_extra_body_has_the_last_word(desk: Desk, reading: Reading):
+    other = [{"role": "user", "content": "said in extra_body"}]
+    ANTHROPIC.ask(desk.client(ANTHROPIC), extra_body={"messages": other, "model": "another"})
+    assert (reading.options[0].messages, reading.options[0].model) == (other, "another")
+    assert desk.api.last.messages[0]["content"] == f"{BUILT} 1"
+    assert desk.api.last.messages[2:] == other
+
+
+def test_what_a_build_may_know_of_a_request_and_its_caller(desk: Desk, reading: Reading):
+    desk.ledger.percent = 42.0
+    client = desk.client(ANTHROPIC, session_id="s1", project="/somewhere", agent="planner", max_context_tokens=9_000)
+    ANTHROPIC.ask(client)
+    [options] = reading.options
+    assert (options.user_id, options.session_id, options.project, options.agent) == ("dana", "s1", "/somewhere", "planner")
+    assert (options.model, options.provider.value, options.max_tokens, options.budget_used_percent) == (MODEL, "anthropic", 9_000, 42.0)
+
+
+def test_a_build_that_leaves_nothing_sends_the_original_messages(api: Providers):
+    ANTHROPIC.ask(Desk(api, lambda options, sources: result([], {}, options)).client(ANTHROPIC))
+    assert api.last.messages == QUESTION
+
+
+@pytest.mark.parametrize("used_percent", [None, 95.0, 120.0])
+def test_the_shipped_builder_sends_whole_what_it_keeps_of_images_tools_and_contents_that_are_none(
+    api: Providers, used_percent: float | None
+):
+    desk = Desk(api, build_context, Ledger(used_percent))
+    long = [{"role": role, "content": f"{role} {number} " * 40} for number in range(12) for role in ("user", "assistant")]
+    for kind, turns, call in ((ANTHROPIC, ANTHROPIC_TURNS, "toolu_1"), (OPENAI, OPENAI_TURNS, "call_1")):
+        system = [turn for turn in turns if turn["role"] == "system"]
+        answered = [*turns[len(system) :], {"role": "assistant", "content": "rain"}, {"role": "user", "content": "And tomorrow?"}]
+        kind.ask(desk.client(kind), messages=[*system, *long, *answered])
+        arrived = api.last.messages
+        assert arrived[: len(system)] == system
+        assert "And tomorrow?" in json.dumps(arrived[-1])
+        assert json.dumps(arrived).count(call) in (0, 2)
+        assert (len(arrived) == len(system) + len(long) + len(answered)) == (used_percent is None)
+
+
+_PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+@given(_PLAIN)
+def test_plain_data_stays_the_very_object(value: object):
+    assert made_plain(value) is value
+
+
+@given(_PLAIN)
+def test_tuples_and_iterators_become_lists_of_the_same(value: object):
+    assert made_plain((value, iter([value]))) == [value, [value]]

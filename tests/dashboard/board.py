@@ -1,0 +1,76 @@
+"""A home with a session, and the dashboard's application over it, asked in this process as a browser would ask."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from starlette.testclient import TestClient
+
+from popkit_retention.dashboard.app import application
+from popkit_retention.dashboard.app_state import AppState
+from popkit_retention.dashboard.security import Access
+from popkit_retention.usage.database import open_store
+from popkit_retention.usage.records import CLIENT, Tokens, Used
+from tests.reclaim.shops import SESSION, Shop, worked
+
+PORT = 8000
+PLACE = f"http://127.0.0.1:{PORT}"
+MOST_BYTES = 64 * 1024
+
+
+class Board:
+    """The server over the home of a Shop, whose clock it goes by. `client` has the token."""
+
+    def __init__(self, folder: Path, page: Path | None = None) -> None:
+        self.shop = Shop(folder)
+        self.access = Access(PORT, "a-token", "a-second-token", "a-secret")
+        self.page = page
+        self.environ: dict[str, str] = {}  # beside the shop's
+        self.restart()
+
+    def restart(self) -> None:
+        """The same home, served anew."""
+        self.app_state = AppState({**self.shop.environ(), **self.environ}, lambda: self.shop.at)
+        self.app = application(self.app_state, self.access, "1.2.3", *([str(self.page)] if self.page else []))
+        self.client = self.visitor(authorization="Bearer a-token")
+
+    def visitor(self, **headers: str) -> TestClient:
+        """Somebody who asks with these headers."""
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        place = f"http://127.0.0.1:{self.access.port}"
+        return TestClient(self.app, place, headers=names, raise_server_exceptions=True, follow_redirects=False)
+
+    def worked(self) -> str:
+        """A session that has done some work; its id."""
+        self.shop.write(worked(str(self.shop.project)))
+        return SESSION
+
+    def get(self, path: str, status: int = 200, **params: object) -> dict:
+        """What an address answers, which must have this status."""
+        answer = self.client.get(path, params=params)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def post(self, path: str, body: object, status: int = 200) -> dict:
+        """What a change answers, asked for as the page does."""
+        headers = {"X-PopKit-Change": self.access.change_token, "Content-Type": "application/json"}
+        answer = self.client.post(path, content=json.dumps(body), headers=headers)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def session(self, id: str = SESSION) -> dict:
+        return self.get(f"/api/sessions/{id}")
+
+    def deed(self, id: str, status: int = 200, session: str = SESSION) -> dict:
+        return self.post(f"/api/sessions/{session}/deeds", {"id": id}, status)
+
+
+def book(
+    board: Board, session: str, user: str, ago_s: float = 10.0, tokens: int = 1_000, number: int = 1, usd: float | None = 0.5, **env: str
+) -> None:
+    """Books a request of somebody's, as a client of theirs does."""
+    at, spent = board.shop.at - ago_s, Tokens(input=tokens, output=10)
+    used = Used(CLIENT, f"{session}-{number}", session, user, "claude-opus-5-5", at, spent, usd, "/their/shop")
+    with open_store({**board.shop.environ(), **env}) as store:
+        store.write([used])

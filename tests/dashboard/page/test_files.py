@@ -1,0 +1,77 @@
+"""What the page is made of: few bytes, nothing from elsewhere, and vendored code as its packages have it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+FILES = Path(__file__).resolve().parents[3] / "power-mode" / "popkit_retention" / "dashboard" / "page"
+VENDOR = FILES / "vendor"
+MOST_BYTES = 300_000
+MOST_LINES, MOST_COLUMNS = 250, 140
+# Of the files in the packages that vendor/README.md names: `npm pack htm@3.1.1 preact@11.2.0`.
+HASHES = {
+    "preact-htm.js": "72284e8e9079c87817145df1110f74e8a2aa040b2fc384922e18dfcb46fc1fd7",
+    "LICENSE-htm.txt": "740725f7252e750af735d0028cc534970772f513331e9f68150fede8fb3ce00f",
+    "LICENSE-preact.txt": "1fe6958409c8c257a70c587a18b6f7f412b179b456630790d30b2ec9a8e4b7d4",
+}
+_IMPORT = re.compile(r"""(?:^import .*?from |^import |^export .*? from |new URL\()["'](\..+?)["']""", re.MULTILINE)
+
+
+def ours(ending: str) -> list[Path]:
+    """Our own files."""
+    return [path for path in sorted(FILES.rglob("*" + ending)) if VENDOR not in path.parents]
+
+
+def imports(path: Path) -> set[Path]:
+    return {(path.parent / name).resolve() for name in _IMPORT.findall(re.sub(r"\{[^}]*\}", "{}", path.read_text()))}
+
+
+def test_the_page_has_at_most_300_kb() -> None:
+    assert sum(path.stat().st_size for path in FILES.rglob("*") if path.is_file()) <= MOST_BYTES
+
+
+def test_what_is_vendored_is_what_the_packages_hold_and_nothing_else() -> None:
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.iterdir() if path.name != "README.md"}
+    assert found == HASHES
+    told = (VENDOR / "README.md").read_text()
+    assert all(name in told for name in HASHES)
+    assert "htm@3.1.1" in told
+
+
+@pytest.mark.parametrize("path", ours(".js"), ids=lambda path: path.name)
+def test_modules_are_small(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").split("\n")
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= MOST_COLUMNS
+
+
+def test_nothing_comes_from_another_host() -> None:
+    allowed = {"http://www.w3.org/2000/svg"}
+    for path in [*ours(".js"), *ours(".css"), *ours(".html"), *ours(".svg")]:
+        assert set(re.findall(r"(?:https?:)?//[\w.-]+\.\w[\w./]*", re.sub(r"//\s.*", "", path.read_text()))) <= allowed, path.name
+
+
+def test_the_html_has_neither_scripts_nor_styles_in_it() -> None:
+    text = (FILES / "index.html").read_text()
+    assert re.findall(r"<script[^>]*>", text) == ['<script src="first.js">', '<script type="module" src="app.js">']
+    assert "<style" not in text
+    for path in [FILES / "index.html", *ours(".js")]:
+        assert not re.search(r"\bstyle=|\bon[a-z]+=\"|innerHTML|dangerouslySet|\beval\(", path.read_text()), path.name
+
+
+def test_every_module_is_fetched_at_once_and_every_import_is_there() -> None:
+    told = set(re.findall(r'modulepreload" href="(.+?)"', (FILES / "index.html").read_text()))
+    modules = {path.relative_to(FILES).as_posix() for path in [*ours(".js"), VENDOR / "preact-htm.js"]}
+    assert told == modules - {"app.js", "first.js"}
+    for path in ours(".js"):
+        assert all(named.is_file() for named in imports(path)), path.name
+
+
+def test_every_file_is_used() -> None:
+    named = {path for each in ours(".js") for path in imports(each)}
+    named |= {FILES / name for name in re.findall(r'(?:src|href)="(.+?)"', (FILES / "index.html").read_text())}
+    assert {*ours(".js"), *ours(".css"), *ours(".svg")} <= named

@@ -1,0 +1,168 @@
+"""What PopKit did is one figure for each quantity, wherever a person reads it: panel, pane, band, page, status line, stats, their JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from hooks.utils import text
+from hooks.utils.helper.compactions import Compactions
+from hooks.utils.helper.misses import Misses
+from hooks.utils.helper.native import Native
+from hooks.utils.helper.pane import Pane, PaneRequest
+from hooks.utils.operations import context
+from hooks.utils.policy.figures import of
+from hooks.utils.state import journal, session, store
+from hooks.utils.views import ledgers
+from popkit_retention.cli.statusline_command import line_for
+from tests.dashboard.board import Board
+from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
+
+QUANTITIES = ("kept_out_tokens", "cleared_tokens", "cost_usd", "net_usd")
+
+
+class Drawn:
+    """Everything that shows the figures of one session, at one moment."""
+
+    def __init__(self, board: Board) -> None:
+        self.board, self.shop = board, board.shop
+        self.site, self.path = board.shop.site(), str(board.shop.transcript)
+        self.report = json.loads(self.answer("retention --json"))
+        self.stats = json.loads(self.answer("stats --json"))
+        self.figures = self.report["figures"]
+
+    def answer(self, words: str) -> str:
+        return context.answer(words, self.shop.site(), self.path, self.shop.at)
+
+    def view(self, page: str) -> dict:
+        pane = Pane(self.path, Native(self.shop.environ(), str(self.shop.project)), Compactions(), Misses(self.path, 0))
+        return pane.view(self.shop.site(), PaneRequest(page, "", 110, 40, False), self.shop.at)
+
+    def pane(self, page: str) -> list[str]:
+        shown = self.view(page)["pane"]
+        return [*shown["head"], *shown["lines"]]
+
+    def status_line(self) -> str:
+        payload = {
+            "session_id": SESSION, "transcript_path": self.path, "cwd": str(self.shop.project),
+            "context_window": {
+                "context_window_size": self.report["context"]["window"],
+                "current_usage": {"input_tokens": 3, "cache_read_input_tokens": self.report["context"]["tokens"] - 3},
+            },
+        }  # fmt: skip
+        return line_for(json.dumps(payload), {**self.shop.environ(), "POPKIT_CLOCK": str(self.shop.at), "NO_COLOR": "1"})
+
+
+@pytest.fixture
+def board(board: Board) -> Board:
+    """A session with everything in it: results that the door made smaller, one of them on a branch that was left, a clear that was
+    confirmed, a restore, and what was fetched again."""
+    shop = board.shop
+    talk = worked(str(shop.project))
+    shop.write(talk)
+    board.deed("clear")
+    handles = shop.cleared()
+    later = Later(str(shop.project), tokens=talk.tokens - 4_000)
+    later.entries = shop.entries()
+    later.last = later.entries[-1]["uuid"]
+    later.prompt("go on")
+    later.bash("door-1", "cat notes")
+    for number in range(20):
+        later.bash(f"later-{number}", f"mkdir -p later/{number}")
+    later.bash("restored-1", f"popkit restore {handles['old-test']}", shop.archived(handles["old-test"]))
+    later.glob("found-again", "**/*.ts", [f"{shop.project}/src/part{n}.ts" for n in range(60)])
+    later.glob("many", "**/*.md", [f"{shop.project}/docs/chapter{n * 7919}.md" for n in range(4_000)])
+    later.tokens += 50_000
+    for number in range(20):
+        later.bash(f"last-{number}", f"mkdir -p last/{number}")
+    later.say("Done.")
+    later.write(shop.transcript)
+    paths = shop.site().paths()
+    for id in ("door-1", "on-a-branch-that-was-left"):
+        at = BEGAN + 2 * LATER_S + STEP_S
+        store.journal(paths, journal.entered(id, [], "abcd2345", 22_000, 1_000, 300, ["noise"], at))
+    shop.at += 3 * LATER_S
+    session.update(str(shop.home), SESSION, transcript=str(shop.transcript), project=str(shop.project))
+    return board
+
+
+def test_every_surface_says_the_same_of_each_quantity(board: Board) -> None:
+    drawn = Drawn(board)
+    _what_it_did_is_the_same(drawn, board.session(), board.get("/api/stats"))
+    _what_the_context_holds_is_the_same(drawn, board.session(), board.get("/api/sessions")["sessions"][0])
+
+
+def _what_it_did_is_the_same(drawn: Drawn, page: dict, all_time: dict) -> None:
+    """Kept out, cleared, cost and net: panel, pane, page, stats and their JSON."""
+    figures = drawn.figures
+    assert figures["kept_out_results"] == 1, "what stands on a branch that was left is not counted"
+    assert all((figures["kept_out_tokens"], figures["cleared_tokens"], figures["cost_usd"], figures["net_usd"], figures["restored"]))
+    assert figures["refetched"] >= 1
+
+    # In JSON: of the session alone, and of everything, since there is no other session.
+    of_session, stats = {name: figures[name] for name in QUANTITIES}, drawn.stats
+    in_json = [*(stats[of]["figures"] for of in ("session", "project", "all")), stats["worth"]["installed"]]
+    for told in (*in_json, page["figures"], all_time["figures"], all_time["projects"][0]["figures"]):
+        assert {name: told[name] for name in QUANTITIES} == of_session
+    assert stats["session"]["tokens_reclaimed"] == figures["cleared_tokens"]
+    for name in QUANTITIES:
+        assert sum(day[name] for day in all_time["days"]) == pytest.approx(figures[name], abs=1e-5)
+
+    # In words: the same sentence, the same headline, the same rows.
+    sentence, saved = ledgers.in_words(figures), "\n".join(drawn.pane("saved"))
+    for said in (drawn.answer("retention"), "\n".join(drawn.pane("now")), saved, "\n".join(page["ledger"])):
+        assert sentence in " ".join(said.split())
+    headline = ledgers.headline(stats["worth"])
+    for said in (drawn.answer("stats"), saved, all_time["headline"]):
+        assert headline in said
+    kept_out, cleared = text.estimate(figures["kept_out_tokens"]), f"{figures['cleared_tokens']:,}"
+    cost, net = ledgers.usd(figures["cost_usd"]), ledgers.usd(figures["net_usd"], True)
+    for said in (saved, drawn.answer("stats"), "\n".join(all_time["lines"])):
+        assert [_last_of(row, said) for row in ("Kept out", "Cleared", "Cost", "Net")] == [kept_out, cleared, cost, net]
+    assert re.search(
+        rf"kept out {re.escape(kept_out)} tokens, cleared {cleared} tokens.* cost {re.escape(cost)}, net {re.escape(net)}", sentence
+    )
+
+
+def _what_the_context_holds_is_the_same(drawn: Drawn, page: dict, card: dict) -> None:
+    """The context and its window, what has expired, what would leave, the verdict: panel, pane, band, status line, page and JSON."""
+    report, band = drawn.report, drawn.view("now")["band"]
+    context, expired, leaves = report["context"], report["expired"]["tokens"], report["reclaimable"]["now"]["tokens"]
+    assert leaves >= 20_000, "so the band speaks"
+    assert report["verdict"]["tokens"] == leaves
+    assert page["report"] == {name: report[name] for name in page["report"]}
+    for listed in (card, page["session"]):
+        assert (listed["context"]["tokens"], listed["context"]["window"]) == (context["tokens"], context["window"])
+        assert (listed["expired_tokens"], listed["reclaimable_now"]) == (expired, leaves)
+    size = f"{context['tokens']:,} of {context['window']:,} tokens ({context['ratio']:.0%})"
+    for said in (drawn.answer("retention"), "\n".join(drawn.pane("now"))):
+        told = " ".join(said.split())
+        assert f"Context {size}" in told
+        assert f"Expired: {text.estimate(expired)} tokens" in told
+        assert f"Reclaimable: {text.estimate(leaves)} tokens" in told
+    words = f"Clear now: {text.tokens(leaves)} leave for free"
+    [offered] = [deed["sum"] for deed in band["deeds"]]
+    told = [drawn.view("now")["pane"]["head"][0], band["text"], card["verdict"]["words"], page["session"]["verdict"]["words"]]
+    assert told == [words] * 4
+    assert words in drawn.answer("retention").splitlines()
+    assert offered.startswith(text.tokens(leaves))
+    assert f"context {context['ratio']:.0%}" in drawn.status_line()
+    assert f"{text.tokens(leaves)} reclaimable" in drawn.status_line()
+
+
+def _last_of(row: str, said: str) -> str:
+    """The last cell of the first row of this name."""
+    return next(line.split()[-1] for line in said.splitlines() if re.match(rf"{row}  ", line))
+
+
+def test_tokens_and_money_never_share_a_word(board: Board) -> None:
+    drawn = Drawn(board)
+    for said in (drawn.answer("stats --details"), drawn.answer("retention"), "\n".join(drawn.pane("saved"))):
+        for line in said.splitlines():
+            if re.match(r"(Cost|Net)\b", line):
+                assert "$" in line, line
+            if re.match(r"(Kept out|Cleared)\b", line):
+                assert "$" not in line, line
+    assert set(of({})) >= set(QUANTITIES), "in JSON the unit ends the name"

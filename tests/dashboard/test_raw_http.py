@@ -1,0 +1,116 @@
+"""What no client would send: the HTTP layer answers in a line or closes, and goes on serving."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from tests.dashboard.served import Served
+
+_STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
+_SEED = 20260105
+
+
+def _statuses(answer: bytes) -> list[int]:
+    return [int(found) for found in _STATUS.findall(answer)]
+
+
+def _assert_sound(served: Served, answer: bytes, sent: bytes) -> None:
+    assert not [status for status in _statuses(answer) if status >= 500], (sent, answer)
+    for trace in (b"Traceback", b'File "', b".py", b"root:x:"):
+        assert trace not in answer, (sent, answer)
+    assert served.app_state.failed == 0, sent
+    assert _statuses(served.raw(served.request("/api/me", "GET", "Connection: close"), goes_on=True)) == [200], "it goes on serving"
+
+
+def _head(served: Served, line: bytes, *headers: bytes) -> bytes:
+    host = b"Host: 127.0.0.1:" + str(served.port).encode()
+    return b"\r\n".join((line, host, b"Authorization: Bearer a-token", *headers, b"Connection: close", b"", b""))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"GET /../../../../etc/passwd HTTP/1.1",
+        b"GET /..%2f..%2f..%2fetc%2fpasswd HTTP/1.1",
+        b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1",
+        b"GET /api/sessions/..%2f..%2f..%2f..%2fetc%2fpasswd HTTP/1.1",
+        b"GET /api/sessions/%2Fetc%2Fpasswd/series HTTP/1.1",
+        b"GET /api/sessions/%00/content/%00 HTTP/1.1",
+        b"GET /api/sessions/%ff%fe%c0%af HTTP/1.1",
+        b"GET /api/sessions/\xff\xfe HTTP/1.1",
+        b"GET /api/sessions?q=%ff%00%0d%0aSet-Cookie:x HTTP/1.1",
+        b"GET /api/sessions?limit=99999999999999999999999999 HTTP/1.1",
+        b"GET /api/sessions?limit=1&limit=2&offset=-1 HTTP/1.1",
+        b"GET /api/memory?project=..%2f..%2f&tier=HOT HTTP/1.1",
+        b"GET /?token=%00%ff HTTP/1.1",
+        b"GET http://evil.example/api/me HTTP/1.1",
+        b"GET //evil.example/%2f.. HTTP/1.1",
+        b"GET * HTTP/1.1",
+        b"CONNECT evil.example:443 HTTP/1.1",
+        b"GET /api/me HTTP/0.9",
+        b"GET /api/me HTTP/9.9",
+        b"get /api/me http/1.1",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
+        b"PRI * HTTP/2.0",
+        b"",
+        b"GET",
+    ],
+)
+def test_a_strange_line_is_answered_soundly(served: Served, line: bytes) -> None:
+    sent = _head(served, line)
+    _assert_sound(served, served.raw(sent, goes_on=False), sent)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [b"X: " + b"a" * 100_000],
+        [b"X-%d: %s" % (number, b"a" * 100) for number in range(2_000)],
+        [b"Cookie: " + b"popkit-0=x; " * 3_000],
+        [b'Cookie: popkit="\\\\\\"; =; ;;; \xff\xfe'],
+        [b"Authorization: Bearer " + b"a" * 60_000],
+        [b"Authorization: Bearer \xff\xfe"],
+        [b"Host: evil.example"],
+        [b"Content-Length: -1"],
+        [b"Content-Length: 99999999999999999999"],
+        [b"Content-Length: 5", b"Content-Length: 6"],
+        [b"Transfer-Encoding: chunked", b"Content-Length: 3"],
+        [b"Transfer-Encoding: gzip, chunked"],
+        [b"Upgrade: websocket", b"Connection: Upgrade", b"Sec-WebSocket-Key: x", b"Sec-WebSocket-Version: 13"],
+        [b"Expect: 100-continue"],
+        [b"Range: bytes=0-99999999999,-1,5-2"],
+        [b"If-None-Match: \xff", b"If-Modified-Since: never"],
+        [b"X: a\r\n b"],
+        [b"X\x00: y"],
+        [b": empty"],
+        [b"no colon"],
+    ],
+)
+def test_strange_headers_are_answered_soundly(served: Served, headers: list[bytes]) -> None:
+    for line in (b"GET /api/me HTTP/1.1", b"POST /api/retention/deeds HTTP/1.1"):
+        sent = _head(served, line, *headers)
+        _assert_sound(served, served.raw(sent), sent)
+
+
+@pytest.mark.parametrize("body", [b"5\r\nhello\r\n0\r\n\r\n", b"ffffffffffffffff\r\n", b"-1\r\n", b"zz\r\n", b"5\r\nhel"])
+def test_strange_chunks_are_answered_soundly(served: Served, body: bytes) -> None:
+    change = (b"X-PopKit-Change: a-second-token", b"Content-Type: application/json", b"Transfer-Encoding: chunked")
+    sent = _head(served, b"POST /api/retention/deeds HTTP/1.1", *change) + body
+    _assert_sound(served, served.raw(sent), sent)
+
+
+def test_bytes_at_random_harm_nobody(served: Served, count) -> None:
+    chance = random.Random(_SEED)
+    whole = _head(served, b"POST /api/sessions/x/deeds HTTP/1.1", b"X-PopKit-Change: a-second-token", b"Content-Type: application/json")
+    for _ in range(count(100, 5_000)):
+        sent = bytearray(whole + b'{"id": "clear"}')
+        for _ in range(chance.randint(1, 8)):
+            at = chance.randrange(len(sent))
+            sent[at : at + chance.randint(0, 3)] = chance.randbytes(chance.randint(0, 4))
+        answer = served.raw(bytes(sent))
+        assert not [status for status in _statuses(answer) if status >= 500], (bytes(sent), answer)
+        assert b"Traceback" not in answer
+    _assert_sound(served, b"", b"")

@@ -1,0 +1,99 @@
+"""What PopKit was worth: the words and sums of `popkit context stats`."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from hooks.utils import efficiency_tracker as tracker
+from hooks.utils.operations import context
+from hooks.utils.state import days, session
+from hooks.utils.views import ledgers
+from tests.dashboard.board import Board
+from tests.reclaim.shops import LATER_S, SESSION, Later, worked
+
+
+def _paid_off(board: Board) -> None:
+    """A session of which something was cleared, and that has gone on without it."""
+    talk = worked(str(board.shop.project))
+    board.shop.write(talk)
+    board.deed("clear")
+    later = Later(str(board.shop.project), tokens=talk.tokens - 4_000)
+    later.entries = board.shop.entries()
+    later.last = later.entries[-1]["uuid"]
+    later.prompt("go on")
+    for number in range(40):
+        later.bash(f"later-{number}", f"mkdir -p later/{number}")
+    later.say("Done.")
+    later.write(board.shop.transcript)
+    board.shop.at += 3 * LATER_S
+    # As the hooks note it.
+    session.update(str(board.shop.home), SESSION, transcript=str(board.shop.transcript), project=str(board.shop.project))
+
+
+def test_the_sums_are_those_of_stats(board: Board) -> None:
+    _paid_off(board)
+    told = board.get("/api/stats")  # nobody has settled what the session did since the clear
+    found = json.loads(context.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
+    assert told["headline"] == ledgers.headline(found["worth"])
+    installed = found["worth"]["installed"]
+    assert told["saved_by_usd"] == installed["saved_by_usd"]
+    assert sum(told["saved_by_usd"].values()) > 0
+    assert told["gains"].keys() == told["saved_by_usd"].keys()
+    assert told["causes"].keys() == told["cost_by_usd"].keys()
+    assert told["figures"] == {name: installed[name] for name in told["figures"]}
+    (project,) = told["projects"]
+    assert (project["project"], project["sessions"]) == (str(board.shop.project), 1)
+    assert project["figures"] == told["figures"]
+    for name in ("kept_out_tokens", "cleared_tokens", "saved_usd", "cost_usd", "net_usd"):
+        assert sum(day[name] for day in told["days"]) == pytest.approx(told["figures"][name], abs=1e-5)
+
+
+def test_what_a_session_did_since_is_settled_at_the_next_question(board: Board) -> None:
+    _paid_off(board)
+    before = board.get("/api/stats")
+    assert board.get("/api/stats") == before
+    entries = board.shop.entries()
+    talk = Later(str(board.shop.project))
+    talk.entries, talk.last = entries, entries[-1]["uuid"]
+    for number in range(10):
+        talk.bash(f"last-{number}", f"mkdir -p last/{number}")
+    talk.write(board.shop.transcript)
+    assert board.get("/api/stats")["figures"]["saved_usd"] > before["figures"]["saved_usd"]
+
+
+def test_days_end_today_have_no_gaps_and_begin_with_the_installation(board: Board) -> None:
+    today = days.day_of(board.shop.at)
+    for ago in (0, 3, 29, 400):
+        for path in board.shop.home.iterdir():
+            os.utime(path, (board.shop.at - 86_400 * ago,) * 2)
+        told = [day["day"] for day in board.get("/api/stats", days=30)["days"]]
+        assert told == [days.days_before(today, back) for back in reversed(range(min(30, ago + 1)))]
+
+
+def test_nothing_is_told_of_days_before_anything_was_saved(board: Board) -> None:
+    told = board.get("/api/stats", days=30)
+    assert [day["day"] for day in told["days"]] == [days.day_of(board.shop.at)]
+    assert told["projects"] == []
+    assert told["headline"] == "Net: PopKit has saved and cost nothing yet"
+    board.get("/api/stats", 400, days=0)
+
+
+def test_what_was_swept_still_counts(board: Board) -> None:
+    _paid_off(board)
+    context.answer("stats", board.shop.site(), str(board.shop.transcript), board.shop.at)
+    before = board.get("/api/stats")
+    folder = board.shop.home / "sessions" / board.shop.session_id
+    state = json.loads((folder / "main.state.json").read_text())
+    kept = {"agent_id": "", "calibration": state["calibration"], "counts": state["counts"]}
+    line = {"session": board.shop.session_id, "project": "gone", "contexts": [kept]}
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    (board.shop.home / "past.jsonl").write_text(json.dumps(line) + "\n")
+    after = board.get("/api/stats")
+    assert (after["headline"], after["figures"]) == (before["headline"], before["figures"])
+    assert [project["project"] for project in after["projects"]] == ["gone"]
+    assert tracker.all_metrics(str(board.shop.home)).sessions == 1

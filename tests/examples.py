@@ -1,0 +1,19 @@
+"""How many examples a property is tried with: few in the ordinary run, many with --slow, hardly any with --fast."""
+
+from __future__ import annotations
+
+_slow = _fast = False
+_SHARE, _LEAST = 10, 4  # of the few with --fast
+
+
+def choose(slow: bool, fast: bool) -> None:
+    """Which run it is; told before any test is collected, because hypothesis takes the number with the test's definition."""
+    global _slow, _fast
+    _slow, _fast = slow, fast
+
+
+def examples(few: int, many: int) -> int:
+    """For `max_examples`; what a test repeats itself asks the fixture `count`."""
+    if _slow:
+        return many
+    return max(min(few, _LEAST), few // _SHARE) if _fast else few

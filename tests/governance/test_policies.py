@@ -1,0 +1,191 @@
+"""Policies: bounds, what is adjusted and what is refused, frozen values, isolated domains."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from popkit_retention.governance import policies
+from popkit_retention.governance.errors import BadPolicy
+from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, SOURCE_TYPES, RetentionPolicy, check_domain, from_json, merged
+from tests.examples import examples
+from tests.governance import hostile
+
+
+def test_the_defaults_are_the_specifications():
+    assert DEFAULT_POLICY.to_json() == {
+        "older_than_days": 30,
+        "source_types": ["context", "action", "thought"],
+        "keep_session_ids": [],
+        "keep_context_ids": [],
+        "limit": 5000,
+        "vacuum": False,
+        "auto_gc": False,
+    }
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_value_of_a_policy_can_be_changed(key: str):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(DEFAULT_POLICY, key, 1)
+    assert isinstance(hash(DEFAULT_POLICY), int), "its values are frozen too"
+
+
+def test_a_change_makes_a_new_policy_and_leaves_the_old_one():
+    changed, adjusted = merged(DEFAULT_POLICY, {"limit": 7})
+    assert (changed.limit, DEFAULT_POLICY.limit, adjusted) == (7, 5000, [])
+    assert changed == dataclasses.replace(DEFAULT_POLICY, limit=7)
+
+
+def test_a_list_that_was_given_can_change_without_the_policy():
+    sessions = ["a"]
+    policy, _ = merged(DEFAULT_POLICY, {"keep_session_ids": sessions})
+    sessions.append("b")
+    assert policy.keep_session_ids == ("a",)
+
+
+_ADJUSTED = [
+    ("older_than_days", 0, 1),
+    ("older_than_days", -1, 1),
+    ("older_than_days", 0.5, 1),
+    ("older_than_days", 3651, 3650),
+    ("older_than_days", 1e308, 3650),
+    ("older_than_days", 10**400, 3650),
+    ("older_than_days", -(10**400), 1),
+    ("limit", 0, 1),
+    ("limit", -5, 1),
+    ("limit", 20_001, 20_000),
+    ("limit", 1e308, 20_000),
+    ("limit", 10**400, 20_000),
+    ("limit", 2.5, 2),
+    ("source_types", ["context", "audit"], ("context",)),
+    ("source_types", ["thought", "thought"], ("thought",)),
+    ("source_types", ["thought", 5, None, ["context"]], ("thought",)),
+    ("source_types", [], SOURCE_TYPES),
+    ("source_types", ["audit"], SOURCE_TYPES),
+    ("keep_session_ids", ["a", "b", "a"], ("a", "b")),
+    ("keep_context_ids", [3, 3, 1], (3, 1)),
+]
+
+
+@pytest.mark.parametrize(("key", "given", "kept"), _ADJUSTED, ids=hostile.numbered(given for _, given, _ in _ADJUSTED))
+def test_what_a_policy_cannot_hold_as_it_is_comes_back_as_adjusted(key: str, given: object, kept: object):
+    policy, adjusted = merged(DEFAULT_POLICY, {key: given})
+    assert getattr(policy, key) == kept
+    assert [(each.key, each.given) for each in adjusted] == [(key, given)]
+    assert adjusted[0].kept == (list(kept) if isinstance(kept, tuple) else kept)
+    assert adjusted[0].why
+
+
+@pytest.mark.parametrize(
+    ("key", "given"),
+    [
+        ("older_than_days", 1),
+        ("older_than_days", 3650),
+        ("older_than_days", 1.5),
+        ("limit", 1),
+        ("limit", 20_000),
+        ("limit", 5.0),
+        ("source_types", ["thought", "context"]),
+        ("keep_session_ids", ["é", "a b"]),
+        ("keep_context_ids", [2**53 - 1]),
+        ("vacuum", True),
+        ("auto_gc", True),
+    ],
+)
+def test_what_is_within_the_bounds_is_kept_as_it_is(key: str, given: object):
+    policy, adjusted = merged(DEFAULT_POLICY, {key: given})
+    assert adjusted == []
+    assert policy.to_json()[key] == given
+
+
+_WRONG = [
+    *[(key, value) for key in ("older_than_days", "limit") for value in hostile.WRONG_NUMBERS],
+    *[(key, value) for key in ("vacuum", "auto_gc") for value in (*hostile.WRONG_NUMBERS, 0, 1, "true") if not isinstance(value, bool)],
+    *[(key, value) for key in ("source_types", "keep_session_ids", "keep_context_ids") for value in (None, True, 5, "context", {}, 1e308)],
+    *[("keep_session_ids", [value]) for value in hostile.VALUES if value not in ("30", "Infinity")],
+    *[("keep_session_ids", [value]) for value in ("x" * 201, "a\nb", "a\0b", "\u202e")],
+    *[("keep_context_ids", [value]) for value in hostile.VALUES if value is True or value != 1],
+    ("keep_session_ids", [str(n) for n in range(10_001)]),
+    ("keep_context_ids", list(range(1, 10_002))),
+]
+
+
+@pytest.mark.parametrize("key", dict(_WRONG))
+def test_a_value_of_a_wrong_type_is_refused_and_the_message_names_its_key(key: str):
+    for wrong in (value for name, value in _WRONG if name == key):
+        with pytest.raises(BadPolicy, match=key) as refused:
+            merged(DEFAULT_POLICY, {key: wrong})
+        assert str(refused.value).isprintable(), wrong
+        assert len(str(refused.value)) < 200, wrong
+
+
+@pytest.mark.parametrize("config", [None, 5, "limit", ["limit"], True])
+def test_what_is_no_object_is_refused(config: object):
+    with pytest.raises(BadPolicy, match="object"):
+        merged(DEFAULT_POLICY, config)
+
+
+_UNKNOWN = ["", "Limit", "limit ", "__class__", 5, None, "\x1b[31m", "x" * 10_000, 10**5000]
+
+
+@pytest.mark.parametrize("key", _UNKNOWN, ids=hostile.numbered(_UNKNOWN))
+def test_an_unknown_key_is_refused_and_the_known_ones_are_named(key: object):
+    with pytest.raises(BadPolicy, match="older_than_days") as refused:
+        merged(DEFAULT_POLICY, {key: 1})
+    assert str(refused.value).isprintable()
+
+
+_FOREIGN = ["", "Memory", "audit", None, 5, True, ["rag"], "rag\0", b"rag", 10**5000]
+
+
+@pytest.mark.parametrize("domain", _FOREIGN, ids=hostile.numbered(_FOREIGN))
+def test_there_are_two_domains_and_no_other(domain: object):
+    with pytest.raises(BadPolicy, match="memory, rag"):
+        check_domain(domain)
+    assert [check_domain(each) for each in ("memory", "rag")] == ["memory", "rag"]
+
+
+@settings(max_examples=examples(50, 3_000))
+@given(hostile.policies, hostile.configs)
+def test_any_configuration_gives_a_policy_within_its_bounds_or_is_refused(policy: RetentionPolicy, config: dict):
+    try:
+        changed, adjusted = merged(policy, config)
+    except BadPolicy:
+        return
+    assert 1 <= changed.older_than_days <= 3650
+    assert 1 <= changed.limit <= 20_000
+    assert isinstance(changed.limit, int)
+    assert changed.source_types
+    assert set(changed.source_types) <= set(SOURCE_TYPES)
+    assert all(getattr(changed, key) == getattr(policy, key) for key in KEYS if key not in config), "what was not named stays"
+    assert {each.key for each in adjusted} <= set(config)
+
+
+@settings(max_examples=examples(50, 3_000))
+@given(hostile.policies, hostile.configs)
+def test_what_was_clamped_once_is_clamped_no_more(policy: RetentionPolicy, config: dict):
+    try:
+        once, _ = merged(policy, config)
+    except BadPolicy:
+        return
+    assert merged(policy, once.to_json()) == (once, [])
+    assert from_json(json.loads(json.dumps(once.to_json()))) == once
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [None, {}, [], {"limit": 5}, {**DEFAULT_POLICY.to_json(), "more": 1}, {**DEFAULT_POLICY.to_json(), "limit": 0},
+     {**DEFAULT_POLICY.to_json(), "limit": "5"}],
+)  # fmt: skip
+def test_a_stored_policy_is_read_strictly(stored: object):
+    with pytest.raises(BadPolicy):
+        from_json(stored)
+
+
+def test_the_names_of_all_keys_are_the_specifications():
+    assert KEYS == ("older_than_days", "source_types", "keep_session_ids", "keep_context_ids", "limit", "vacuum", "auto_gc")
+    assert policies.DOMAINS == ("memory", "rag")

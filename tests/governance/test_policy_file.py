@@ -1,0 +1,156 @@
+"""The file of both policies: read strictly, migrated, replaced whole, never guessed at."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from popkit_retention.governance import policy_file, strict_json
+from popkit_retention.governance.data_folder import Folder
+from popkit_retention.governance.errors import BadPolicy, Damaged, TooNew
+from popkit_retention.governance.policies import DEFAULT_POLICY, RetentionPolicy
+from popkit_retention.governance.policy_file import State, state_of
+from tests.examples import examples
+from tests.governance import hostile
+from tests.governance.states import changed
+
+STATE = changed(State(), "rag", RetentionPolicy(limit=7, keep_session_ids=("é", "s2")), 1_790_000_000.25)
+
+
+def _written(folder: Folder, text: str | bytes) -> str:
+    path = Path(folder.policies)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+    return folder.policies
+
+
+def test_where_there_is_no_file_the_defaults_are_in_force(folder: Folder, home: Path):
+    assert policy_file.read(folder.policies) == State(3, 0, "1970-01-01T00:00:00.000Z", DEFAULT_POLICY, DEFAULT_POLICY)
+    assert not home.exists()
+
+
+def test_what_was_written_comes_back(folder: Folder):
+    policy_file.write(folder.policies, STATE)
+    assert policy_file.read(folder.policies) == STATE
+    assert stat.S_IMODE(Path(folder.policies).stat().st_mode) == 0o600
+    assert json.loads(Path(folder.policies).read_text(encoding="utf-8"))["updated_at"] == "2026-09-21T14:13:20.250Z"
+
+
+def test_a_change_is_of_one_domain_and_what_was_stays_as_it_was():
+    after = STATE.with_policies({"memory": RetentionPolicy(limit=1)})
+    assert (after.memory.limit, after.rag) == (1, STATE.rag)
+    assert (STATE.memory, STATE.revision) == (DEFAULT_POLICY, 1)
+    for use in (lambda: STATE.policy("audit"), lambda: STATE.with_policies({"audit": DEFAULT_POLICY})):
+        with pytest.raises(BadPolicy):
+            use()
+
+
+@settings(max_examples=examples(50, 1_000))
+@given(hostile.policies, hostile.policies)
+def test_any_two_policies_come_back_as_they_were(memory: RetentionPolicy, rag: RetentionPolicy):
+    state = changed(changed(State(), "memory", memory, 1), "rag", rag, 2)
+    assert state_of(json.loads(json.dumps(state.to_json()))) == state
+
+
+def test_the_largest_policies_there_can_be_are_not_too_large_to_read(folder: Folder):
+    ids = tuple(f"{number:05d}" + "\U0001f600" * 195 for number in range(10_000))
+    largest = RetentionPolicy(keep_session_ids=ids, keep_context_ids=tuple(range(2**53 - 10_000, 2**53)))
+    state = changed(changed(State(), "memory", largest, 1), "rag", largest, 2)
+    policy_file.write(folder.policies, state)
+    assert policy_file.read(folder.policies) == state
+
+
+def test_a_state_of_the_specifications_form_is_migrated_and_rewritten_with_the_next_change(folder: Folder):
+    theirs = {
+        "version": 1,
+        "updated_at": "2026-02-21T16:15:30.639Z",
+        "memory": {**DEFAULT_POLICY.to_json(), "limit": 90_000},
+        "rag": {"older_than_days": 7},
+    }
+    path = _written(folder, json.dumps(theirs))
+    state = policy_file.read(path)
+    assert (state.version, state.revision, state.updated_at) == (3, 0, "2026-02-21T16:15:30.639Z")
+    assert (state.memory.limit, state.rag.older_than_days, state.rag.limit) == (20_000, 7, 5_000)
+    assert json.loads(Path(path).read_text()) == theirs, "reading changes nothing"
+    policy_file.write(path, changed(state, "memory", DEFAULT_POLICY, 5))
+    now = json.loads(Path(path).read_text())
+    assert (now["version"], now["revision"], now["rag"]["older_than_days"]) == (3, 1, 7)
+
+
+@pytest.mark.parametrize("version", [4, 99, 2**60])
+def test_a_state_of_a_later_version_is_refused_and_left_alone(folder: Folder, version: int):
+    text = json.dumps({"version": version, "anything": []})
+    with pytest.raises(TooNew, match="Update PopKit"):
+        policy_file.read(_written(folder, text))
+    assert Path(folder.policies).read_text() == text
+
+
+def _but(**changed: object) -> str:
+    return json.dumps({**STATE.to_json(), **changed})
+
+
+_SPOILT = {
+    "empty": "",
+    "cut off": json.dumps(STATE.to_json())[:-10],
+    "a list": "[]",
+    "no object": "5",
+    "no version": json.dumps({key: value for key, value in STATE.to_json().items() if key != "version"}),
+    "a version that is no number": _but(version="2"),
+    "a version that is true": _but(version=True),
+    "a version before all": _but(version=0),
+    "a key too many": _but(more=1),
+    "a domain too few": json.dumps({key: value for key, value in STATE.to_json().items() if key != "rag"}),
+    "no revision": json.dumps({key: value for key, value in STATE.to_json().items() if key != "revision"}),
+    "a revision below 0": _but(revision=-1),
+    "half a revision": _but(revision=1.5),
+    "a revision that is too large": _but(revision=2**60),
+    "no time": _but(updated_at=""),
+    "a time that is no text": _but(updated_at=5),
+    "a policy beyond its bounds": _but(rag={**DEFAULT_POLICY.to_json(), "limit": 0}),
+    "a policy without a key": _but(rag={"limit": 5}),
+    "NaN": _but(revision=5).replace("5000", "NaN"),
+    "Infinity": _but(revision=5).replace("5000", "-Infinity"),
+    "a number that is too large": _but().replace("5000", "1e999"),
+    "a number that is too long": _but().replace("5000", "9" * 100_000),
+    "a key twice": _but().replace('"revision": 1', '"revision": 1, "revision": 2'),
+    "a policy's key twice": _but().replace('"vacuum": false', '"vacuum": false, "vacuum": true'),
+    "too deep": "[" * 100_000,
+    "too deep in a key": '{"a":' * 100_000,
+    "no UTF-8": b"\xff\xfe{}",
+    "a surrogate": _but(updated_at="\ud800"),
+    "a byte order mark": b"\xef\xbb\xbf" + json.dumps(STATE.to_json()).encode(),
+    "too large": b" " * (strict_json.LARGEST_BYTES + 1),
+}
+
+
+@pytest.mark.parametrize("what", _SPOILT)
+def test_a_spoilt_file_is_refused_and_the_message_says_how_to_mend_it(folder: Folder, what: str):
+    text = _SPOILT[what]
+    with pytest.raises(Damaged) as refused:
+        policy_file.read(_written(folder, text))
+    said = str(refused.value)
+    assert said.startswith(folder.policies + " ")
+    assert "`popkit retention rollback REVISION`" in said
+    assert said.isprintable()
+    assert Path(folder.policies).read_bytes() == (text if isinstance(text, bytes) else text.encode())
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_is_not_read(folder: Folder, kind: str):
+    Path(folder.state).mkdir(parents=True)
+    Path(folder.policies).mkdir() if kind == "folder" else os.mkfifo(folder.policies)
+    with pytest.raises(Damaged, match="cannot be read"):
+        policy_file.read(folder.policies)
+
+
+def test_a_write_sweeps_what_killed_writers_left(folder: Folder):
+    Path(folder.state).mkdir(parents=True)
+    left = Path(folder.policies + ".tmp-4194305-1")  # no process can have this id
+    left.write_text("{")
+    policy_file.write(folder.policies, STATE)
+    assert sorted(path.name for path in Path(folder.state).iterdir()) == ["retention-policies.json"]

@@ -1,0 +1,202 @@
+"""What may be deleted: which rule decides, and the laws that no policy and no resource can break."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from popkit_retention.governance import rules
+from popkit_retention.governance.policies import MOST_DAYS, SOURCE_TYPES, RetentionPolicy
+from popkit_retention.governance.rules import DAY_S, Resource, apply_rules, created_at_of, resource_of
+from tests.examples import examples
+from tests.governance import hostile
+from tests.governance.hostile import NOW
+
+OLD = NOW - 31 * DAY_S
+KEEPS = RetentionPolicy(keep_session_ids=("s1",), keep_context_ids=(5,))
+EXAMPLES = settings(max_examples=examples(50, 2_000))
+
+
+def _reasons(policy: RetentionPolicy, *found: Resource) -> list[tuple[str, ...]]:
+    applied = apply_rules(policy, found, NOW)
+    return [verdict.reasons for verdict in (*applied.eligible, *applied.protected)]
+
+
+@pytest.mark.parametrize(
+    ("resource", "reasons"),
+    [
+        (Resource("a", OLD, "context"), ("older_than_retention_period",)),
+        (Resource("a", OLD, "context", ("s1",)), ("protected_session",)),
+        (Resource("a", OLD, "context", ("s2", "s1")), ("protected_session",)),
+        (Resource("a", OLD, "context", (), 5), ("protected_context",)),
+        (Resource("a", OLD, "audit"), ("invalid_source_type",)),
+        (Resource("a", OLD, ""), ("invalid_source_type",)),
+        (Resource("a", None, "context"), ("invalid_timestamp",)),
+        (Resource("a", NOW, "context"), ("within_retention_period",)),
+        (Resource("a", NOW + 1, "context"), ("within_retention_period",)),
+        (Resource("a", OLD, "context", vetoes=("on_hold",)), ("on_hold",)),
+        (
+            Resource("a", None, "audit", ("s1",), 5, ("on_hold", "pinned")),
+            ("on_hold", "pinned", "protected_session", "protected_context", "invalid_source_type", "invalid_timestamp"),
+        ),
+    ],
+)
+def test_each_rule_has_a_reason_and_the_first_one_decides(resource: Resource, reasons: tuple[str, ...]):
+    assert _reasons(KEEPS, resource) == [reasons]
+
+
+def test_what_is_exactly_as_old_as_the_period_may_go_and_what_is_a_moment_younger_may_not():
+    cutoff = NOW - 30 * DAY_S
+    applied = apply_rules(RetentionPolicy(), [Resource("a", cutoff, "context"), Resource("b", cutoff + 0.001, "context")], NOW)
+    assert applied.cutoff == cutoff
+    assert [verdict.id for verdict in applied.eligible] == ["a"]
+
+
+def test_a_policy_keeps_the_source_types_that_it_does_not_name():
+    policy = RetentionPolicy(source_types=("thought",))
+    assert _reasons(policy, Resource("a", OLD, "action"), Resource("b", OLD, "thought")) == [
+        ("older_than_retention_period",),
+        ("source_type_not_in_policy",),
+    ]
+
+
+def test_a_limit_takes_the_oldest_and_tells_how_many_it_left_out():
+    found = [Resource(f"r{n}", OLD - n, "context") for n in (3, 1, 5, 2, 4)]
+    applied = apply_rules(RetentionPolicy(limit=2), found, NOW)
+    assert [verdict.id for verdict in applied.eligible] == ["r5", "r4"]
+    assert (applied.left_out, applied.truncated) == (3, True)
+    assert not apply_rules(RetentionPolicy(limit=5), found, NOW).truncated
+
+
+def test_resources_of_one_age_are_ordered_by_their_ids():
+    found = [Resource(id, OLD, "context") for id in "cab"]
+    assert [verdict.id for verdict in apply_rules(RetentionPolicy(), found, NOW).eligible] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(("context_id", "kept"), [(5, True), ("5", False), (True, False), (5.0, False), (None, False), ([5], False)])
+def test_a_context_id_equals_only_a_number_of_its_own_type(context_id: object, kept: bool):
+    resource = resource_of({"id": "a", "created_at": OLD, "source_type": "context", "context_id": context_id})
+    policy = RetentionPolicy(keep_context_ids=(5, 1))
+    assert (_reasons(policy, resource) == [("protected_context",)]) is kept
+
+
+@pytest.mark.parametrize(("session_id", "kept"), [("5", True), (5, False), (5.0, False), (True, False), (["5"], False), ("5 ", False)])
+def test_a_session_id_equals_only_the_same_text(session_id: object, kept: bool):
+    resource = resource_of({"id": "a", "created_at": OLD, "source_type": "context", "session_id": session_id})
+    assert (_reasons(RetentionPolicy(keep_session_ids=("5",)), resource) == [("protected_session",)]) is kept
+
+
+_TIMES = [
+    ("1970-01-01T00:00:10Z", 10.0),
+    ("1970-01-01T00:00:10.250Z", 10.25),
+    ("1970-01-01T00:00:10.250+00:00", 10.25),
+    ("1970-01-01T01:00:10+01:00", 10.0),
+    ("1970-01-01T00:00:10", 10.0),
+    ("2026-02-21", 1_771_632_000.0),
+    (0, 0.0),
+    (10.5, 10.5),
+    (253_402_300_799, 253_402_300_799.0),
+    (253_402_300_800, None),
+    (1_771_632_000_000, None),  # milliseconds
+    *[(value, None) for value in (*hostile.WRONG_NUMBERS, -1, 1e308, 10**400, "yesterday", "1969-12-31T23:59:59Z", "9" * 50)],
+]
+
+
+@pytest.mark.parametrize(("created_at", "seconds"), _TIMES, ids=hostile.numbered(given for given, _ in _TIMES))
+def test_only_a_time_that_can_be_read_is_a_time(created_at: object, seconds: float | None):
+    assert created_at_of({"created_at": created_at}) == seconds
+
+
+def test_what_has_no_time_at_all_is_protected():
+    assert _reasons(RetentionPolicy(), resource_of({"id": "a", "source_type": "context"})) == [("invalid_timestamp",)]
+
+
+@pytest.mark.parametrize("value", hostile.VALUES, ids=hostile.numbered(hostile.VALUES))
+def test_what_is_no_description_of_a_resource_is_protected(value: object):
+    assert _reasons(RetentionPolicy(), resource_of(value))[0][0] == "invalid_resource"
+    assert apply_rules(RetentionPolicy(), [resource_of({"id": value, "created_at": OLD, "source_type": value})], NOW).eligible == []
+
+
+@EXAMPLES
+@given(hostile.policies, hostile.resources)
+def test_each_resource_is_eligible_or_protected_or_left_out_and_says_why(policy: RetentionPolicy, found: list[Resource]):
+    applied = apply_rules(policy, found, NOW)
+    assert len(applied.eligible) + len(applied.protected) + applied.left_out == len(found)
+    ids = [verdict.id for verdict in (*applied.eligible, *applied.protected)]
+    assert len(set(ids)) == len(ids)
+    assert set(ids) <= {each.id for each in found}
+    assert all(verdict.reasons for verdict in (*applied.eligible, *applied.protected))
+    assert len(applied.eligible) <= policy.limit
+    assert applied.policy == policy
+
+
+@EXAMPLES
+@given(hostile.policies, hostile.resources)
+def test_nothing_that_anything_keeps_is_ever_eligible(policy: RetentionPolicy, found: list[Resource]):
+    by_id = {each.id: each for each in found}
+    for verdict in apply_rules(policy, found, NOW).eligible:
+        each = by_id[verdict.id]
+        assert not each.vetoes
+        assert not set(each.sessions) & set(policy.keep_session_ids)
+        assert each.context_id not in policy.keep_context_ids
+        assert each.source_type in policy.source_types
+        assert each.created_at is not None
+        assert each.created_at <= NOW - policy.older_than_days * DAY_S
+
+
+@EXAMPLES
+@given(hostile.policies, hostile.resources)
+def test_what_is_eligible_stands_oldest_first_and_nothing_left_out_is_older(policy: RetentionPolicy, found: list[Resource]):
+    applied = apply_rules(policy, found, NOW)
+    everything = apply_rules(RetentionPolicy(**{**vars(policy), "limit": 20_000}), found, NOW).eligible
+    times = [verdict.created_at for verdict in everything]
+    assert times == sorted(times)
+    assert applied.eligible == everything[: policy.limit]
+
+
+@EXAMPLES
+@given(hostile.policies, hostile.resources, st.floats(0, MOST_DAYS))
+def test_a_longer_period_never_lets_go_of_more(policy: RetentionPolicy, found: list[Resource], more: float):
+    longer = RetentionPolicy(**{**vars(policy), "older_than_days": policy.older_than_days + more, "limit": 20_000})
+    shorter = RetentionPolicy(**{**vars(policy), "limit": 20_000})
+    before, after = ({verdict.id for verdict in apply_rules(one, found, NOW).eligible} for one in (shorter, longer))
+    assert after <= before
+
+
+@EXAMPLES
+@given(hostile.policies, hostile.resources, st.randoms(use_true_random=False))
+def test_the_order_in_which_resources_come_makes_no_difference(policy: RetentionPolicy, found: list[Resource], chance):
+    mixed = list(found)
+    chance.shuffle(mixed)
+    assert apply_rules(policy, mixed, NOW).eligible == apply_rules(policy, found, NOW).eligible
+
+
+@EXAMPLES
+@given(hostile.policies, st.lists(st.one_of(hostile.described, st.sampled_from(hostile.VALUES))))
+def test_no_description_makes_the_rules_fail(policy: RetentionPolicy, values: list[object]):
+    applied = apply_rules(policy, map(resource_of, values), NOW)
+    assert len(applied.eligible) + len(applied.protected) + applied.left_out == len(values)
+    assert all(verdict.id and verdict.id.isprintable() for verdict in applied.eligible)
+
+
+def test_a_hundred_thousand_resources_of_which_half_are_hostile_are_all_judged(count):
+    total = count(20_000, 100_000)
+    applied = apply_rules(RetentionPolicy(limit=20_000), map(resource_of, hostile.half_hostile(total)), NOW)
+    assert len(applied.eligible) + len(applied.protected) + applied.left_out == total
+    assert applied.eligible
+    assert {verdict.reasons[0] for verdict in applied.protected} == {
+        rules.INVALID_RESOURCE,
+        rules.INVALID_SOURCE_TYPE,
+        rules.INVALID_TIMESTAMP,
+        rules.WITHIN_PERIOD,
+    }
+
+
+def test_the_codes_of_all_reasons_are_as_documented():
+    assert set(SOURCE_TYPES) == {"context", "action", "thought"}
+    codes = {value for name, value in vars(rules).items() if name.isupper() and isinstance(value, str)}
+    assert codes == {
+        "older_than_retention_period", "protected_session", "protected_context", "invalid_source_type", "source_type_not_in_policy",
+        "invalid_timestamp", "within_retention_period", "invalid_resource", "on_hold", "pinned", "placeholder_in_transcript",
+    }  # fmt: skip

@@ -1,0 +1,32 @@
+"""A helper for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from .asking import Helper
+
+
+@pytest.fixture
+def helper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Helper]:
+    """A helper in a folder of its own, whose short path is good for a socket."""
+    made = Helper(tmp_path_factory.mktemp("h"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def helper_with(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[dict[str, Any]], Helper]]:
+    """A helper under a configuration."""
+    made: list[Helper] = []
+
+    def start(config: dict[str, Any]) -> Helper:
+        made.append(Helper(tmp_path_factory.mktemp("h"), config=config))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.stop()

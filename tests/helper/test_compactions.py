@@ -1,0 +1,250 @@
+"""Compactions that the helper answers without a model, as the mod asks for them."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+
+from hooks.utils.state import limits
+from tests.policy.weighed import weights
+
+from .asking import Helper, Transcript, lines, numbered
+from .running import Running
+
+
+@pytest.fixture
+def busy(helper: Helper) -> Helper:
+    """A session with a dead read, a live one, and work since."""
+    made = helper.has_read("app.py", lines(400))
+    path = str(helper.project / "app.py")
+    made.called("toolu_01", "Edit", {"file_path": path, "old_string": "a" * 900, "new_string": "b" * 900}, "The file has been updated.")
+    made.called("toolu_02", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(300, "other")))
+    for number in range(6):
+        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+    made.answered(30_000)
+    return helper
+
+
+def results(rows: list[dict]) -> dict[str, str]:
+    return {each["tool_use_id"]: each["text"] for row in rows for each in row["toolResults"]}
+
+
+def said(rows: list[dict]) -> list[str]:
+    return [row["text"] for row in rows if row["text"]]
+
+
+def test_a_compaction_takes_out_what_is_dead_and_says_so_in_a_line(busy: Helper):
+    client = Running(busy)
+    before = client.rows()
+    answer = client.compacts()
+    shown = results(answer["rows"])
+    assert shown["toolu_00"].startswith("[PopKit cleared Read app.py (edited later).")
+    assert said(answer["rows"])[0] == "go"
+    assert [text for text in said(before) if text not in said(answer["rows"])] == []
+    assert answer["notice"].startswith("Compacted without a model: 30k to ")
+    assert answer["notice"].endswith(" taken out, and all can be restored.")
+    assert busy.failures() == ""
+
+
+def test_a_subscriber_is_told_what_a_compaction_saves_of_the_window(busy: Helper):
+    limits.keep_weights(str(busy.home), [weights(model="claude-opus-5-5")], time.time())
+    notice = Running(busy).compacts()["notice"]
+    assert re.search(
+        r"all can be restored\. That saves about 0\.\d+ % \(± 0\.\d+\) of the five-hour window over (14|39) requests\.$", notice
+    )
+    shown = " ".join(busy.ask("/view", {"page": "saved"})["pane"]["head"])
+    assert "of the five-hour window over" in " ".join(shown.split())
+
+
+def test_what_left_is_archived_and_restored_by_the_handle_in_its_place(busy: Helper):
+    shown = results(Running(busy).compacts()["rows"])
+    handle = shown["toolu_00"].partition("popkit restore ")[2].partition("]")[0]
+    assert busy.run("restore", handle).rstrip("\n") == numbered(lines(400))
+
+
+def test_the_state_after_it_is_that_of_the_transcript(busy: Helper):
+    Running(busy).compacts()
+    told = busy.run("context", "timeline", "--transcript", str(busy.transcript))
+    assert "Read app.py" in told
+    assert "cleared: restore" in told
+    assert "Read other.py" in told
+
+
+def test_a_clear_by_word_waits_until_the_client_compacts_and_takes_only_what_was_asked_for(busy: Helper):
+    told = busy.ask("/command", {"words": "clear --id T3 --now", "columns": 70})
+    assert told["compact"] is True
+    assert "/resume" not in told["text"]
+    shown = results(Running(busy).compacts(own=True)["rows"])
+    assert [id for id, text in shown.items() if text.startswith("[PopKit cleared ")] == ["toolu_02"]
+
+
+def test_an_undo_puts_everything_back_as_it_was(busy: Helper):
+    client = Running(busy)
+    before = results(client.rows())
+    client.compacts()
+    assert results(client.rows()) != before
+    assert busy.ask("/command", {"words": "undo"})["compact"] is True
+    answer = client.compacts(own=True)
+    assert results(answer["rows"]) == before
+    assert answer["notice"].startswith("Put back in place: ")
+    [cleared], [undone] = ([entry for entry in busy.journal() if entry["event"] == event] for event in ("clear", "undo"))
+    assert undone["tokens"] == cleared["tokens"] > 0
+    assert busy.ask("/command", {"words": "undo"}).get("compact") is None, "there is nothing left to undo"
+
+
+def test_a_clear_that_is_not_done_yet_is_taken_back_by_undo(busy: Helper):
+    busy.ask("/command", {"words": "clear --id T3 --now"})
+    assert "not done now" in busy.ask("/command", {"words": "undo"})["text"]
+    assert Running(busy).compacts(own=True) == {"skip": "nothing was asked for"}
+
+
+def test_nothing_is_noted_of_an_answer_that_does_not_stand(busy: Helper):
+    client = Running(busy)
+    assert "rows" in busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": client.rows()})
+    busy.ask("/compacted", {"agent_id": "", "stood": False})
+    busy.ask("/compacted", {"agent_id": "", "stood": True})
+    assert [entry["event"] for entry in busy.journal() if entry["event"] in ("compact", "clear")] == []
+    client.compacts()
+    assert [entry["event"] for entry in busy.journal() if entry["event"] in ("compact", "clear")] == ["compact", "clear"]
+
+
+def test_a_compaction_of_ours_that_has_nothing_to_do_never_asks_a_model(busy: Helper):
+    assert "skip" in Running(busy).compacts(own=True)
+
+
+def test_words_behind_compact_hand_what_is_left_to_the_summariser(busy: Helper):
+    answer = Running(busy).compacts(instructions="keep the plan")
+    assert answer["hand_on"] is True
+    assert results(answer["rows"])["toolu_00"].startswith("[PopKit cleared ")
+
+
+def test_the_precomputed_summary_is_skipped_while_ours_will_answer(busy: Helper):
+    assert "skip" in Running(busy).compacts("precompute")
+
+
+@pytest.mark.parametrize(("config", "trigger"), [
+    ({"compact": "off"}, "manual"), ({"compact_manual": False}, "manual"), ({"compact": "off"}, "auto"), ({"compact_auto": False}, "auto"),
+    ({"compact_auto": False}, "precompute"), ({"enabled": False}, "manual"),
+])  # fmt: skip
+def test_what_is_switched_off_is_the_clients(helper_with, config: dict, trigger: str):
+    helper = helper_with(config)
+    made = helper.has_read("app.py", lines(400))
+    made.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
+    made.answered(9_000)
+    assert Running(helper).compacts(trigger) == {}
+
+
+@pytest.mark.parametrize("rows", [7, "rows", [7], [{"role": "system", "text": "x"}], [{"role": "user"}], [{"role": "user", "text": 7}]])
+def test_messages_that_are_not_understood_are_left_to_the_client(busy: Helper, rows: object):
+    assert busy.ask("/compact", {"trigger": "manual", "agent_id": "", "rows": rows}) == {}
+    assert busy.failures() == ""
+
+
+def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client(busy: Helper):
+    (busy.home / "archive.sqlite").mkdir()
+    assert Running(busy).compacts() == {}
+
+
+def with_runs(helper_with, runs: int) -> Helper:
+    """A session with so many runs, of which the newest four always stand, and a target that nothing reaches."""
+    helper = helper_with({"compact_target": 0.05})
+    made: Transcript = helper.has_read("app.py", lines(200))
+    for number in range(runs):
+        made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, "\n".join(lines(240, f"n{number}_")))
+    made.answered(36_000)
+    return helper
+
+
+def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the_newer_stands(helper_with):
+    answer = Running(with_runs(helper_with, 4)).compacts("auto")
+    assert answer["hand_on"] is True
+    assert answer["rows"]
+    assert answer["behind"]
+    assert not answer["behind"][0]["toolResults"]
+
+
+def test_where_ours_makes_room_it_stands_though_its_target_is_not_reached(helper_with):
+    answer = Running(with_runs(helper_with, 16)).compacts("auto")
+    assert "hand_on" not in answer
+    assert answer["rows"]
+
+
+def deeds_of(view: dict) -> list[str]:
+    return [deed["id"] for deed in view["pane"]["deeds"]]
+
+
+def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_the_cache_is_cold(busy: Helper):
+    view = busy.ask("/view", {})
+    assert view.get("compact") is None, "nothing leaves before somebody has said yes"
+    (question,) = [deed["sum"] for deed in view["pane"]["deeds"] if deed["id"] == "cold on"]
+    assert re.fullmatch(
+        r"the cache is cold: ~[\d,]+ tokens, worth about \$\d+\.\d\d, can leave before your next prompt\. Let .*\?", question
+    )
+    busy.ask("/press", {"id": "cold off"})
+    assert "cold on" not in deeds_of(busy.ask("/view", {}))
+    assert busy.ask("/view", {}).get("compact") is None
+
+
+def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(busy: Helper):
+    client = Running(busy)
+    busy.ask("/press", {"id": "cold on"})
+    assert busy.ask("/view", {})["compact"] is True
+    assert busy.ask("/view", {}).get("compact") is None, "it is under way"
+    answer = client.compacts(own=True)
+    assert results(answer["rows"])["toolu_00"].startswith("[PopKit cleared ")
+    assert busy.journal()[-2]["why"] == "cold"
+    assert busy.ask("/view", {}).get("compact") is None
+
+
+def test_nothing_leaves_by_itself_where_the_cache_has_become_warm_meanwhile(busy: Helper):
+    busy.ask("/press", {"id": "cold on"})
+    assert busy.ask("/view", {})["compact"] is True
+    entries = busy.transcript.read_text().splitlines()
+    newest = json.loads(entries[-1])
+    newest.update(timestamp=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), uuid="warm", parentUuid=newest["uuid"])
+    newest["message"]["id"] = "warm"
+    with busy.transcript.open("a") as file:
+        file.write(json.dumps(newest) + "\n")
+    assert Running(busy).compacts(own=True) == {"skip": "the prompt cache is warm again"}
+
+
+def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_with):
+    for said, leaves in (("on", True), ("off", None)):
+        helper = helper_with({"compact_when_cold": said})
+        made = helper.has_read("app.py", lines(400))
+        made.called("toolu_01", "Edit", {"file_path": str(helper.project / "app.py"), "old_string": "a", "new_string": "b"}, "done")
+        for number in range(6):
+            made.called(f"toolu_1{number}", "Bash", {"command": f"echo {number}"}, f"said {number}")
+        made.answered(20_000)
+        view = helper.ask("/view", {})
+        assert view.get("compact") is leaves
+        assert "cold on" not in deeds_of(view)
+        assert f"compact_when_cold: {said}" in helper.run(
+            "context", "cold", "on" if said == "off" else "off", "--transcript", str(helper.transcript)
+        )
+
+
+def test_a_reference_whose_source_leaves_is_whole_again_in_the_answer_and_for_the_tracker(helper_with):
+    helper = helper_with({"compact_target": 0.15})
+    shown, other = lines(300), lines(40, "other")
+    made = helper.has_read("app.py", shown)
+    helper.stop()
+    helper.start()  # it learns what stands
+    again = {"file_path": str(helper.project / "copy.py")}
+    id, entered = helper.read("copy.py", [*shown[:250], *other])
+    assert "above: from" in entered
+    for number in range(12):
+        made.called(f"toolu_1{number}", "Read", {"file_path": str(helper.project / f"{number}.py")}, numbered(lines(80, f"of_{number}")))
+        if number == 10:
+            made.called(id, "Read", again, entered)
+    made.answered(60_000)
+    helper.run("context", "--transcript", str(helper.transcript))
+    stands = results(Running(helper).compacts()["rows"])
+    assert stands.get("toolu_00") != numbered(shown)
+    assert stands[id] == numbered([*shown[:250], *other])
+    told = helper.run("context", "why", id, "--transcript", str(helper.transcript))
+    assert "whole again: what it referred to was taken out" in " ".join(told.split())
+    assert helper.failures() == ""

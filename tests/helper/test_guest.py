@@ -1,0 +1,105 @@
+"""A session of a host that keeps it itself: the helper does what hooks do elsewhere, and what cannot be is said in that host's words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hooks.utils.hosts.opencode import kept
+from hooks.utils.state import store
+from popkit_retention.cli.main import main
+from tests.helper.asking import Helper
+from tests.hosts.test_opencode import SESSION, worked
+
+
+class Guest(Helper):
+    """A helper of OpenCode's session, told of a conversation as the plugin does."""
+
+    session = SESSION
+
+    def tell(self, messages: list[dict[str, Any]]) -> None:
+        for part in [part for message in messages for part in message["parts"] if part.get("type") == "tool"]:
+            state = part["state"]
+            call = {"id": part["callID"], "tool": part["tool"], "input": state["input"], "cwd": str(self.project)}
+            assert self.ask("/result", {**call, "output": state["output"], "metadata": state["metadata"]}) == {}
+        self.ask("/messages", {"messages": messages, "all": True, "usage": {"window": 200_000}})
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
+    helper = Guest(tmp_path_factory.mktemp("guest"))
+    helper.tell(worked().messages)
+    yield helper
+    helper.stop()
+
+
+def test_results_get_a_lifetime_and_the_transcript_agrees(guest: Guest) -> None:
+    found = json.loads(guest.run("context", "--json"))
+    assert [(row["tool"], row["state"]) for row in found["results"]][:2] == [("read", "expired"), ("bash", "expired")]
+    assert (found["session"], found["calls"]) == (SESSION, 4)
+    assert guest.ask("/view", {"columns": 100, "rows": 40})["line"].startswith("1 live, 3 expired")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("clear", "nothing was changed: OpenCode keeps this session itself, so nothing leaves it but by /compact"),
+        ("cold on", "OpenCode keeps this session itself, so nothing leaves it but by /compact"),
+        ("warm on", "OpenCode lets no plugin send a request over the cached prompt"),
+        ("native on", "clearing by the provider is switched on in Claude Code's settings"),
+        ("", "Nothing to do: OpenCode keeps this session itself, so nothing leaves it but by /compact"),
+    ],
+)
+def test_what_cannot_be_is_said(guest: Guest, words: str, says: str) -> None:
+    answer = " ".join(guest.ask("/command", {"words": words, "columns": 100})["text"].split())
+    assert says in answer
+    assert "popkit:context" not in answer, "commands are named as they are typed there"
+
+
+def test_where_the_provider_keeps_a_cache_by_itself_keeping_it_warm_is_refused_for_that(tmp_path: Path) -> None:
+    helper, messages = Guest(tmp_path), worked().messages
+    for message in messages:
+        message["info"]["modelID"] = "gpt-5.5"
+    helper.tell(messages)
+    answer = " ".join(helper.ask("/command", {"words": "warm on", "columns": 100})["text"].split())
+    helper.stop()
+    assert "the provider keeps this model's cache for half an hour or longer by itself: what pays is the door and compactions" in answer
+
+
+def test_the_pane_offers_nothing_that_cannot_be(guest: Guest) -> None:
+    for page in ("now", "results", "saved", "settings"):
+        shown = guest.ask("/view", {"page": page, "columns": 100, "rows": 40})
+        assert (shown["pane"]["page"], shown["pane"]["deeds"]) == (page, [])
+        assert "compact" not in shown
+
+
+def test_whoever_draws_for_the_session_is_told_where_its_helper_listens(guest: Guest, capsys: pytest.CaptureFixture) -> None:
+    for session, told in ((SESSION, {"socket": guest.told["socket"], "protocol": 1}), ("ses_7f3amadeup0002", {})):
+        assert main(["serve", "--session", session, "--join"], guest.env) == 0
+        assert json.loads(capsys.readouterr().out) == told
+
+
+def test_at_its_end_the_session_has_ended_and_what_was_told_is_kept(tmp_path: Path) -> None:
+    helper = Guest(tmp_path)
+    helper.tell(worked().messages)
+    helper.ask("/end")
+    helper.process.communicate()
+    journal = store.read_lines(store.ContextFiles(str(helper.home), SESSION).journal)
+    assert [entry["event"] for entry in journal] == ["end"]
+    assert Path(kept.path_of(str(helper.home), str(helper.project.resolve()), SESSION)).exists()
+
+
+def test_nothing_is_said_to_the_model_where_there_is_nothing_to_say(guest: Guest) -> None:
+    assert guest.ask("/prompt", {"model": "claude-sonnet-5-5"}) == {}
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"id": 7}, {"id": "c", "tool": None}, {"id": "c", "tool": "read", "input": 3, "output": {}, "metadata": []}]
+)
+def test_what_is_no_result_is_nothing(guest: Guest, asked: dict[str, Any]) -> None:
+    assert guest.ask("/result", asked) == {}
+    assert guest.ask("/messages", {"messages": asked, "removed": asked}) == {}

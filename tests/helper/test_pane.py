@@ -1,0 +1,216 @@
+"""What a person sees and does through the helper: the answers in words, the pane's pages and deeds."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+
+from tests.patience import until
+
+from .asking import Helper, Transcript, lines, numbered
+from .running import Running
+
+
+def test_the_answers_are_those_of_the_command(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    told = helper.ask("/command", {"words": "timeline", "columns": 70})["text"]
+    assert "Read app.py" in told
+    view = helper.ask("/view", {"columns": 70})
+    assert view["band"] is None
+    assert view["pane"]["head"] == ["Nothing to do: everything in the context is worth keeping"]
+    assert any(line.startswith("Tier") for line in view["pane"]["lines"])
+    assert helper.ask("/press", {"id": "rm -rf"}) == {"text": ""}
+    assert "Nothing" in helper.ask("/press", {"id": "clear", "columns": 70})["text"]
+
+
+def test_the_pane_has_pages_and_an_unknown_one_is_the_first(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    shown = helper.ask("/view", {"page": "another"})["pane"]
+    assert shown["page"] == "now"
+    assert [page["id"] for page in shown["pages"]] == ["now", "results", "saved", "settings", "bill"]
+    assert len({page["key"] for page in shown["pages"]}) == 5
+
+
+def test_the_page_of_the_bill_begins_with_the_limits_of_the_plan_where_a_window_runs(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    before = helper.ask("/view", {"page": "bill"})["pane"]["lines"]
+    assert not any("Limits of your plan" in line for line in before)
+    now = time.time()
+    rows = [["five_hour", now - back, 62 - back / 60, now + 9_000] for back in (1_200, 600, 0)]
+    (helper.home / "limits.json").write_text(json.dumps(rows))
+    shown = "\n".join(helper.ask("/view", {"page": "bill"})["pane"]["lines"])
+    assert shown.startswith("Limits of your plan")
+    assert re.search(r"5 h +62 %, full .*, 60\.0 % an hour, resets", shown)
+    assert "1 of 8 windows" in " ".join(shown.split())
+    assert "What it was paid for" in shown
+
+
+def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    shown = helper.ask("/view", {"page": "results"})["pane"]
+    assert "Tool call timeline" in shown["lines"][0]
+    assert (shown["choices"]["value"], shown["deeds"]) == ("", [])
+    chosen = shown["choices"]["options"][0]
+    assert chosen["label"] == "T1 Read app.py"
+    shown = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]
+    assert any(line.startswith("Clear     it stays") for line in shown["lines"])
+    (pin,) = shown["deeds"]
+    assert (pin["id"], pin["label"]) == ("pin T1", "Pin")
+    assert "stays live until" in helper.ask("/press", {"id": pin["id"]})["text"]
+    (unpin,) = helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["deeds"]
+    assert (unpin["id"], unpin["label"]) == ("unpin T1", "Unpin")
+    helper.ask("/press", {"id": unpin["id"]})
+    assert helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["deeds"] == [pin]
+
+
+def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_as_restored_nowhere(helper: Helper):
+    first, _ = helper.read("app.py", lines(400))
+    id, entered = helper.read("app.py", lines(400))
+    assert "as in your " in entered
+    transcript = helper.has_read("app.py", lines(400), first)
+    transcript.called(id, "Read", {"file_path": str(helper.project / "app.py")}, entered)
+    shown = helper.ask("/view", {"page": "results", "chosen": id})["pane"]
+    show = next(deed for deed in shown["deeds"] if deed["label"] == "Show all of it")
+    before = helper.journal()
+    told = helper.ask("/press", {"id": show["id"]})["text"].split("\n")
+    assert told[1:] == numbered(lines(400)).split("\n")
+    assert helper.journal() == before
+
+
+def test_a_cleared_result_can_be_put_back_from_the_pane(helper: Helper):
+    transcript = helper.has_read("app.py", lines(400))
+    transcript.called("toolu_01", "Read", {"file_path": str(helper.project / "other.py")}, numbered(lines(400, "other")))
+    transcript.answered(9_000)
+    before = helper.transcript.read_text()
+    assert helper.ask("/press", {"id": "clear --id T1 --now"})["compact"] is True
+    Running(helper).compacts(own=True)
+    assert "[PopKit cleared " in helper.transcript.read_text()
+    shown = helper.ask("/view", {"page": "results", "chosen": "toolu_00"})["pane"]
+    assert [deed["label"] for deed in shown["deeds"]] == ["Put back", "Show all of it"]
+    back, show = (deed["id"] for deed in shown["deeds"])
+    assert "value_400 = compute" in helper.ask("/press", {"id": show})["text"]
+    assert helper.ask("/press", {"id": back})["compact"] is True
+    client = Running(helper)
+    client.compacts(own=True)
+    assert client.rows()[2]["toolResults"][0]["text"] == numbered(lines(400))
+    assert helper.transcript.read_text().startswith(before), "the client writes, we do not"
+
+
+def test_the_window_and_the_cost_are_what_the_client_says(helper: Helper):
+    transcript = helper.has_read("app.py", lines(400))
+    transcript.answered(9_000)
+    helper.ask("/rows", {"usage": {"window": 345_678, "usd": 0.42}})
+    assert any(line.startswith("Context   9,000 of 345,678 tokens") for line in helper.ask("/view")["pane"]["lines"])
+    assert "9,000 of 345,678 tokens" in helper.run("context", "--transcript", str(helper.transcript))
+    saved = helper.ask("/view", {"page": "saved", "usage": {"window": 345_678, "usd": 1.5}})["pane"]["lines"]
+    assert "Claude Code counts $1.50 for the whole session so far." in saved
+
+
+@pytest.mark.parametrize("usage", [7, [], {}, {"window": "many"}, {"window": -1, "usd": -1}, {"window": True, "usd": True}, {"usd": "NaN"}])
+def test_what_the_client_says_wrongly_is_passed_over(helper: Helper, usage: object):
+    helper.has_read("app.py", lines(400)).answered(9_000)
+    lines_before = helper.ask("/view")["pane"]["lines"]
+    assert helper.ask("/view", {"usage": usage})["pane"]["lines"] == lines_before
+    assert not any("Claude Code counts" in line for line in helper.ask("/view", {"page": "saved"})["pane"]["lines"])
+
+
+def test_a_page_tells_what_was_saved(helper: Helper):
+    assert "Net: PopKit has saved and cost nothing yet" in helper.ask("/view", {"page": "saved"})["pane"]["lines"]
+    first, _ = helper.read("app.py", lines(400))
+    id, entered = helper.read("app.py", lines(400))
+    transcript = helper.has_read("app.py", lines(400), first)
+    transcript.called(id, "Read", {"file_path": str(helper.project / "app.py")}, entered)
+    told = " ".join(" ".join(helper.ask("/view", {"page": "saved"})["pane"]["lines"]).split())
+    assert "This session: kept out ~" in told
+
+
+@pytest.mark.parametrize("words", ["show", "show T99", "show nothing of the kind"])
+def test_what_is_not_there_cannot_be_shown(helper: Helper, words: str):
+    helper.has_read("app.py", lines(400))
+    assert helper.ask("/press", {"id": words})["text"].startswith("PopKit: ")
+
+
+def test_the_cache_is_kept_warm_on_the_users_word_and_no_longer_on_another(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
+    helper.ask("/press", {"id": "warm on"})
+    shown = helper.ask("/view", {"page": "settings"})["pane"]
+    assert any(line.startswith("Kept warm: on") for line in shown["lines"])
+    assert shown["deeds"][0]["id"] == "warm off"
+    helper.ask("/press", {"id": "warm off"})
+    assert "Kept warm: off" in helper.ask("/view", {"page": "settings"})["pane"]["lines"]
+
+
+def test_the_provider_clears_on_the_users_word_and_the_change_is_shown_first(helper: Helper):
+    settings = helper.project / ".claude" / "settings.local.json"
+    shown = helper.ask("/view", {"page": "settings"})["pane"]
+    assert "Off in this project" in "\n".join(shown["lines"])
+    assert [deed["id"] for deed in shown["deeds"]] == ["warm on", "native on --dry-run"]
+    told = _pressed(helper, "native on --dry-run --trigger 90000")
+    assert "clear_tool_uses_20250919" in told
+    assert told.endswith("Nothing has been changed yet.")
+    assert not settings.exists()
+    _, change, leave = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    assert (change["label"], leave["label"]) == ("Make this change", "Leave it")
+    _pressed(helper, change["id"])
+    assert "90000" in settings.read_text()
+    _, off = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    _pressed(helper, off["id"])
+    _, change, _ = helper.ask("/view", {"page": "settings"})["pane"]["deeds"]
+    _pressed(helper, change["id"])
+    assert "90000" not in settings.read_text()
+
+
+def _pressed(helper: Helper, id: str) -> str:
+    """What the pane says once the command that a press starts has ended; while it is at work it offers nothing of it."""
+    helper.ask("/press", {"id": id})
+
+    def pane() -> dict:
+        return helper.ask("/view", {"page": "settings"})["pane"]
+
+    until(lambda: len(pane()["deeds"]) > 1, "the command to end")
+    return "\n".join(pane()["lines"])
+
+
+def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(helper: Helper):
+    texts = [lines(250, f"name{number}") for number in range(4)]
+    transcript = Transcript(helper.transcript, helper.project)
+    told = []
+    for number, text in enumerate(texts):
+        for _ in range(2):
+            id, entered = helper.read(f"file{number}.py", text)
+            transcript.called(id, "Read", {"file_path": str(helper.project / f"file{number}.py")}, entered)
+        assert helper.ask("/view", {})["toast"] == "", "a turn is at work"
+        told.append(helper.ask("/view", {"turn_ended": True})["toast"])
+    assert told[0] == "", "a little is not worth a word"
+    (said,) = filter(None, told)
+    assert re.fullmatch(r"kept \d+k tokens out of this session", said)
+    figures = json.loads(helper.run("context", "--json", "--transcript", str(helper.transcript)))["figures"]
+    assert figures["kept_out_tokens"] >= 10_000
+
+
+def test_the_plan_s_limits_are_kept_and_shown_in_one_line_and_nothing_where_there_are_none(helper: Helper):
+    helper.has_read("app.py", lines(400))
+    assert not any(line.startswith("Limits") for line in helper.ask("/view", {"columns": 70})["pane"]["lines"])
+    limits = [{"kind": "five_hour", "percentUsed": 62, "resetsAt": "2099-01-01T00:00:00Z"}, {"kind": "seven_day", "percentUsed": 31.2}]
+    usage = {"window": 1_000_000, "usd": 0.4, "limits": limits}
+    shown = helper.ask("/view", {"columns": 70, "usage": usage, "turn_ended": True})["pane"]
+    assert [line for line in shown["lines"] if line.startswith("Limits")] == ["Limits    5 h 62 % · 7 d 31 %"]
+    assert [row[2] for row in json.loads((helper.home / "limits.json").read_text())] == [62, 31.2]
+
+
+def test_two_helpers_keep_one_history(tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.mktemp("h")
+    both = [Helper(folder), Helper(folder)]
+    try:
+        for percent in range(40):
+            usage = {"limits": [{"kind": "five_hour", "percentUsed": percent, "resetsAt": "2099-01-01T00:00:00Z"}]}
+            both[percent % 2].ask("/rows", {"usage": usage})
+        assert [row[2] for row in json.loads((both[0].home / "limits.json").read_text())] == list(range(40))
+        assert both[0].failures() == ""
+    finally:
+        for each in both:
+            each.stop()

@@ -1,0 +1,29 @@
+"""What the tests of the hooks share."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.hooks.processes import Home
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """Our folder, below one where nothing else may appear."""
+    return Home(tmp_path)
+
+
+@pytest.fixture
+def which():
+    """`which(name)` is the path of a program; skips where there is none."""
+
+    def found(name: str) -> str:
+        path = shutil.which(name)
+        if path is None:
+            pytest.skip(f"no {name} here")
+        return path
+
+    return found

@@ -1,0 +1,150 @@
+"""hooks.json is what the oldest supported client understands, and both switches turn every hook off."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hooks.utils import archive
+from tests.hooks import payloads, processes
+
+# What 2.1.100 knows. One unknown name disables every hook of a plugin without a word.
+KNOWN_EVENTS = frozenset(
+    "PreToolUse PostToolUse PostToolUseFailure UserPromptSubmit Stop StopFailure SessionStart SessionEnd PreCompact PostCompact"
+    " SubagentStart SubagentStop Notification PermissionRequest PermissionDenied Setup TeammateIdle TaskCreated TaskCompleted Elicitation"
+    " ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged FileChanged".split()
+)
+# event -> the tools for which it starts a process.
+MATCHERS = {"PreToolUse": "Bash", "PostToolUse": "*", "PostToolUseFailure": "*"}
+# A call that this does not match starts no process at all before it runs.
+FILTERS = {"PreToolUse": "Bash(popkit restore *)"}
+DOCUMENT = json.loads((processes.HOOKS / "hooks.json").read_text())
+EVENTS = DOCUMENT["hooks"]
+
+
+def test_only_events_that_the_oldest_client_knows_are_named():
+    assert set(DOCUMENT) <= {"description", "hooks", "modules"}  # the oldest passes modules over: tests/client/test_mod.py
+    assert set(EVENTS) <= KNOWN_EVENTS
+
+
+def test_the_events_are_those_that_the_tracker_needs():
+    assert set(EVENTS) == set(processes.SCRIPTS)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_event_starts_one_process(event: str):
+    (group,) = EVENTS[event]
+    assert len(group["hooks"]) == 1
+    assert group.get("matcher") == MATCHERS.get(event)
+    assert group["hooks"][0].get("if") == FILTERS.get(event)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_command_is_one_plain_line_without_arguments(event: str):
+    # Under 2.1.100 a shell or an interpreter as `command` with `args` beside it executes the payload.
+    (hook,) = EVENTS[event][0]["hooks"]
+    assert set(hook) - {"if"} == {"type", "command", "timeout"}
+    assert hook["type"] == "command"
+    assert "\n" not in hook["command"]
+    assert hook["command"].count('"') % 2 == 0
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_timeouts_are_seconds_and_short(event: str):
+    (hook,) = EVENTS[event][0]["hooks"]
+    assert isinstance(hook["timeout"], int)
+    assert 1 <= hook["timeout"] <= 30
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_every_entry_script_exists(event: str):
+    script = processes.SCRIPTS[event]
+    assert f"POPKIT_HOOK={script};" in processes.command_of(event)
+    assert (processes.HOOKS / f"{script}.py").is_file()
+    assert (processes.HOOKS / "launch.sh").is_file()
+
+
+@pytest.mark.parametrize("shell", ["sh", "dash", "bash"])
+@pytest.mark.parametrize("event", EVENTS)
+def test_the_registered_line_runs_its_hook(tmp_path: Path, event: str, shell: str, which):
+    which(shell)
+    home = processes.Home(tmp_path)
+    for payload in [payloads.bash("mkdir a"), *(one for one in payloads.one_of_each() if one["hook_event_name"] == event)]:
+        ran = processes.run_registered(payload, home.env(), shell)
+        assert ran.silent, ran
+    assert home.failures() == []
+    assert home.state(payloads.SESSION).index >= 1
+
+
+def test_a_command_of_ours_is_answered_through_the_registered_line(tmp_path: Path):
+    home = processes.Home(tmp_path)
+    ran = processes.run_registered(payloads.prompt("/popkit:context help"), home.env())
+    assert ran.failed_open
+    answer = json.loads(ran.stdout)
+    assert answer["decision"] == "block"
+    assert answer["hookSpecificOutput"] == {"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True}
+
+
+def test_the_model_may_restore_without_a_question_through_the_registered_line(tmp_path: Path):
+    home = processes.Home(tmp_path)
+    assert processes.run_registered(payloads.pre_tool_use("popkit restore abcd2345"), home.env()).silent, "nothing was cleared"
+    db = archive.open_archive(str(home.path / "archive.sqlite"))
+    record = archive.NewRecord("toolu_1", "read", "Read a.py", '"x = 1"')
+    (handle,) = archive.add_records(db, archive.Chain(payloads.SESSION, payloads.SESSION), [record]).ids
+    db.close()
+    ran = processes.run_registered(payloads.pre_tool_use("popkit restore " + handle), home.env())
+    assert ran.failed_open
+    assert json.loads(ran.stdout)["hookSpecificOutput"]["permissionDecision"] == "allow"
+    assert processes.run_registered(payloads.pre_tool_use(f"popkit restore {handle}; ls"), home.env()).silent
+
+
+# --- off -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("through", ["scripts", "registered lines"])
+@pytest.mark.parametrize("value", ["1", "yes", "0"])
+def test_popkit_off_makes_every_hook_a_no_op(tmp_path: Path, through: str, value: str):
+    home = processes.Home(tmp_path)
+    run = processes.run_event if through == "scripts" else processes.run_registered
+    for payload in [*payloads.one_of_each(), payloads.prompt("/popkit:context retention")]:
+        ran = run(payload, home.env(POPKIT_OFF=value))
+        assert ran.silent, ran
+    assert list(tmp_path.iterdir()) == []
+
+
+def _switched_off(home: processes.Home, where: str) -> dict[str, str]:
+    """Writes `enabled: false` where the user or the project keeps it; the environment that the hooks get."""
+    project = home.parent / "project"
+    file = home.path / "retention-config.json" if where == "user" else project / ".claude" / "retention-config.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{"retention": {"enabled": false}}\n')
+    return home.env(CLAUDE_PROJECT_DIR=str(project))
+
+
+@pytest.mark.parametrize("where", ["user", "project"])
+def test_enabled_false_makes_every_hook_a_no_op(tmp_path: Path, where: str):
+    home = processes.Home(tmp_path)
+    env = _switched_off(home, where)
+    for payload in payloads.one_of_each():
+        ran = processes.run_event(payload, env)
+        assert ran.silent, ran
+    assert not (home.path / "sessions").exists()
+    assert not (home.path / "hooks.log").exists()
+
+
+@pytest.mark.parametrize("where", ["user", "project"])
+def test_enabled_false_writes_nothing(tmp_path: Path, where: str):
+    home = processes.Home(tmp_path)
+    env = _switched_off(home, where)
+    before = processes.listing(tmp_path)
+    for payload in payloads.one_of_each():
+        assert processes.run_event(payload, env).silent
+    assert processes.listing(tmp_path) == before
+
+
+def test_a_command_is_not_answered_while_the_plugin_is_switched_off(tmp_path: Path):
+    home = processes.Home(tmp_path)
+    env = _switched_off(home, "user")
+    assert processes.run_event(payloads.prompt("/popkit:context retention"), env).silent

@@ -1,0 +1,282 @@
+"""Memory and the hooks: who is given MEMORY.md, and how often; who learns, and that nobody waits for it; what is broken fails no hook."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.io.codec import loads
+from hooks.utils.state import memory, memory_checks
+from hooks.utils.state.memory_checks import Fact
+from hooks.utils.state.memory_text import Entry, render
+from tests.hooks import payloads
+from tests.hooks.processes import listing, run
+from tests.hooks.remembering import SAID, Blocking, Remembering, told
+from tests.kit.forks import Forks, Hook
+
+OTHER = "3ffaa4db-e088-49ec-9796-000000000002"
+HOSTILE = {
+    "huge": "x" * (memory.MOST_BYTES + 1),
+    "of too many lines": "line\n" * (memory.MOST_LINES + 1),
+    "of too many tokens": "word " * 2_000,
+}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Remembering:
+    return Remembering(tmp_path)
+
+
+# --- on and off ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_off_until_somebody_switches_it_on(shop: Remembering):
+    shop.project.write_document(SAID)
+    assert not shop.project.is_on()
+    assert shop.begin() == ""
+    assert shop.project.turn_on(5.0) is True
+    assert shop.project.is_on()
+    assert shop.project.turn_on(6.0) is False
+    assert shop.project.turn_off(7.0) is True
+    assert not shop.project.is_on()
+    assert shop.project.document() == SAID
+
+
+def test_every_folder_of_a_repository_has_one_memory(shop: Remembering):
+    shop.remember()
+    assert shop.begin(cwd=str(shop.work / "src")) == SAID
+
+
+def rendered(shop: Remembering) -> str:
+    """Remember a command, two files and a note; return the text."""
+    (shop.work / "src" / "cart.ts").write_text("")
+    entries = [
+        Entry("command", "pnpm test", "test"), Entry("path", "cart.ts", "src", [Fact("src/cart.ts")]),
+        Entry("path", "gone.ts", "src", [Fact("src/gone.ts")]), Entry("note", "Always use pnpm."),
+    ]  # fmt: skip
+    shop.project.turn_on(1.0)
+    shop.project.write_document(render(entries), entries)
+    return render(entries)
+
+
+def test_a_session_is_not_told_of_files_that_are_gone(shop: Remembering):
+    assert "gone.ts" in rendered(shop)
+    said = shop.begin()
+    assert "src/: cart.ts" in said
+    assert "gone.ts" not in said
+    assert shop.booked()[0]["said"] == said
+
+
+def test_a_text_that_somebody_has_edited_is_given_as_it_is(shop: Remembering):
+    shop.project.write_document(rendered(shop) + "\nMine.\n", memory_checks.from_json(shop.project.entries()))
+    assert "gone.ts" in shop.begin()
+
+
+def test_what_claude_codes_own_memory_says_is_not_said_again_and_nothing_is_written_there(shop: Remembering):
+    rendered(shop)
+    theirs = shop.home.parent / "claude" / "projects" / folder_name(str(shop.work)) / "memory"
+    theirs.mkdir(parents=True)
+    (theirs / "MEMORY.md").write_text("- always use pnpm\n")
+    before = listing(theirs)
+    said = shop.begin()
+    assert "## Notes" not in said
+    assert "pnpm test" in said
+    assert listing(theirs) == before
+
+
+def test_another_repository_is_given_nothing(shop: Remembering, tmp_path: Path):
+    shop.remember()
+    (tmp_path / "other" / ".git").mkdir(parents=True)
+    assert shop.begin(cwd=str(tmp_path / "other")) == ""
+
+
+def test_without_memory_a_session_writes_nothing_of_it(shop: Remembering):
+    shop.begin()
+    shop.tell(payloads.pre_compact)
+    shop.tell(payloads.session_end)
+    assert not (shop.home.path / memory.FOLDER).exists()
+
+
+def test_what_memory_keeps_is_private(shop: Remembering):
+    shop.remember()
+    shop.project.note_ended("s", str(shop.transcript), 3.0)
+    shop.project.set_alerts({"m1": 5.0})
+    folder = Path(shop.project.folder)
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}
+
+
+# --- delivery ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_context_is_given_memory_once(shop: Remembering):
+    shop.remember()
+    assert shop.begin() == SAID
+    assert shop.begin() == ""
+    assert shop.begin("resume") == ""
+    assert shop.begin(session_id=OTHER) == SAID
+    assert [entry["said"] for entry in shop.booked()] == [SAID]
+
+
+def test_a_resumed_session_is_given_nothing(shop: Remembering):
+    shop.remember()
+    assert shop.begin("resume") == ""
+    assert shop.booked() == []
+
+
+def test_hooks_that_are_registered_twice_deliver_once(forks: Forks, shop: Remembering):
+    shop.remember()
+    payload = payloads.session_start(cwd=str(shop.work), transcript_path=str(shop.transcript))
+    ran = forks.run_together([Hook("session-start", payload)] * 4, shop.env())
+    assert sorted(told(each.stdout) for each in ran) == ["", "", "", SAID]
+    assert len(shop.booked()) == 1
+
+
+def test_a_compaction_empties_the_context_so_memory_is_given_again(shop: Remembering):
+    shop.remember()
+    assert shop.begin() == SAID
+    for _ in range(2):
+        shop.tell(payloads.pre_compact)
+        assert shop.begin("compact") == SAID
+        assert shop.begin("compact") == ""
+    assert len(shop.booked()) == 3
+
+
+def test_after_a_clear_memory_is_given_again_whatever_the_session_is_called_then(shop: Remembering):
+    shop.remember()
+    assert shop.begin() == SAID
+    shop.tell(payloads.session_end, "clear")
+    assert shop.begin("clear") == SAID
+    assert shop.begin("clear", session_id=OTHER) == SAID
+
+
+def test_what_is_switched_off_is_not_given(shop: Remembering):
+    shop.remember()
+    shop.project.turn_off(2.0)
+    assert shop.begin() == ""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_memory_that_the_host_would_cut_is_not_given(shop: Remembering, name: str):
+    shop.remember(HOSTILE[name])
+    assert shop.begin() == ""
+    assert [line.split()[1:3] for line in shop.home.failures()] == [["memory", "TooLarge"]]
+
+
+@pytest.mark.parametrize("place", ["document", "settings"])
+@pytest.mark.parametrize("what", ["fifo", "folder", "link", "nonsense"])
+def test_what_stands_in_the_place_of_a_file_of_ours_fails_no_hook(shop: Remembering, tmp_path: Path, place: str, what: str):
+    shop.remember()
+    path = Path(shop.project.document_path if place == "document" else shop.project.folder + "/" + memory.SETTINGS)
+    path.unlink()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("the user's own" if place == "document" else '{"on": true, "note": "the user\'s own"}')
+    {
+        "fifo": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "link": lambda: path.symlink_to(elsewhere),
+        "nonsense": lambda: path.write_bytes(b"\xff\xfe{" if place == "settings" else b""),
+    }[what]()
+    assert shop.begin() == ""
+    for maker in (payloads.pre_compact, payloads.session_end):
+        shop.tell(maker)
+    assert "the user's own" in elsewhere.read_text()
+    assert (shop.home.failures() != []) == ((place, what) != ("document", "nonsense"))
+
+
+def test_a_memory_folder_that_is_no_folder_fails_no_hook(shop: Remembering):
+    shop.home.path.mkdir()
+    (shop.home.path / memory.FOLDER).write_text("")
+    assert shop.begin() == ""
+    shop.tell(payloads.session_end)
+    assert [line.split()[1] for line in shop.home.failures()] == ["memory"] * 2
+
+
+# --- learning ------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def blocking(shop: Remembering, tmp_path: Path) -> Blocking:
+    shop.remember()
+    assert shop.begin() == SAID
+    return Blocking(shop, tmp_path)
+
+
+@pytest.mark.parametrize(("script", "payload"), [("session-end", payloads.session_end()), ("pre-compact", payloads.pre_compact())])
+def test_a_child_learns_and_nobody_waits_for_it(blocking: Blocking, script: str, payload: dict):
+    assert blocking.run(script, payload).in_words  # it has ended, and its output is closed, while the child still waits
+    pid, group, session, *words = blocking.child()
+    os.kill(int(pid), 0)
+    assert group == session == pid != str(os.getpgid(0))
+    assert words == ["memory", "learn", str(blocking.shop.transcript), "--if-on", "--quiet"]
+    blocking.let_go()
+    assert blocking.told.with_name("told.done").read_text() == str(blocking.shop.home.path)
+
+
+def test_no_child_is_started_where_memory_is_off(blocking: Blocking):
+    blocking.shop.project.turn_off(2.0)
+    blocking.run("session-end", payloads.session_end())
+    assert blocking.shop.project.to_learn() == []
+    blocking.shop.project.turn_on(3.0)
+    blocking.run("session-end", payloads.session_end())
+    blocking.child()
+    blocking.let_go()
+    assert not blocking.told.with_name("told.tmp").exists()
+
+
+def test_a_session_without_a_transcript_has_nothing_to_teach(blocking: Blocking):
+    blocking.shop.transcript.unlink()
+    assert blocking.run("session-end", payloads.session_end()).silent
+    assert blocking.shop.project.to_learn() == []
+    assert blocking.shop.home.failures() == []
+
+
+def test_a_session_is_noted_until_it_is_learnt(shop: Remembering):
+    shop.remember()
+    project, folder = shop.project, Path(shop.project.folder)
+    project.note_ended("b", "/there/b.jsonl", 2.0)
+    project.note_ended("a", "/there/a.jsonl", 3.0)
+    project.note_ended("b", "/there/b.jsonl", 4.0)
+    (folder / "ended-x.json").write_text("[")
+    assert project.to_learn() == ["/there/a.jsonl", "/there/b.jsonl"]
+    project.learnt("/there/a.jsonl")
+    assert project.to_learn() == ["/there/b.jsonl"]
+    project.learnt("/there/b.jsonl")
+    assert [path for path in folder.iterdir() if path.name.startswith("ended-")] == []
+
+
+def test_an_ended_session_is_noted(blocking: Blocking):
+    blocking.run("session-end", payloads.session_end())
+    blocking.child()
+    assert blocking.shop.project.to_learn() == [str(blocking.shop.transcript)]
+    blocking.let_go()
+
+
+# --- alerts --------------------------------------------------------------------------------------------------------------------------
+
+
+def test_an_alert_is_told_once(shop: Remembering):
+    shop.remember()
+    project = shop.project
+    assert project.untold_alerts() == {}
+    project.set_alerts({"m1": 5.0, "m2": 6.0})
+    assert project.untold_alerts() == {"m1": 5.0, "m2": 6.0}
+    project.told_alerts(["m1"])
+    project.set_alerts({"m1": 5.0, "m3": 7.0})
+    assert project.untold_alerts() == {"m3": 7.0}
+    project.set_alerts({"m3": 7.0})
+    project.set_alerts({"m1": 9.0})
+    assert project.untold_alerts() == {"m1": 9.0}
+
+
+def test_tool_calls_and_prompts_touch_no_memory(shop: Remembering):
+    shop.remember()
+    before = listing(Path(shop.project.folder))
+    shop.tell(payloads.bash, "npm test", "PASS")
+    ran = run("context-monitor", payloads.prompt("go on", cwd=str(shop.work)), shop.env())
+    assert ran.silent
+    assert listing(Path(shop.project.folder)) == before
+    assert loads(Path(shop.home.paths(payloads.SESSION).state).read_text())

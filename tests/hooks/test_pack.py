@@ -1,0 +1,155 @@
+"""The file that hooks find their modules in may be cut, foreign, stale or gone: no hook fails for it."""
+
+from __future__ import annotations
+
+import marshal
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hooks import payloads, processes
+from tests.kit.forks import Forks, Program
+
+SCRIPT = "post-tool-use"
+
+
+class Plugin:
+    """A copy of what a hook needs, whose byte code is its own."""
+
+    def __init__(self, folder: Path):
+        self.root = folder / "plugin"
+        self.home = processes.Home(folder)
+        shutil.copytree(processes.HOOKS, self.root / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(processes.ROOT / "retention-config.json", self.root)
+        self.calls = 0
+
+    def run(self) -> processes.Done:
+        self.calls += 1
+        call = payloads.bash(f"mkdir {self.calls}")
+        argv = [sys.executable, "-S", "-E", str(self.root / "hooks" / f"{SCRIPT}.py")]
+        return processes.run_argv(argv, call, self.home.env())
+
+    @property
+    def packs(self) -> list[Path]:
+        return sorted((self.root / "hooks" / "utils" / "__pycache__").glob("popkit*.pack*"))
+
+    def index(self) -> int:
+        return self.home.state(payloads.SESSION).index
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Plugin:
+    plugin = Plugin(tmp_path)
+    for _ in range(2):
+        assert plugin.run().silent
+    if len(plugin.packs) != 1:
+        pytest.skip("no pack is made here")
+    return plugin
+
+
+def _indexed(good: bytes, index: object) -> bytes:
+    """A pack with the right header and another index."""
+    header = good[: good.index(b"\n", 8) + 1]
+    data = marshal.dumps(index)
+    return header + (len(header) + 16 + len(data)).to_bytes(8, "big") + len(data).to_bytes(8, "big") + data
+
+
+HARMLESS: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda good: b"",
+    "of another version": lambda good: b"\0\0\0\0" + good[4:],
+    "zeros": lambda good: b"\0" * len(good),
+    "cut in its header": lambda good: good[:7],
+    "cut in its index": lambda good: good[:200],
+    "with an empty index": lambda good: _indexed(good, {}),
+}
+HARMFUL: dict[str, Callable[[bytes], bytes]] = {
+    "cut in the middle": lambda good: good[: len(good) // 2],
+    "cut before its end": lambda good: good[: len(good) * 9 // 10],
+    "with a list for an index": lambda good: _indexed(good, [1, 2]),
+    "with an index of numbers": lambda good: _indexed(good, {"utils.io": 5, "utils.io.hook_io": 6}),
+}  # fmt: skip
+
+
+def _assert_recovers(plugin: Plugin, bad: bytes) -> None:
+    plugin.packs[0].write_bytes(bad)
+    before = plugin.index()
+    for _ in range(2):
+        ran = plugin.run()
+        assert ran.silent, ran
+    assert plugin.index() == before + 2
+    assert plugin.home.failures() == []
+
+
+@pytest.mark.parametrize("spoil", HARMLESS.values(), ids=HARMLESS)
+def test_a_pack_that_is_none_is_made_anew(plugin: Plugin, spoil: Callable):
+    good = plugin.packs[0].read_bytes()
+    _assert_recovers(plugin, spoil(good))
+    assert len(plugin.packs[0].read_bytes()) > len(good) // 2
+
+
+@pytest.mark.parametrize("spoil", HARMFUL.values(), ids=HARMFUL)
+def test_a_pack_that_was_cut_or_is_wrong_costs_no_hook(plugin: Plugin, spoil: Callable):
+    _assert_recovers(plugin, spoil(plugin.packs[0].read_bytes()))
+
+
+def test_the_third_hook_runs_most_modules_without_an_import_of_each(plugin: Plugin):
+    assert plugin.run().silent
+    script = str(plugin.root / "hooks" / f"{SCRIPT}.py")
+    argv = [sys.executable, "-S", "-E", "-X", "importtime", script]
+    ran = processes.run_argv(argv, payloads.bash("mkdir again"), plugin.home.env())
+    imported = [line for line in ran.stderr.decode().splitlines() if line.rpartition("|")[2].strip().startswith("utils")]
+    loaded = [path for path in (plugin.root / "hooks" / "utils").rglob("*.py") if path.name != "__init__.py"]
+    assert 0 < len(imported) < 12 < len(loaded)
+    assert plugin.index() == 4
+
+
+def test_a_source_that_has_changed_is_taken_instead_of_its_packed_code(plugin: Plugin):
+    source = plugin.root / "hooks" / "utils" / "handlers" / "post_tool_use.py"
+    source.write_text(source.read_text() + "\n\ndef handle(payload, environ):\n    return {'systemMessage': 'new'}\n")
+    ran = plugin.run()
+    assert ran.failed_open
+    assert ran.stdout == b'{"systemMessage":"new"}'
+
+
+def test_packed_code_fails_at_the_line_of_its_source(plugin: Plugin):
+    source = plugin.root / "hooks" / "utils" / "handlers" / "post_tool_use.py"
+    source.write_text(source.read_text() + "\n\ndef handle(payload: dict, environ: dict[str, str]) -> dict | None:\n    raise KeyError\n")
+    line = len(source.read_text().splitlines())
+    for _ in range(3):
+        assert plugin.run().failed_open
+    log = (plugin.home.path / "hooks.log").read_text()
+    assert log.count(f"post_tool_use.py:{line} in handle") == 3
+
+
+def test_modules_that_are_packed_together_still_change_one_by_one(plugin: Plugin):
+    source = plugin.root / "hooks" / "utils" / "hosts" / "claude_code" / "calls.py"
+    assert plugin.run().silent
+    renamed = "def call_of(payload, at):\n    return call_before({**payload, 'tool_name': 'Renamed'}, at)\n"
+    source.write_text(source.read_text() + "\n\ncall_before = call_of\n\n\n" + renamed)
+    for _ in range(3):
+        assert plugin.run().silent
+    assert plugin.home.failures() == []
+    assert {result.tool for result in plugin.home.state(payloads.SESSION).live.values()} >= {"Renamed"}
+
+
+def test_hooks_that_make_the_pack_at_once_do_not_harm_each_other(forks: Forks, tmp_path: Path):
+    plugin = Plugin(tmp_path)
+    argv = [sys.executable, "-S", "-E", str(plugin.root / "hooks" / f"{SCRIPT}.py")]
+    ended = forks.run_together([Program(argv, payloads.bash("mkdir a")) for _ in range(8)], plugin.home.env())
+    assert all(done.silent for done in ended)
+    assert plugin.run().silent
+    assert plugin.index() == 9
+    assert len(plugin.packs) <= 1, "nothing half-made stays"
+
+
+def test_a_folder_of_byte_code_that_cannot_be_written_harms_nothing(plugin: Plugin):
+    folder = plugin.packs[0].parent
+    shutil.rmtree(folder)
+    folder.write_text("a file where the folder should be\n")
+    ran = plugin.run()
+    assert ran.silent, ran
+    assert plugin.home.failures() == []
+    assert folder.read_text() == "a file where the folder should be\n"

@@ -1,0 +1,96 @@
+"""Claude Code gives what a host gives, and its table says of each tool what the engine asks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.hosts import protocol
+from hooks.utils.hosts.claude_code import host as claude_code
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy import tools
+from hooks.utils.policy.calls import Call, Outcome
+from tests.hosts.lines import Lines
+
+OPERATIONS = {value for name, value in vars(tools).items() if name.isupper() and isinstance(value, str)}
+
+
+def test_it_is_the_host_of_every_session_that_no_other_names() -> None:
+    assert protocol.of("5e551011-0000-4000-8000-000000000001") is claude_code
+
+
+def test_a_payload_a_row_and_a_transcript_tell_of_the_same_call(tmp_path: Path) -> None:
+    lines = Lines()
+    lines.bash("T1", "npm test", "1 passed")
+    path = str(lines.write(tmp_path / "t.jsonl"))
+    recorded = next(event for event in claude_code.events_of(path) if event.name == "call")
+    payload = {
+        "hook_event_name": "PostToolUse", "tool_use_id": recorded.id, "tool_name": "Bash", "tool_input": {"command": "npm test"},
+        "tool_response": {"stdout": "1 passed", "stderr": ""}, "cwd": recorded.cwd,
+    }  # fmt: skip
+    hooked = claude_code.call_of(payload, recorded.at)
+    arriving = claude_code.arriving_call(recorded.id, {"tool": "Bash", "input": {"command": "npm test"}}, False, recorded.at, recorded.cwd)
+    assert {(call.id, call.operation, call.command, call.cwd) for call in (recorded, hooked, arriving)} == {
+        (recorded.id, tools.SHELL, "npm test", recorded.cwd)
+    }
+    assert recorded.outcome.content_hash == hooked.outcome.content_hash
+
+
+def test_the_content_of_a_result_is_where_its_span_says(tmp_path: Path) -> None:
+    lines = Lines()
+    lines.bash("T1", "ls", "a.py")
+    line = next(line for line in Path(lines.write(tmp_path / "t.jsonl")).read_bytes().splitlines(True) if b"tool_result" in line)
+    begin, end = claude_code.spans_of(line)["T1"]
+    assert json.loads(line[begin:end]) == "a.py"
+
+
+def test_the_transcripts_are_those_of_main_threads(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "-p"
+    (folder / "s" / "subagents").mkdir(parents=True)
+    for name in ("s.jsonl", "agent-1.jsonl", "s/subagents/agent-2.jsonl"):
+        (folder / name).write_text("")
+    assert claude_code.transcripts({"CLAUDE_CONFIG_DIR": str(tmp_path)}) == [str(folder / "s.jsonl")]
+
+
+def test_where_no_request_was_answered_there_is_no_usage(tmp_path: Path) -> None:
+    assert claude_code.usage_of(str(tmp_path / "none.jsonl")) is None
+
+
+def test_every_operation_is_one_of_the_list() -> None:
+    assert {TOOLS.of(name).operation for name in TOOLS.tiers} <= OPERATIONS
+
+
+@pytest.mark.parametrize("name", ["mcp__github__search", "SomethingNew", ""])
+def test_of_a_tool_that_is_not_listed_nothing_is_known_but_its_name(name: str) -> None:
+    tool = TOOLS.of(name)
+    assert (tool.name, tool.operation, tool.paths, tool.on_disk) == (name, tools.OTHER, (), ())
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "path"),
+    [
+        ("Read", {"file_path": "/p/a.py"}, "/p/a.py"),
+        ("NotebookEdit", {"notebook_path": "/p/a.ipynb"}, "/p/a.ipynb"),
+        ("Grep", {"pattern": "x", "path": "src"}, "src"),
+        ("Grep", {"pattern": "x", "file_path": "/p/a.py"}, ""),
+        ("Read", {"file_path": ["/p/a.py"]}, ""),
+        ("mcp__a__b", {"file_path": "/p/a.py"}, ""),
+    ],
+)
+def test_the_table_says_which_field_holds_the_path(name: str, given: dict, path: str) -> None:
+    assert Call("T1", TOOLS.of(name), given, Outcome()).path == path
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "command"),
+    [
+        ("Bash", {"command": "ls"}, "ls"),
+        ("PowerShell", {"command": "dir"}, "dir"),
+        ("Bash", {"command": 7}, ""),
+        ("mcp__a__run", {"command": "git commit -m x"}, ""),
+    ],
+)
+def test_only_a_shell_runs_a_command(name: str, given: dict, command: str) -> None:
+    assert Call("T1", TOOLS.of(name), given, Outcome()).command == command

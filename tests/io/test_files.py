@@ -1,0 +1,49 @@
+"""The lock on what several write: between processes, and between the threads of one."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.io import files
+from hooks.utils.state import session
+from tests.patience import HANG_S
+
+
+def test_threads_of_one_process_that_set_facts_at_once_lose_none(tmp_path: Path):
+    starts = threading.Barrier(4)
+
+    def tell(name: str) -> None:
+        starts.wait(HANG_S)
+        for number in range(30):
+            session.update(str(tmp_path), "s", **{name: f"{name} {number}"})
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(tell, ("index", "model", "profile", "warm")))
+    assert session.read(str(tmp_path), "s") == {name: f"{name} 29" for name in ("index", "model", "profile", "warm")}
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_another_thread_waits_only_so_long_and_then_holds_nothing(tmp_path: Path):
+    path = str(tmp_path / "lock")
+
+    def wait() -> None:
+        with files.Lock(path, 0.02):
+            pytest.fail("two held it")
+
+    with files.Lock(path), ThreadPoolExecutor(1) as thread, pytest.raises(files.LockTimeout, match=r"held for more than 0\.02 s"):
+        thread.submit(wait).result(HANG_S)
+    with ThreadPoolExecutor(1) as thread, files.Lock(path, HANG_S):
+        assert not thread.submit(lambda: files.Lock(path).thread.acquire(False)).result(HANG_S)
+
+
+def test_a_lock_that_cannot_be_made_is_let_go(tmp_path: Path):
+    path = str(tmp_path / "gone" / "lock")
+    with pytest.raises(FileNotFoundError), files.Lock(path):
+        pytest.fail("there is no such folder")
+    (tmp_path / "gone").mkdir()
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lambda: files.Lock(path, 0.0).__enter__().__exit__(None)).result(HANG_S)

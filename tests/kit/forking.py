@@ -1,0 +1,197 @@
+"""The process whose forks do the work of forks.py: reads jobs, one JSON object a line, and answers each with one line."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import resource
+import signal
+import sqlite3  # noqa: F401  loaded once, not in every fork
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+import hooks.utils
+import popkit_retention.cli
+import popkit_retention.governance
+import popkit_retention.lab
+from hooks.utils.io import files as locks
+from hooks.utils.io.hook_io import run
+from popkit_retention.cli.main import main
+from tests.kit.forks import SYSTEM_CALLS
+from tests.paths import ROOT
+from tests.patience import HANG_S
+
+OURS = (str(ROOT / "hooks"), str(ROOT / "power-mode"))
+# Seconds of processor time: a busy machine takes none of it away.
+PATIENCE_CPU_S = 60
+# What changes something on disk, as Python names it. Between two of these there is nothing new to be interrupted in.
+CHANGING = frozenset((
+    "chmod", "close", "fchmod", "fsync", "ftruncate", "link", "lockf", "mkdir", "open", "rename", "replace", "unlink", "write",
+    "commit", "connect", "execute", "executemany",
+))  # fmt: skip
+
+
+class Streams:
+    """The files that a fork has for stdin, stdout and stderr."""
+
+    def __init__(self, payload: str):
+        self.files = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115  closed by `read`
+        self.files[0].write(payload.encode("latin-1"))
+        self.files[0].seek(0)
+
+    def take(self) -> None:
+        for fd, file in enumerate(self.files):
+            os.dup2(file.fileno(), fd)
+
+    def read(self) -> list[str]:
+        """What was printed, and closes them."""
+        texts = []
+        for file in self.files:
+            file.seek(0)
+            texts.append(file.read().decode("latin-1"))
+            file.close()
+        return texts[1:]
+
+
+def _kill_before(last: int):
+    seen = 0
+
+    def count(frame, event, called):
+        nonlocal seen
+        if event != "c_call" or getattr(called, "__name__", "") not in CHANGING or not frame.f_code.co_filename.startswith(OURS):
+            return
+        if called.__module__ == "posix" or type(called.__self__).__module__ in ("sqlite3", "_io"):
+            seen += 1
+            if seen == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return count
+
+
+def _limit(how: dict) -> None:
+    os.chdir(how.get("cwd") or ROOT)
+    if how.get("file_bytes") is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (how["file_bytes"], resource.RLIM_INFINITY))
+    if how.get("call") or how.get("trace"):
+        os.kill(os.getpid(), signal.SIGSTOP)  # until the tracer is there
+    signal.alarm(int(HANG_S))
+    resource.setrlimit(resource.RLIMIT_CPU, (PATIENCE_CPU_S,) * 2)
+
+
+def _work(work: dict, how: dict) -> None:
+    """Do it, and exit."""
+    if "argv" in work:
+        os.execvpe(work["argv"][0], work["argv"], how["environ"])  # noqa: S606  in an environment that is given
+    os.environ.clear()
+    os.environ.update(how["environ"])
+    if how.get("moment"):
+        sys.setprofile(_kill_before(how["moment"]))
+    if "hook" in work:
+        handlers = importlib.import_module("hooks.utils.handlers." + work["hook"].replace("-", "_"))
+        run(handlers.handle, work["hook"])
+    if "function" in work:
+        _function(work["function"])(*work["given"])
+    code = main(work["words"], os.environ) if "words" in work else 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _function(name: str):
+    module, _, name = name.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _fork(work: dict, how: dict, streams: Streams, waits: int, begin: int) -> int:
+    pid = os.fork()
+    if not pid:
+        try:
+            streams.take()
+            _limit(how)
+            os.close(begin)
+            os.read(waits, 1)
+            _work(work, how)
+        except BaseException:  # noqa: BLE001  a fork must not go on as its parent
+            traceback.print_exc()
+            sys.stderr.flush()
+        os._exit(70)
+    return pid
+
+
+def _traced(pid: int, call: tuple[str, int] | None, into: str) -> subprocess.Popen:
+    """A tracer that notes the calls of a process, and kills it at one of them."""
+    os.waitpid(pid, os.WUNTRACED)
+    argv = ["strace", "-qq", "-s", "0", "-o", into, "-e", "trace=" + SYSTEM_CALLS, "-p", str(pid)]
+    if call:
+        argv += ["-e", f"inject={call[0]}:signal=SIGKILL:when={call[1]}"]
+    tracer = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    status = Path(f"/proc/{pid}/status")
+    while "TracerPid:\t0" in status.read_text() and tracer.poll() is None:
+        time.sleep(0.001)
+    os.kill(pid, signal.SIGCONT)
+    return tracer
+
+
+def _changing(trace: str) -> list[tuple[str, int]]:
+    """The calls of a trace that change something on disk: not a file that is opened to be read, nor what is printed."""
+    found, seen = [], Counter()
+    for line in trace.splitlines():
+        name, _, given = line.partition("(")
+        if not name.isidentifier():
+            continue  # a signal, or the end
+        seen[name] += 1
+        reads = name == "openat" and "O_CREAT" not in given and "O_TRUNC" not in given
+        if not reads and not given.startswith(("1,", "2,")):
+            found.append((name, seen[name]))
+    return found
+
+
+def _all(job: dict) -> dict:
+    works = job["works"]
+    for work in works:
+        if "function" in work:
+            _function(work["function"])  # loaded here, it asks nothing of the system in the fork
+    streams = [Streams(work["payload"]) for work in works]
+    waits, begin = os.pipe()
+    pids = [_fork(work, job, given, waits, begin) for work, given in zip(works, streams)]
+    trace = tempfile.NamedTemporaryFile("r")  # noqa: SIM115  closed below
+    tracers = [_traced(pid, job.get("call"), trace.name) for pid in pids if job.get("call") or job.get("trace")]
+    os.close(waits)
+    os.close(begin)  # the last of its kind is closed once every fork is ready: then all of them go on
+    if job.get("kill_after_s") is not None:
+        time.sleep(job["kill_after_s"])
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+    for tracer in tracers:
+        tracer.wait()
+    with trace:
+        return {"ended": [(code, *given.read()) for code, given in zip(codes, streams)], "calls": _changing(trace.read())}
+
+
+def _load_all() -> None:
+    for package in (hooks.utils, popkit_retention.cli, popkit_retention.governance, popkit_retention.lab):
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if module.name != "popkit_retention.lab.report":  # plotly is not there under -S
+                importlib.import_module(module.name)
+
+
+def _wait_long() -> None:
+    """Commands wait for each other as long as it takes: the machine may be busy. A hook's patience is bounded all the same."""
+    locks.Lock.__init__.__defaults__ = locks.Patience.next_s.__defaults__ = (HANG_S,)
+
+
+if __name__ == "__main__":
+    _wait_long()
+    _load_all()
+    gc.freeze()  # what a fork does not touch is not copied
+    for line in sys.stdin:
+        print(json.dumps(_all(json.loads(line))), flush=True)

@@ -1,0 +1,152 @@
+"""The door in the lab: results enter as policy/door lets them, under any policy of what is cleared later."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.utils.policy import door
+from hooks.utils.policy.door import informative
+from hooks.utils.state import shipped
+from popkit_retention.lab import measure
+from popkit_retention.lab.blocks import tokens_of
+from popkit_retention.lab.door_policy import Door
+from popkit_retention.lab.policy import Policy
+from tests.lab.made import Made
+from tests.lab.transcripts import Script
+from tests.policy.priced import prices
+
+
+def numbered(name: str, count: int = 60) -> str:
+    return "\n".join(f"{at:>6}→    {name}_{at} = configure('{name}', step={at})" for at in range(1, count + 1))
+
+
+def policy(say_once: str = door.READS, shape: str = door.OFF, then: Policy | None = None) -> Door:
+    return Door(shipped.rules(), then, door.Settings(say_once, shape))
+
+
+def _twice(between=lambda made: None) -> Made:
+    """A file that is read (T1), and read again (the last result)."""
+    made = Made()
+    made.result("Read", numbered("a"), file_path="/p/a.py")
+    made.requests(2)
+    between(made)
+    made.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
+    made.requests(2)
+    return made
+
+
+def test_a_second_read_enters_as_a_reference_and_the_prompt_is_smaller_by_what_it_left_out():
+    made = _twice()
+    played, whole = made.under(policy()), made.under(Policy())
+    lines = numbered("a").split("\n")
+    assert list(played.entered) == ["T2"]
+    entered = played.entered["T2"].split("\n")
+    assert [entered[0], entered[2]] == [lines[0], lines[-1]]
+    assert entered[1].startswith("[lines 2–59 as in your Read of /p/a.py above: ")
+    spared = tokens_of(len(numbered("a"))) - tokens_of(len(played.entered["T2"]))
+    assert (played.score.shortened, played.score.spared_tokens) == (1, spared)
+    assert [big - small for big, small in zip(whole.score.curve, played.score.curve)] == [0, 0, spared, spared]
+    assert played.score.cost < whole.score.cost
+    assert (played.score.missed, played.score.cleared) == (0, 0)
+
+
+def test_with_off_nothing_is_changed():
+    made = _twice()
+    played, whole = made.under(policy(door.OFF)), made.under(Policy())
+    assert played.entered == {}
+    assert (played.score.cost, played.score.curve) == (whole.score.cost, whole.score.curve)
+
+
+@pytest.mark.parametrize("gone", [lambda made: made.compact(), lambda made: made.cut(0)])
+def test_nothing_leans_on_what_a_compaction_or_a_rewind_took(gone):
+    assert _twice(gone).under(policy()).entered == {}
+
+
+def test_nothing_leans_on_what_was_cleared():
+    played = _twice().under(policy(then=Script({2: {"T1": "[gone]"}})))
+    assert (played.cleared, played.entered) == (["T1"], {})
+
+
+def test_what_a_standing_reference_leans_on_is_not_cleared_unless_both_go():
+    assert _twice().under(policy(then=Script({4: {"T1": "[gone]"}}))).cleared == []
+    assert _twice().under(policy(then=Script({4: {"T1": "[gone]", "T2": "[gone too]"}}))).cleared == ["T1", "T2"]
+
+
+def test_once_the_reference_is_gone_nothing_holds_what_it_leant_on():
+    assert _twice().under(policy(then=Script({3: {"T2": "[gone]"}, 4: {"T1": "[gone too]"}}))).cleared == ["T2", "T1"]
+
+
+def test_what_holds_one_holds_all_that_it_leans_on():
+    made = Made()
+    first, second = numbered("a"), numbered("b")
+    made.result("Read", first, file_path="/p/a.py")
+    made.result("Bash", first + "\n" + second, command="./show")
+    made.result("Bash", second, command="./show b")
+    made.requests(2)
+    played = made.under(policy(door.ANY, then=Script({2: {"T1": "[gone]", "T2": "[gone]"}})))
+    assert list(played.entered) == ["T2", "T3"]
+    assert played.cleared == []
+
+
+def test_the_same_call_made_at_once_again_enters_whole():
+    made = _twice()
+    made.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
+    made.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
+    made.request()
+    assert list(made.under(policy()).entered) == ["T2", "T4"]
+
+
+def test_what_was_left_out_and_stands_elsewhere_is_no_miss_and_what_stands_nowhere_is():
+    made = Made()
+    whole = made.result("Read", numbered("a"), file_path="/p/a.py")
+    again = made.result("Read", numbered("a"), file_path="/p/a.py", limit=60)
+    made.request()
+    made.session.requests[-1].needs = [("a_30 = configure('a', step=30)", [whole, again])]
+    assert made.under(policy()).score.missed == 0
+
+    class Half(Policy):
+        def enter(self, block):
+            return block.text[:100]
+
+    played = made.under(Half())
+    assert played.score.missed == 1
+    assert played.score.missed_tokens == again.tokens
+
+
+def test_what_write_and_edit_have_written_is_known_to_any_alone():
+    made = Made()
+    written = "\n".join(line.partition("→")[2] for line in numbered("a").split("\n"))
+    made.result("Write", "File created", file_path="/p/a.py", content=written)
+    made.result("Read", numbered("a"), file_path="/p/a.py")
+    made.request()
+    assert made.under(policy(door.READS)).entered == {}
+    assert list(made.under(policy(door.ANY)).entered) == ["T2"]
+
+
+def test_the_same_line_in_a_row_enters_once_with_its_count():
+    made = Made()
+    log = "\n".join(["Waiting for the server"] * 40)
+    made.bash("./wait", chars=0, text=log)
+    made.request()
+    entered = made.under(policy(door.OFF, door.SAFE)).entered
+    assert entered == {"T1": "Waiting for the server\n[the line above stands 40 times in a row]"}
+
+
+def test_an_output_over_its_budget_enters_as_the_door_tells_it_with_the_handle():
+    made = Made()
+    text = "\n".join(f"row {at}: copied" for at in range(400))
+    block = made.bash("./copy", chars=0, text=text)
+    again = made.bash("./copy", chars=0, text=text)
+    made.request()
+    made.session.requests[-1].needs = [("row 200: copied", [block])]
+    played = made.under(policy(door.OFF, door.STRONG))
+    assert played.entered == {"T1": informative.shorten(text, "other", False, block.handle).text}
+    assert again.id not in played.entered
+    assert (played.score.missed, played.score.missed_tokens) == (1, block.tokens)
+
+
+def test_an_entry_is_told_at_the_request_that_first_carries_it():
+    told = []
+    made = _twice()
+    measure.score(made.session, policy(), prices(), lambda request, decisions, entered: told.append((request.number, len(entered))))
+    assert told == [(1, 0), (2, 0), (3, 1), (4, 0)]

@@ -1,0 +1,224 @@
+"""What the lab measures is what runs, literally: a clear makes the plan that the lab made at the same moment of the same session."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.policy import planning
+from hooks.utils.reclaim import clearing
+from hooks.utils.state import live, shipped
+from popkit_retention.lab import measure, policies, sessions
+from popkit_retention.lab.engine_policies import AutoPolicy
+from tests.lab.tales import Tale
+from tests.lab.test_online import long_tale
+from tests.lab.transcripts import Transcript, filled
+
+LARGE = 3_000_000  # bytes of a real session
+
+
+class Watching(AutoPolicy):
+    """Clears nothing, and keeps the plans that it would have acted upon: request -> (when, Plan)."""
+
+    def __init__(self, prices, wanted: list[int]) -> None:
+        super().__init__(prices, shipped.need_model(), shipped.rules())
+        self.wanted = wanted
+        self.plans: dict = {}
+
+    def decide(self, view) -> list:
+        self.view = view
+        if view.number in self.wanted:
+            self.plans[view.number] = (view.now, self.plan(view.now))
+        return []
+
+
+def measured(transcript: Transcript) -> Transcript:
+    """The same conversation, whose answers tell the usage of their requests: what was said grows a little less than it is estimated to."""
+    tokens, known = 18_000, {}
+    for entry in transcript.entries:
+        size = len(json.dumps(entry.get("message", {}).get("content", "")))
+        if entry["type"] == "assistant" and entry["message"]["model"] != "<synthetic>":
+            usage = {"input_tokens": 3, "cache_read_input_tokens": tokens - 103, "cache_creation_input_tokens": 100}
+            entry["message"]["usage"] = known.setdefault(entry["message"]["id"], usage)
+        elif entry.get("subtype") == "compact_boundary":
+            tokens = 18_000
+        tokens += size // 3
+    return transcript
+
+
+def plans(path: Path, folder: Path, numbers: list[int]):
+    """(live plan, plan of the lab) right before each of these requests; the live one from the lines that were there then."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    whole = sessions.read(str(path), with_needs=False)
+    for number in numbers:
+        request = whole.requests[number - 1]
+        here = next(at for at, line in enumerate(lines) if _message(line) == request.message_id)
+        transcript = folder / "sofar.jsonl"
+        transcript.write_bytes(b"".join(lines[:here]))
+        site = live.Site({"POPKIT_HOME": str(folder / f"home-{number}"), "PATH": "/usr/bin:/bin"}, f"session-{number}", str(folder))
+        found = clearing.prospect(site, str(transcript), request.sent_at, planning.Asked()).plan
+        newest = live.reconcile(site, str(transcript)).conversation.newest
+        watching = Watching(policies.prices_for(whole, newest.cache_ttl_s, newest.model), [number])
+        measure.score(whole, watching, watching.prices)
+        now, planned = watching.plans[number]
+        assert now == request.sent_at
+        yield found, planned
+
+
+def _message(line: bytes) -> str:
+    entry = json.loads(line) if b'"assistant"' in line else {}
+    return (entry["message"].get("id") or entry["uuid"]) if entry.get("type") == "assistant" else ""
+
+
+def told_of(plan: planning.Plan) -> tuple:
+    """Everything that a plan says."""
+    rows = [(one.action, one.reason, one.tokens, one.placeholder, one.need, one.value, one.result.to_row()) for one in plan.decisions]
+    return rows, plan.pays, plan.likely_requests, plan.sum.to_json() if plan.sum else None
+
+
+def check(path: Path, folder: Path, numbers: list[int]) -> set[str]:
+    """The reasons that the plans gave, once they are found to be the same."""
+    reasons: set[str] = set()
+    for found, planned in plans(path, folder, numbers):
+        assert told_of(found) == told_of(planned)
+        reasons |= {decision.reason for decision in found.decisions}
+    return reasons
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_long_sessions_a_live_plan_is_the_plan_of_the_lab(tmp_path, seed: int, count) -> None:
+    path = tmp_path / "session.jsonl"
+    measured(long_tale(200 + seed, 140)).write(path)
+    last = len(sessions.read(str(path)).requests)
+    numbers = random.Random(seed).sample(range(2, last + 1), count(4, 60))
+    assert check(path, tmp_path, numbers) & {"worth", "waits", "in_use", "small", "worth_keeping"}
+
+
+def test_where_the_cache_is_cold_both_clear_the_same(tmp_path) -> None:
+    transcript = long_tale(7, 60, prompts=0.0)
+    transcript.wait(4_000)
+    transcript._prompt("and now?")
+    transcript._answer("so")
+    path = tmp_path / "session.jsonl"
+    measured(transcript).write(path)
+    ((found, planned),) = plans(path, tmp_path, [len(sessions.read(str(path)).requests)])
+    assert told_of(found) == told_of(planned)
+    assert found.pays
+    assert len(found.having(planning.CLEAR)) > 3
+
+
+def test_it_holds_for_recorded_sessions(transcripts, tmp_path, count) -> None:
+    chance, seen = random.Random(2), set()
+    paths = [path for path in sorted(transcripts.rglob("*.jsonl")) if 100_000 < path.stat().st_size < LARGE]
+    for path in chance.sample(paths, min(len(paths), count(6, 60))):
+        session = sessions.read(str(path), with_needs=False)
+        if len(session.requests) > 4 and all(request.usage for request in session.requests):
+            seen |= check(path, tmp_path, chance.sample(range(2, len(session.requests) + 1), count(2, 4)))
+    assert seen >= {"waits", "in_use", "small"}
+
+
+# --- what made them differ, each by itself -----------------------------------------------------------------------------------------
+
+
+def last_plans(transcript: Transcript, folder: Path) -> tuple:
+    path = folder / "session.jsonl"
+    measured(transcript).write(path)
+    ((found, planned),) = plans(path, folder, [len(sessions.read(str(path)).requests)])
+    return told_of(found), told_of(planned)
+
+
+def looked(after: int = 12) -> Tale:
+    """A search, and so many calls after it."""
+    transcript = Tale([])
+    transcript.entries.pop()
+    transcript.last = transcript.entries[-1]["uuid"]
+    transcript._calls([("Grep", "src/a.ts", "found_in_place_1\n" * 400, 1)], False, "")
+    for number in range(after):
+        transcript.wait(10)
+        transcript._calls([("Read", f"src/{number}.ts", f"line {number}\n" * 300, 1)], False, "I look.")
+    return transcript
+
+
+def test_inputs_in_which_wide_characters_stand(tmp_path) -> None:
+    transcript = looked()
+    transcript._calls([("Bash", "測試" * 900, "so\n" * 800, 1)], False, "測試" * 300)
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
+    assert live_plan == lab
+
+
+def test_calls_that_were_made_at_the_same_time(tmp_path) -> None:
+    transcript = looked()
+    for number in range(8):
+        message, ids = f"both-{number}", (f"first-{number}", f"second-{number}")
+        uses = [transcript.use(id, "Bash", {"command": "cat " + "x" * 2_000}, message) for id in ids]
+        transcript.result(ids[1], "so\n" * 400, parent=uses[1])
+        transcript.result(ids[0], "and so\n" * 400, parent=uses[0])  # the conversation goes on from the first: the second hangs beside it
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
+    assert live_plan == lab
+
+
+def test_a_search_whose_time_ran_out_while_nothing_happened(tmp_path) -> None:
+    transcript = looked(4)
+    transcript.wait(900)
+    transcript._prompt("go on")
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
+    assert live_plan == lab
+
+
+def test_an_answer_that_took_long(tmp_path) -> None:
+    transcript = looked()
+    transcript.answer("I begin", "long")
+    transcript.wait(200)
+    transcript.answer("and end", "long")
+    transcript.wait(250)  # five minutes after its beginning, not after its end
+    transcript._prompt("go on")
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
+    assert live_plan == lab
+    assert live_plan[3] is not None
+    assert live_plan[3]["warm"] is True
+
+
+def test_a_branch_that_was_left(tmp_path) -> None:
+    transcript = looked()
+    back = transcript.last
+    for _ in range(6):
+        transcript.wait(60)
+        transcript._calls([("Read", "src/left.ts", "left\n" * 900, 1)], False, "Somewhere else.")
+    transcript.wait(30)
+    transcript.prompt("no, rather so", parent=back)
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
+    assert live_plan == lab
+    assert live_plan[3] is not None
+    assert live_plan[3]["warm"] is True, "what was left has read the cache of what stands"
+
+
+def test_what_hangs_beside_the_conversation_stands_where_it_hangs(tmp_path) -> None:
+    transcript = looked()
+    here = transcript.last
+    transcript.prompt("<local-command-stdout>" + filled(4_000), isMeta=True)
+    aside = transcript.add("system", parent=here, subtype="api_error")
+    transcript.prompt("go on", parent=aside)
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
+    assert live_plan == lab
+
+
+def test_a_call_that_leads_into_another_folder(tmp_path) -> None:
+    transcript = Tale([])
+    transcript.entries.pop()
+    transcript.last = transcript.entries[-1]["uuid"]
+    transcript._calls([("Bash", "a.ts", "line\n" * 400, 1)], False, "")
+    transcript.entries[-1]["cwd"] = "/shop/deeper"
+    transcript._calls([("Read", "a.ts", "line\n" * 400, 1)], False, "")
+    transcript._calls([("Edit", "a.ts", "done", 1)], False, "")
+    transcript._answer("so")
+    live_plan, lab = last_plans(transcript, tmp_path)
+    assert live_plan == lab

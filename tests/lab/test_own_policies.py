@@ -1,0 +1,291 @@
+"""Anybody's policy: how it is found by its name, what it may not do, and that its faults are its own."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.lab import loading, policies, policy, survey
+from popkit_retention.lab.checked import Checked, Failed
+from popkit_retention.lab.policy import Policy
+from tests.lab.made import Made
+from tests.lab.test_survey import session
+
+GOOD = '''
+from popkit_retention.lab.policy import Policy
+
+print("loaded")
+
+
+class OldReads(Policy):
+    """Clears all but the newest three results.
+
+    More words."""
+
+    def __init__(self):
+        self.live = []
+
+    def add(self, block):
+        if block.id:
+            self.live.append(block)
+
+    def compact(self, event):
+        self.live = []
+
+    def decide(self, view):
+        print("decides")
+        old, self.live = self.live[:-3], self.live[-3:]
+        return [(block, "[gone]", ["old"]) for block in old]
+
+
+class Sometimes(OldReads):
+    def decide(self, view):
+        if view.number == 25:
+            raise KeyError("the 25th")
+        return super().decide(view)
+'''
+
+
+def written(folder: Path, text: str = GOOD, name: str = "mine.py") -> str:
+    """Write a policy's file; return its path."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+    return str(folder / name)
+
+
+# --- the interface ------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_interface_is_what_the_guide_promises() -> None:
+    methods = {name: list(inspect.signature(value).parameters)[1:] for name, value in vars(Policy).items() if inspect.isfunction(value)}
+    assert methods == {
+        "begin": ["cwd"], "add": ["block"], "enter": ["block"], "event": ["event"], "at_compaction": ["event", "view"],
+        "compact": ["event"], "cut": ["context"], "decide": ["view"], "warm": ["request", "prompt"], "missed": ["block"],
+        "answered": ["request"],
+    }  # fmt: skip
+    assert {name for name in vars(policy) if name in policy.__all__} == set(policy.__all__)
+
+
+# --- how a policy is found -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_named_by_its_path_and_told_in_the_first_line_of_its_words(tmp_path, monkeypatch) -> None:
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert policies.described("./mine.py:OldReads") == "Clears all but the newest three results."
+    assert policies.described(f"{tmp_path}/mine.py:Sometimes") == ""
+
+
+def test_a_module_is_found_in_the_current_folder_and_in_those_of_pythonpath(tmp_path, monkeypatch) -> None:
+    written(tmp_path / "here", name="of_this_folder.py")
+    written(tmp_path / "there", name="of_a_path.py")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "there"))
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    for name in ("of_this_folder", "of_a_path"):
+        assert loading.load(f"{name}:OldReads").make.__name__ == "OldReads"
+
+
+def test_what_stands_beside_a_file_can_be_imported_by_it(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    written(tmp_path, name="kept_beside_it.py")
+    path = written(tmp_path, "from kept_beside_it import OldReads\n\nclass Mine(OldReads):\n    pass\n", "uses.py")
+    assert loading.load(f"{path}:Mine").make.__name__ == "Mine"
+
+
+def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
+    first, second = (loading.load(f"{written(tmp_path / name)}:OldReads").digest for name in ("a", "b"))
+    assert first == second != loading.load(f"{written(tmp_path / 'c', GOOD + '#')}:OldReads").digest
+    assert loading.shown(f"{tmp_path}/a/mine.py:OldReads") == "mine.py:OldReads"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("best", "", "unknown policy best. Known: nothing, spec, "),
+        (":Mine", "", ":Mine is no name of a policy. Write module:Class"),
+        ("{folder}/mine.py:", "", "is no name of a policy"),
+        ("{folder}/nowhere.py:Mine", "", "there is no file {folder}/nowhere.py"),
+        ("of_nobody:Mine", "", "there is no module of_nobody: it is not in this folder, "),
+        ("of_nobody.deeper:Mine", "", "there is no module of_nobody.deeper"),
+        ("{folder}/mine.py:Mine", "import of_nobody\n", "imported: ModuleNotFoundError: No module named 'of_nobody' (mine.py, line 1)"),
+        ("{folder}/mine.py:Mine", "def broken(:\n", "mine.py cannot be imported: invalid syntax (mine.py, line 1)"),
+        ("{folder}/mine.py:Mine", "import sys\nsys.exit(3)\n", "mine.py cannot be imported: SystemExit: 3 (mine.py, line 2)"),
+        ("{folder}/mine.py:Mine", GOOD, "mine.py has no Mine. It has: OldReads, Sometimes"),
+        ("{folder}/mine.py:Mine", "", "mine.py has no Mine. It has no class derived from popkit_retention.lab.policy.Policy"),
+        ("json:JSONDecoder", "", "JSONDecoder of json is not a policy: derive the class from popkit_retention.lab.policy.Policy"),
+        ("{folder}/mine.py:Mine", "class Mine(Policy):\n    def decides(self, view): ...\n", "Mine has none of the methods of a policy: "),
+        ("{folder}/mine.py:Mine", "class Mine(Policy):\n    def decide(self): ...\n", "Mine.decide has to take (self, view)"),
+        ("{folder}/mine.py:Mine", "class Mine(Policy):\n    async def decide(self, view): ...\n", "Mine.decide must not be `async`"),
+        (
+            "{folder}/mine.py:Mine",
+            "class Mine(Policy):\n    def __init__(self, keep): ...\n    def decide(self, view): ...\n",
+            "Mine() is made without arguments: missing a required argument: 'keep'. Give it a default",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_told_before_the_run_with_what_to_do(tmp_path, name, text, said) -> None:
+    head = "from popkit_retention.lab.policy import Policy\n" if text.startswith("class") else ""
+    written(tmp_path, head + text)
+    with pytest.raises(loading.Unusable) as raised:
+        policies.described(name.replace("{folder}", str(tmp_path)))
+    assert said.replace("{folder}", str(tmp_path)) in str(raised.value)
+
+
+# --- what a policy may not do -----------------------------------------------------------------------------------------------------------
+
+
+def played(decide, made: Made | None = None) -> Checked:
+    """Play two requests with a result between under a policy with this `decide`; put right what it changed."""
+    if made is None:
+        made = Made()
+        made.read()
+        made.request()
+        made.request()
+
+    class Mine(Policy):
+        def __init__(self) -> None:
+            self.results: list = []
+
+        def add(self, block) -> None:
+            if block.id:
+                self.results.append(block)
+
+    Mine.decide = decide
+    checked = Checked(Mine)
+    try:
+        made.under(checked)
+    finally:
+        checked.end()
+    return checked
+
+
+def changes(what: str, value: object):
+    """A `decide` that changes an attribute of the view."""
+
+    def decide(self, view) -> list:
+        setattr(view, what, value)
+        return []
+
+    return decide
+
+
+@pytest.mark.parametrize(
+    ("decide", "said"),
+    [
+        (lambda self, view: None, "decide returned None, not a list"),
+        (lambda self, view: {}, "decide returned a dict, not a list"),
+        (lambda self, view: [self.results[0]], "decide returned something other than a list of (block, text in its place, "),
+        (lambda self, view: [(self.results[0], None, [])], "decide returned something other"),
+        (lambda self, view: [(self.results[0], "[gone]", "old")], "decide returned something other"),
+        (lambda self, view: [("T1", "[gone]", [])], "decide returned something other"),
+        (lambda self, view: [(type(self.results[0])(9, 9, "T9", "made up"), "[gone]", [])], "decide clears what the context does not hold"),
+        (lambda self, view: [(view.context[0], "[gone]", [])], "decide clears what is neither a result nor a call: a text of the user's, "),
+        (lambda self, view: [(self.results[0], "[gone]", [])] * 2, "decide clears a result twice at once"),
+        (lambda self, view: view.context.clear() or [], "decide changed the view it was given: context"),
+        (lambda self, view: view.sizes.append(0) or [], "decide changed the view it was given: sizes"),
+        (lambda self, view: view.cleared.update({self.results[0]: ""}) or [], "decide changed the view it was given: cleared"),
+        (changes("sent", 7), "decide changed the view it was given: sent"),
+        (changes("prices", None), "decide changed the view it was given: prices"),
+        (lambda self, view: setattr(view.prices, "write", 0.0) or [], "decide changed the view it was given: prices"),
+        (lambda self, view: setattr(self.results[0], "tokens", 0) or [], "it changed what it was given: Block.tokens"),
+        (lambda self, view: 1 / 0, "decide raised ZeroDivisionError: division by zero (test_own_policies.py, line "),
+    ],
+)  # fmt: skip
+def test_nonsense_is_named(decide, said) -> None:
+    with pytest.raises(Failed) as raised:
+        played(decide)
+    assert str(raised.value).startswith(said)
+
+
+def test_what_a_policy_changed_of_the_session_is_put_right() -> None:
+    made = Made()
+    block = made.read()
+    made.request()
+    tokens = block.tokens
+    with pytest.raises(Failed):
+        played(lambda self, view: setattr(block, "tokens", 0) or [], made)
+    assert block.tokens == tokens
+
+
+def test_prices_that_a_policy_changed_are_put_right() -> None:
+    made = Made()
+    made.read()
+    made.request()
+    seen = []
+
+    def decide(self, view) -> list:
+        seen.append(view.prices)
+        view.prices.read = 0.0
+        return []
+
+    with pytest.raises(Failed):
+        played(decide, made)
+    assert seen[0].read == 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("enter", 3, "enter returned an int, not a text or None"),
+        ("warm", -1, "warm returned -1, not a whole number of 0 or more"),
+        ("warm", None, "warm returned None, not a whole number"),
+        ("at_compaction", True, "at_compaction returned a bool, not one of folded, summarised, stands"),
+    ],
+)
+def test_answers_of_the_wrong_kind_are_named(name, answer, said) -> None:
+    made = Made()
+    made.read()
+    made.request()
+    made.compact()
+    made.request()
+    own = type("Mine", (Policy,), {name: lambda self, *_: answer})
+    with pytest.raises(Failed) as raised:
+        made.under(Checked(own))
+    assert str(raised.value).startswith(said)
+
+
+# --- among others -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """Two sessions, of 30 and 16 requests."""
+    session(tmp_path / "sessions" / "-shop" / "one.jsonl", 30, 1)
+    session(tmp_path / "sessions" / "-forum" / "two.jsonl", 16, 3)
+    return tmp_path / "sessions"
+
+
+def test_it_is_scored_like_any_other_and_prints_nowhere(folder, tmp_path, capsys) -> None:
+    name = f"{written(tmp_path)}:OldReads"
+    found = survey.survey([str(folder)], [name, "masking-10"], (300,), 1)
+    assert list(found["ttls"]["300"]) == ["nothing", name, "masking-10"]
+    assert found["ttls"]["300"][name]["cleared"] > found["ttls"]["300"]["masking-10"]["cleared"] > 0
+    assert (found["failed"], capsys.readouterr().out) == ({}, "")
+
+
+def test_where_it_fails_the_session_counts_as_if_nothing_were_cleared_and_all_else_goes_on(folder, tmp_path) -> None:
+    path = written(tmp_path)
+    good, bad = (f"{path}:{name}" for name in ("OldReads", "Sometimes"))
+    found = survey.survey([str(folder)], [bad, good, "masking-10"], (300,), 1)
+    without = survey.survey([str(folder)], [good, "masking-10"], (300,), 1)
+    line = 1 + next(at for at, text in enumerate(GOOD.split("\n")) if "raise" in text)
+    assert found["failed"] == {bad: {f"decide raised KeyError: 'the 25th' (mine.py, line {line})": 1}}
+    one, two = (next(row for row in found["rows"] if row["path"].endswith(name)) for name in ("one.jsonl", "two.jsonl"))
+    assert one["ttls"]["300"]["policies"][bad] == [1, 1, 0, 0, 0]
+    assert two["ttls"]["300"]["policies"][bad] == two["ttls"]["300"]["policies"][good]
+    assert {name: figures for name, figures in found["ttls"]["300"].items() if name != bad} == without["ttls"]["300"]
+
+
+def test_worker_processes_find_it_by_its_name(folder, tmp_path, monkeypatch) -> None:
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    found = [survey.survey([str(folder)], ["mine.py:OldReads", "mine.py:Sometimes"], (300,), jobs) for jobs in (1, 2)]
+    for one in found:
+        del one["seconds"]
+    assert json.dumps(found[0], sort_keys=True) == json.dumps(found[1], sort_keys=True)
+    assert list(found[0]["failed"]) == ["mine.py:Sometimes"]

@@ -1,0 +1,186 @@
+"""Many sessions under many policies: what is read, what is left out, how sums become means."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.lab import measure, policies, sessions, survey, totals
+from tests.lab.transcripts import Transcript, filled
+from tests.views.written import spec_session
+
+NAMES = ["masking-10", "dcp-dedupe"]
+
+
+def session(path: Path, rounds: int = 20, seed: int = 1) -> Path:
+    """A session of one prompt and so many calls, some of whose results are needed later."""
+    transcript, random_ = Transcript(), random.Random(seed)
+    transcript.prompt(filled(100))
+    transcript.first("t0", 100)
+    transcript.result("t0", filled(200, "src/module_0/handler.ts"))
+    for number in range(1, rounds):
+        transcript.wait(20)
+        back = random_.randrange(number)
+        transcript.answer(f"see src/module_{back}/handler.ts" if random_.random() < 0.5 else "go on", f"m{number}")
+        transcript.call(f"t{number}", message=f"m{number}")
+        transcript.result(f"t{number}", filled(random_.randrange(10, 200) * 10, f"src/module_{number}/handler.ts"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    transcript.write(path)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three sessions of two repositories, one of them by a subagent."""
+    session(tmp_path / "-shop" / "one.jsonl", 30, 1)
+    session(tmp_path / "-shop" / "one" / "subagents" / "agent-a1.jsonl", 12, 2)
+    session(tmp_path / "-forum" / "two.jsonl", 16, 3)
+    return tmp_path
+
+
+def found_in(folder: Path, **more) -> dict:
+    return survey.survey([str(folder)], NAMES, (300,), 1, **more)
+
+
+def test_sessions_below_a_folder_are_found_those_of_subagents_too(folder) -> None:
+    found = found_in(folder)
+    assert [(Path(row["path"]).name, row["repository"]) for row in found["rows"]] == [
+        ("two.jsonl", "-forum"),
+        ("one.jsonl", "-shop"),
+        ("agent-a1.jsonl", "-shop"),
+    ]
+    assert (found["sessions"], found["repositories"], found["requests"]) == (3, 2, 58)
+
+
+def test_a_name_says_the_repository_where_it_has_one() -> None:
+    assert survey.repository_of("/data/owner-shop__01-abc-0.jsonl") == "owner-shop"
+    assert survey.repository_of("/home/x/.claude/projects/-home-x-shop/5e55.jsonl") == "-home-x-shop"
+    assert survey.repository_of("/p/-home-x-shop/5e55/subagents/agent-1.jsonl") == "-home-x-shop"
+
+
+def test_a_file_that_is_named_twice_counts_once(folder) -> None:
+    path = str(folder / "-forum" / "two.jsonl")
+    assert survey.survey([str(folder), path, path], [], (300,), 1)["sessions"] == 3
+
+
+def test_what_is_no_session_is_left_out_and_counted_with_its_reason(folder) -> None:
+    odd = folder / "odd"
+    session(odd / "short.jsonl", 4)
+    (odd / "empty.jsonl").write_text("")
+    (odd / "noise.jsonl").write_bytes(random.Random(1).randbytes(5_000))
+    (odd / "foreign.jsonl").write_text('{"role": "user", "content": "hello"}\n[]\nnull\n"x"\n' * 20)
+    (odd / "notes.txt").write_text("no transcript")
+    (odd / "dangling.jsonl").symlink_to(odd / "gone")
+    found = survey.survey([str(folder), str(folder / "nowhere")], NAMES, (300,), 1)
+    assert found["sessions"] == 3
+    assert found["skipped"] == {
+        "under 5 requests": 1,
+        "empty": 1,
+        "no conversation": 2,
+        "cannot be read: No such file or directory": 2,
+    }
+    assert [str(odd / "empty.jsonl"), "empty"] in found["skipped_files"]
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        '{"type":"assistant","uuid":"a","message":{"id":3,"content":[{"type":"tool_use","id":[],"input":[]}]}}',
+        '{"type":"user","uuid":"b","parentUuid":[],"message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":{"x":1}}]}}',
+        '{"type":"assistant","uuid":"c","timestamp":-5,"message":{"usage":{"input_tokens":"many"},"content":'
+        + "[" * 200
+        + "]" * 200
+        + "}}",
+        '{"type":"user","uuid":{},"message":null}',
+    ],
+)
+def test_a_strange_line_ends_no_run(folder, strange) -> None:
+    path = folder / "-forum" / "two.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:9], strange, *lines[9:]]) + "\n" + lines[9][:50])
+    found = found_in(folder)
+    assert found["sessions"] + sum(found["skipped"].values()) == 3
+    assert found["sessions"] >= 2
+
+
+def test_no_cut_of_a_file_ends_a_run(tmp_path, count) -> None:
+    whole = session(tmp_path / "whole.jsonl", 8).read_bytes()
+    cuts = tmp_path / "cuts"
+    cuts.mkdir()
+    number = count(12, 100)
+    for at in range(number):
+        (cuts / f"{at}.jsonl").write_bytes(whole[: len(whole) * at // number])
+    found = survey.survey([str(cuts)], NAMES, (300,), 1)
+    assert found["sessions"] + sum(found["skipped"].values()) == number
+    assert not [reason for reason in found["skipped"] if "could not" in reason]
+
+
+def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_rest_is_pooled(folder) -> None:
+    found = found_in(folder)
+    for name in NAMES:
+        sums: dict = {}
+        missed = cleared = dearer = 0
+        for path in folder.rglob("*.jsonl"):
+            read = sessions.read(str(path))
+            priced = policies.prices_for(read, 300)
+            base = measure.score(read, policies.POLICIES["nothing"][0](read, priced), priced)
+            own = measure.score(read, policies.POLICIES[name][0](read, priced), priced)
+            known = sums.setdefault(survey.repository_of(str(path)), [0, 0, 0, 0])
+            for at, value in enumerate((own.cost, base.cost, own.carried, base.carried)):
+                known[at] += value
+            missed, cleared, dearer = missed + own.missed, cleared + own.cleared, dearer + (own.cost > 1.0001 * base.cost)
+        one = found["ttls"]["300"][name]
+        assert one["cost"] == pytest.approx(sum(known[0] / known[1] for known in sums.values()) / 2, abs=1e-4)
+        assert one["carried"] == pytest.approx(sum(known[2] / known[3] for known in sums.values()) / 2, abs=1e-4)
+        assert one["misses_per_100"] == pytest.approx(100 * missed / 58, abs=1e-4)
+        assert one["dearer"] == pytest.approx(dearer / 3, abs=1e-4)
+        assert (one["cleared"], one["missed"]) == (cleared, missed)
+
+
+def test_clearing_nothing_is_always_there_and_costs_itself(folder) -> None:
+    one = found_in(folder)["ttls"]["300"]["nothing"]
+    assert (one["cost"], one["carried"], one["misses_per_100"], one["dearer"], one["cleared"]) == (1, 1, 0, 0, 0)
+
+
+def test_several_processes_find_what_one_finds(folder) -> None:
+    alone, together = found_in(folder), survey.survey([str(folder)], NAMES, (300,), 2)
+    for found in (alone, together):
+        found.pop("seconds")
+    assert json.dumps(together, sort_keys=True) == json.dumps(alone, sort_keys=True)
+
+
+def test_progress_goes_up_to_all_bytes(folder) -> None:
+    transcript: list = []
+    found_in(folder, progress=lambda done, whole: transcript.append((done, whole)))
+    whole = sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
+    assert [done for done, _ in transcript] == sorted(done for done, _ in transcript)
+    assert transcript[-1] == (whole, whole)
+
+
+def test_nothing_found_is_no_error(tmp_path) -> None:
+    found = found_in(tmp_path)
+    assert (found["sessions"], found["rows"], found["ttls"], found["curve"]) == (0, [], {}, None)
+
+
+def test_the_curve_is_that_of_the_longest_session_with_every_request_while_there_are_few(folder) -> None:
+    curve = survey.survey([str(folder)], ["masking-10"], (300,), 1)["curve"]
+    assert Path(curve["path"]).name == "one.jsonl"
+    assert curve["requests"] == list(range(1, 31))
+    assert len(curve["with"]) == len(curve["without"]) == 30
+    assert curve["with"][-1] < curve["without"][-1]
+
+
+def test_a_long_curve_is_thinned(tmp_path) -> None:
+    session(tmp_path / "-shop" / "long.jsonl", 2 * totals.CURVE_POINTS + 1)
+    curve = survey.survey([str(tmp_path)], ["nothing"], (300,), 1)["curve"]
+    assert curve["requests"] == list(range(1, 2 * totals.CURVE_POINTS + 2, 3))
+    assert len(curve["with"]) == len(curve["without"]) == len(curve["requests"]) <= totals.CURVE_POINTS
+
+
+def test_a_real_looking_session_is_read_whole(tmp_path) -> None:
+    spec_session(tmp_path / "-shop")
+    found = found_in(tmp_path)
+    assert (found["sessions"], found["skipped"]) == (1, {})

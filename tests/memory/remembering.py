@@ -1,0 +1,60 @@
+"""Memories over stores of every kind, and a clock that stands where a test puts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observed, Shown
+from popkit_retention.memory.memory import Memory
+from popkit_retention.memory.stores import Store
+
+NOW = 1_800_000_000.0
+HOUR, DAY = 3600.0, 86_400.0
+PROJECT = "shop-0123456789ab"
+
+
+@dataclass
+class Remembering:
+    """A Memory whose time is `now`."""
+
+    store: Store
+    project: str = PROJECT
+    now: float = NOW
+    memory: Memory = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memory = Memory(self.store, self.project, lambda: self.now)
+
+    def after(self, seconds: float) -> Memory:
+        """The same memory, later."""
+        self.now += seconds
+        return self.memory
+
+    def item(self, id: str) -> Item:
+        (item,) = self.store.get([id])
+        return item
+
+    def keep(self, id: str, **fields: Any) -> Item:
+        """An item as a store holds it, whatever rules would have made of it."""
+        times = dict.fromkeys(("created_at", "last_accessed", "tier_since"), self.now)
+        self.store.add([Item(**{"id": id, "text": "the text of " + id, "project": self.project, "source": "session", **times, **fields})])
+        return self.item(id)
+
+
+def lesson(
+    session: str,
+    *observed: Observed,
+    at: float = NOW,
+    unaided: tuple[str, ...] = (),
+    project: str = PROJECT,
+    shown: tuple[Shown, ...] = (),
+) -> Lesson:
+    return Lesson(session, project, at - HOUR, at, observed, unaided, lookups=4, lookup_tokens=2_000, shown=shown)
+
+
+def wrote(text: str, writes: int = 1, at: float = NOW, kind: str = PATH, **details: object) -> Observed:
+    return Observed(kind, text, writes, at, details)
+
+
+KINDS = (PATH, NAME, COMMAND, ERROR, NOTE)

@@ -1,0 +1,18 @@
+"""What a store says that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from popkit_retention.memory.stores import StoreUnavailable
+
+
+def refused(use: Callable[[], object], *told: str) -> str:
+    """The message, which names all of these."""
+    with pytest.raises(StoreUnavailable) as caught:
+        use()
+    for each in told:
+        assert each in str(caught.value)
+    return str(caught.value)

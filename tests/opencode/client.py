@@ -1,0 +1,178 @@
+"""The real OpenCode as a server in a home of its own, with projects in it. Nothing outside of one folder is read or written, and no API but
+the scripted one is asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hooks.utils.state import sockets
+from tests.client.client import PROJECT_FILES
+from tests.listening import free_port
+from tests.patience import HANG_S, until
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = ROOT / "power-mode" / "opencode"
+# As the provider is named in a model's name -> a model of its.
+MODELS = {"anthropic": "anthropic/claude-opus-4-8", "compatible": "compatible/gpt-5.4"}
+WINDOWS = {"anthropic": 1_000_000, "compatible": 400_000}
+SWITCHES = {
+    "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+    "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_CLAUDE_CODE": "1", "OPENCODE_DISABLE_TERMINAL_TITLE": "1",
+    "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1", "npm_config_offline": "true",
+}  # fmt: skip
+
+
+class Machine:
+    """A home, and the program that runs in it. `door_ms`: how long a result waits for the helper."""
+
+    def __init__(self, root: Path, program: Path, door_ms: int = 60_000) -> None:
+        self.root = Path(os.path.realpath(root))
+        self.program = program
+        self.home = self.root / "home"
+        self.popkit = self.home / ".claude" / "popkit"
+        self.door_ms = door_ms
+        self.home.mkdir(parents=True)
+
+    def env(self) -> dict[str, str]:
+        """An environment with nothing of the caller's but where programs are."""
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        folders = {f"XDG_{name}_HOME": str(self.home / f".{name.lower()}") for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+        return {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **folders, **SWITCHES, "POPKIT_DOOR_MS": str(self.door_ms)}
+
+    def run(self, folder: Path, *command: str | Path) -> subprocess.CompletedProcess:
+        """A program that has ended; its output as text."""
+        process = subprocess.Popen(
+            command, cwd=folder, env=self.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            out, err = process.communicate(timeout=HANG_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # what a failing test leaves running ends with it
+            raise
+        return subprocess.CompletedProcess(command, process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+    def until_helpers_have_ended(self) -> None:
+        until(lambda: not sockets.running(str(self.popkit)), "helpers to end")
+
+
+class Server(Machine):
+    """`opencode serve`; use it as a context manager."""
+
+    def __enter__(self) -> Self:
+        self.port = free_port()
+        self.process = subprocess.Popen(
+            [str(self.program), "serve", "--port", str(self.port)], cwd=self.root, env=self.env(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        while b"listening" not in self.process.stdout.readline():
+            assert self.process.poll() is None, "opencode serve has ended"
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        os.killpg(self.process.pid, signal.SIGTERM)
+        self.process.communicate(timeout=HANG_S)
+
+    def ask(self, folder: Path, method: str, path: str, body: object = None) -> Any:
+        """The answer to a request about a folder; HTTPError where it is refused."""
+        data = None if body is None else json.dumps(body).encode()
+        url = f"http://127.0.0.1:{self.port}{path}?{urllib.parse.urlencode({'directory': str(folder)})}"
+        asked = urllib.request.Request(url, data, {"content-type": "application/json"}, method=method)
+        with urllib.request.urlopen(asked, timeout=HANG_S) as answer:  # noqa: S310  our own address
+            text = answer.read()
+        return json.loads(text) if text else None
+
+
+class Project:
+    """A git project on a machine, with one session, for one provider of a scripted API."""
+
+    def __init__(self, server: Server, name: str, api_url: str, provider: str, plugin: list[Any] | None = None) -> None:
+        self.server = server
+        self.provider = provider
+        self.work = server.root / name
+        self.popkit = server.popkit
+        self.session = ""
+        named, _, model = MODELS[provider].partition("/")
+        self.model = {"providerID": named, "modelID": model}
+        files = {**PROJECT_FILES, "NAME": name, "opencode.json": json.dumps(settings_for(api_url, provider, plugin), indent=2)}
+        for path, text in files.items():
+            (self.work / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.work / path).write_text(text)
+        identity = ["-c", "user.name=dev", "-c", "user.email=dev@example.invalid", "-c", "commit.gpgsign=false"]
+        for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+            assert self.server.run(self.work, "git", *identity, *command).returncode == 0
+
+    def say(self, text: str) -> dict[str, Any]:
+        """A prompt, and the answer that ends its turn."""
+        if not self.session:
+            self.session = self._ask("POST", "", {})["id"]
+        return self._ask("POST", "/message", {"model": self.model, "parts": [{"type": "text", "text": text}]})
+
+    def compact(self) -> None:
+        self._ask("POST", "/summarize", self.model)
+
+    def take_back(self) -> None:
+        """Take back the last prompt and all behind it, as `/undo` does."""
+        prompts = [message["info"]["id"] for message in self.messages() if message["info"]["role"] == "user"]
+        self._ask("POST", "/revert", {"messageID": prompts[-1]})
+
+    def command(self, name: str, words: str) -> int:
+        """The status with which a command of the session ends."""
+        try:
+            self._ask("POST", "/command", {"command": name, "arguments": words})
+        except urllib.error.HTTPError as error:
+            return error.code
+        return 200
+
+    def messages(self) -> list[dict[str, Any]]:
+        return self._ask("GET", "/message")
+
+    def leave(self) -> None:
+        """End OpenCode for this project, until it is asked again."""
+        self.server.ask(self.work, "POST", "/instance/dispose")
+        self.server.until_helpers_have_ended()
+
+    def kept(self) -> Path:
+        """The transcript that the helper keeps of the session, once nobody writes to it any more."""
+        self.leave()
+        (found,) = (self.popkit / "transcripts").glob(f"*/{self.session}.jsonl")
+        return found
+
+    def popkit_says(self, *words: str) -> subprocess.CompletedProcess:
+        """Our command line, in the project's folder."""
+        return self.server.run(self.work, sys.executable, ROOT / "hooks" / "popkit.py", *words)
+
+    def opencode(self, *words: str) -> subprocess.CompletedProcess:
+        """The program itself, in the project's folder."""
+        return self.server.run(self.work, self.server.program, *words)
+
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
+        return self.server.ask(self.work, method, f"/session/{self.session}{path}" if self.session else "/session", body)
+
+
+def settings_for(api_url: str, provider: str, plugin: list[Any] | None = None) -> dict[str, Any]:
+    """An opencode.json that knows the scripted API alone."""
+    model = MODELS[provider].partition("/")[2]
+    limits = {"limit": {"context": WINDOWS[provider], "output": 32_000}}
+    options = {"baseURL": f"{api_url}/v1", "apiKey": "sk-scripted-key-that-opens-nothing"}
+    made: dict[str, Any] = {"options": options, "models": {model: {"name": model, **limits}}}
+    if provider != "anthropic":
+        made.update(npm="@ai-sdk/openai-compatible", name="Compatible")
+    return {
+        "autoupdate": False, "share": "disabled", "snapshot": False, "model": MODELS[provider],
+        "small_model": MODELS[provider], "enabled_providers": [provider], "provider": {provider: made},
+        "plugin": [PLUGIN.as_uri()] if plugin is None else plugin,
+    }  # fmt: skip

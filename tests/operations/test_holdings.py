@@ -1,0 +1,100 @@
+"""Every store says what it keeps in our folder: none is forgotten, and no file is nobody's."""
+
+from __future__ import annotations
+
+import ast
+import os
+import socket
+from pathlib import Path
+
+from hooks.utils import archive
+from hooks.utils.hosts.opencode import kept
+from hooks.utils.io import failures
+from hooks.utils.state import breaks, consents, limits, sockets, standing, trials
+from popkit_retention.bill import digests
+from popkit_retention.dashboard.instance import Instance
+from popkit_retention.operations import holdings
+from tests.bill.standing import breakdown
+from tests.cli.governed import Governed
+from tests.cli.remembered import DAY_S
+from tests.hosts.test_opencode import worked as conversation
+from tests.paths import ROOT
+from tests.reclaim.shops import Shop, worked
+
+
+def declaring() -> set[str]:
+    """The modules that declare a STORAGE."""
+    found = set()
+    for base, root in ((ROOT, ROOT / "hooks"), (ROOT / "power-mode", ROOT / "power-mode")):
+        for path in root.rglob("*.py"):
+            names = [node.targets[0] for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
+            if any(isinstance(name, ast.Name) and name.id == "STORAGE" for name in names):
+                found.add(".".join(path.relative_to(base).with_suffix("").parts))
+    return found
+
+
+def owners(home: Path) -> dict[str, list[str]]:
+    """Every file below a folder of ours -> the titles of the stores that say it is theirs."""
+    names = [str(path.relative_to(home)) for path in home.rglob("*") if not path.is_dir() or path.is_symlink()]
+    return {name: [each.title for each in holdings.every() if each.owns(str(home), name)] for name in names}
+
+
+def busy(house: Governed) -> None:
+    """Lets every part of PopKit write something."""
+    env = {**os.environ, **house.env}
+    house.has_client("2.1.330")
+    house.start()
+    house.read("a.py", "x = 1\n")
+    house.bash("npm test", "PASS 3 tests\n")
+    house.popkit("statusline", "install", "--yes")
+    house.popkit("budget", "set", "month_usd=50", "--yes")
+    house.popkit("budget")
+    failures.record(env, "post-tool-use", ValueError("a failure"))
+    house.popkit("doctor")
+    house.memory("on")
+    house.memory("learn", str(house.session("first")))
+    house.add("Run make check before you commit.", "--key")
+    (id,) = [id for id, item in house.items().items() if "make check" in item["text"]]
+    for _ in range(3):
+        house.now += 9 * DAY_S
+        house.memory("run", "--force")
+    house.retention("set", "memory.auto_gc=true")
+    house.retention("hold", "add", id, "--why", "audit", "--who", "alice")
+    house.retention("archive", id)
+    house.retention("gc", "--auto", "--quiet")
+    archive.open_archive(str(house.home / "archive.sqlite")).close()
+    consents.say(str(house.home), "compact", consents.YES)
+    breaks.learn(env, str(house.home), house.now)
+    limits.note(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
+    kept.Kept(kept.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
+    standing.keep(str(house.home), "shop", "5e55", breakdown(), house.now)
+    with trials.Changing(str(house.home)):
+        digests.of_user(env, 0.0, house.now, lambda *_: None)
+    Instance(env).record("http://127.0.0.1:1/")
+    Instance(env).browser_file("http://127.0.0.1:1/")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(sockets.free_path(env, "5e55"))
+    house.hook("session-end", hook_event_name="SessionEnd", reason="exit")
+
+
+def test_every_store_that_declares_what_it_keeps_is_listed() -> None:
+    assert set(holdings.STORES) == declaring()
+
+
+def test_every_file_that_popkit_writes_belongs_to_exactly_one_store(tmp_path: Path) -> None:
+    house = Governed(tmp_path)
+    busy(house)
+    found = owners(house.home)
+    assert {name: titles for name, titles in found.items() if len(titles) != 1} == {}
+    written = {titles[0] for titles in found.values()}
+    never = {"kept originals", "what popkit setup installed"}  # the other test's, and pip's
+    assert written == {each.title for each in holdings.every()} - never
+
+
+def test_what_a_clear_writes_belongs_to_exactly_one_store(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    shop.write(worked(str(shop.project)))
+    shop.clear()
+    found = owners(shop.home)
+    assert {name: titles for name, titles in found.items() if len(titles) != 1} == {}
+    assert {"archive", "kept originals", "states of sessions"} <= {titles[0] for titles in found.values()}

@@ -1,0 +1,219 @@
+"""`memory` after /popkit:context: on and off are answered at once, every other word by `popkit memory` in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from hooks.utils import text
+from hooks.utils.operations import memory as answers
+from hooks.utils.operations.context import answer
+from hooks.utils.state import live, marked, memory
+from hooks.utils.state.days import day_of
+from hooks.utils.views.memory import marks
+from tests.hooks import payloads
+from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
+
+NOW = 1_790_000_000.0
+GOLDENS = Path(__file__).parent / "goldens"
+# Stands in for the command line: tells how it was called.
+TELLS = """
+import json, os, sys
+if sys.argv[1:] == ["memory", "fail"]:
+    sys.exit("popkit memory: no such thing")
+told = [os.environ[name] for name in ("POPKIT_HOME", "CLAUDE_CODE_SESSION_ID", "POPKIT_CALLED_AS")]
+print(json.dumps([sys.argv[1:], os.getcwd(), *told, sys.stdin.read()]))
+print("\\x1b[31mred")
+if sys.argv[2:] == ["long"]:
+    print("line\\n" * 1_000)
+"""
+
+
+class Asking:
+    """A session in a project whose hooks stand beside a `popkit` of the test's."""
+
+    def __init__(self, folder: Path):
+        self.home = Home(folder)
+        self.work = folder / "shop"
+        (self.work / ".git").mkdir(parents=True)
+        self.hooks = folder / "plugin" / "hooks"
+        copy_hooks(self.hooks)
+        (self.hooks / "popkit.py").write_text(TELLS)
+
+    def site(self) -> live.Site:
+        return live.Site(self.home.env(), payloads.SESSION, str(self.work))
+
+    def answer(self, words: str) -> str:
+        """The answer that the hook on a prompt gives."""
+        process = start_argv([sys.executable, "-S", "-E", str(self.hooks / "context-monitor.py")], self.home.env())
+        feed(process, payloads.prompt(f"/popkit:context {words}", cwd=str(self.work)))
+        ran = finish(process)
+        assert ran.failed_open, ran
+        return json.loads(ran.stdout)["reason"]
+
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Asking:
+    return Asking(tmp_path)
+
+
+def test_on_and_off_say_what_happens_what_it_costs_where_it_is_and_how_to_undo_it(asking: Asking):
+    project = memory.project_of(str(asking.home.path), str(asking.work))
+    said = answer("memory on", asking.site(), "", NOW)
+    assert project.is_on()
+    told = " ".join(said.split())
+    assert "Memory is on for shop" in told
+    assert "at most 500 tokens" in told
+    assert "To switch it off: /popkit:context memory off" in told
+    assert project.folder in said.replace("\n", "")
+    assert f"{asking.home.path}/memory.sqlite" in said.replace("\n", "")
+    assert "nothing leaves this machine" in told
+    assert max(map(text.width, said.split("\n"))) <= text.WIDTH
+    assert "Memory is already on" in answer("memory on", asking.site(), "", NOW)
+    said = answer("memory off", asking.site(), "", NOW)
+    assert "Memory is off for shop" in said
+    assert f"{asking.home.path}/memory.sqlite" in said.replace("\n", ""), "where what is remembered stays"
+    assert not project.is_on()
+    assert "Memory is already off" in answer("memory off", asking.site(), "", NOW)
+
+
+def test_on_tells_data_too(asking: Asking):
+    told = json.loads(answer("memory on --json", asking.site(), "", NOW))
+    assert (told["on"], told["changed"], told["project"], told["tokens"]) == (True, True, "shop", 500)
+
+
+def test_the_budget_that_is_told_is_the_one_that_is_configured(asking: Asking):
+    asking.home.path.mkdir()
+    (asking.home.path / "retention-config.json").write_text('{"memory": {"tokens": 900}}')
+    assert "at most 900 tokens" in " ".join(answer("memory on", asking.site(), "", NOW).split())
+
+
+@pytest.mark.parametrize(
+    ("configured", "told"),
+    [
+        ('{"store": "neo4j://graph.example:7687"}', "What is remembered is sent to that server alone (memory.store)"),
+        ('{"summariser": "shorten --words 50"}', "Your own summariser (memory.summariser) is given texts"),
+    ],
+)
+def test_on_says_who_else_sees_what_is_remembered(asking: Asking, configured: str, told: str):
+    asking.home.path.mkdir()
+    (asking.home.path / "retention-config.json").write_text(f'{{"memory": {configured}}}')
+    said = " ".join(answer("memory on", asking.site(), "", NOW).split())
+    assert told in said
+    assert "nothing leaves this machine" not in said
+
+
+def test_where_nothing_can_be_written_the_answer_says_so(asking: Asking):
+    asking.home.path.mkdir()
+    (asking.home.path / memory.FOLDER).write_text("")
+    assert "Not a directory" in answer("memory on", asking.site(), "", NOW)
+
+
+def test_every_other_word_is_handed_on_as_it_stands(asking: Asking):
+    said = asking.answer("memory search 'two words; rm -rf $HOME' --most 3 --json").strip().split("\n")
+    assert json.loads(said[0]) == [
+        ["memory", "search", "two words; rm -rf $HOME", "--most", "3", "--json"],
+        str(asking.work), str(asking.home.path), payloads.SESSION, "/popkit:context memory", "",
+    ]  # fmt: skip
+    assert said[1] == "\\x1b[31mred", "nothing that a terminal would obey"
+
+
+def test_a_mistake_is_shown(asking: Asking):
+    assert asking.answer("memory fail").strip() == "popkit memory: no such thing"
+
+
+def test_a_long_answer_is_cut(asking: Asking):
+    said = asking.answer("memory long").strip().split("\n")
+    assert len(said) < 500
+    assert said[-1].startswith("… 602 more lines: ")
+
+
+def test_what_cannot_be_started_is_told(asking: Asking):
+    code, output, errors = answers.ask(["list", "\0"], asking.site(), "popkit context")
+    assert (code, output) == (1, "")
+    assert errors.startswith("popkit memory could not be started: ")
+
+
+def test_help_tells_of_the_words_that_follow(asking: Asking):
+    assert "memory [on|off|WORD…]" in answer("help memory", asking.site(), "", NOW)
+
+
+def test_the_panel_tells_once_of_what_is_about_to_be_forgotten(asking: Asking):
+    site = asking.site()
+    project = memory.project_of(str(asking.home.path), str(asking.work))
+    assert "forgotten" not in answer("", site, "", NOW)
+    project.turn_on(NOW)
+    project.set_alerts({"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
+    assert "forgotten" not in answer("retention --json", site, "", NOW)
+    said = " ".join(answer("", site, "", NOW).split())
+    assert f"2 memories of value will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in said
+    assert "forgotten" not in answer("", site, "", NOW)
+    project.set_alerts({"m1": NOW + 86_400, "m3": NOW + 86_400})
+    assert "1 memory of value will be forgotten by" in answer("", site, "", NOW)
+
+
+def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
+    project = memory.project_of(str(asking.home.path), str(asking.work))
+    project.turn_on(NOW)
+    for spoilt in ("[", '{"due": 3, "told": []}', '{"due": {"m1": "soon"}, "told": [7]}'):
+        Path(project.folder, memory.ALERTS).write_text(spoilt)
+        assert "forgotten" not in answer("", asking.site(), "", NOW)
+
+
+# --- what others have marked -----------------------------------------------------------------------------------------------------------
+
+
+def mark(asking: Asking, part: str, by: str, count: int, left: float, project: str = "") -> None:
+    key = project or memory.project_of(str(asking.home.path), str(asking.work)).repository.key
+    marks = [(key, by, f"m{number}", NOW + left + number) for number in range(1, count + 1)]
+    marked.replace(str(asking.home.path), part, lambda: marked.rows_of(marks))
+
+
+def test_the_panel_tells_what_tools_and_the_job_have_marked(asking: Asking, golden):
+    mark(asking, marked.FORGOTTEN, "tool", 3, 23 * 3_600)
+    mark(asking, marked.RAG, "job", 1_212, 5 * 3_600)
+    mark(asking, marked.MEMORY, "job", 1, -60)
+    told = answer("", asking.site(), "", NOW)
+    assert told == answer("", asking.site(), "", NOW)  # until it is no longer so
+    golden(GOLDENS / "marked.txt", told[: told.index("Retention status")])
+    assert "marked" not in answer("retention --json", asking.site(), "", NOW)
+
+
+def test_other_projects_are_not_told(asking: Asking):
+    mark(asking, marked.FORGOTTEN, "tool", 3, 60, project="other-0123456789ab")
+    assert "marked" not in answer("", asking.site(), "", NOW)
+
+
+def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_are():
+    row = {"project": "p", "by": "tool", "count": 6, "ids": ["m1", "m2", "m3", "m4", "m5"], "first": NOW + 60}
+    for ids, count in ((row["ids"], 6), (["m1", "m 2"], 2), (["$(reboot)"], 1), (["m" * 200], 1)):
+        lines = text.laid_out(marks(marked.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory"))
+        assert lines[-1] == "  popkit memory list --marked"
+    assert marks(marked.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory")[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "[", "[]", '{"version": 9, "parts": {"rag": []}}', '{"version": 1}', '{"version": 1, "parts": {"rag": 5}}',
+     '{"version": 1, "parts": {"rag": [5, {}, {"project": "KEY", "by": "me", "count": 1, "first": 1, "ids": []}]}}',
+     '{"version": 1, "parts": {"rag": [{"project": "KEY", "by": "job", "count": true, "first": 1, "ids": []}]}}',
+     '{"version": 1, "parts": {"rag": [{"project": "KEY", "by": "job", "count": 1, "first": 1, "ids": [1]}]}}'],
+)  # fmt: skip
+def test_marks_that_cannot_be_read_are_none(asking: Asking, said: str):
+    folder = Path(asking.home.path) / marked.FOLDER
+    folder.mkdir(parents=True)
+    key = memory.project_of(str(asking.home.path), str(asking.work)).repository.key
+    (folder / marked.NAME).write_text(said.replace("KEY", key))
+    assert "marked" not in answer("", asking.site(), "", NOW)
+
+
+def test_where_nothing_is_marked_nothing_is_written(tmp_path: Path):
+    marked.replace(str(tmp_path), marked.RAG, list)
+    assert list(tmp_path.iterdir()) == []
+    marked.replace(str(tmp_path), marked.RAG, lambda: marked.rows_of([("p", "job", "r1", NOW)]))
+    marked.replace(str(tmp_path), marked.MEMORY, lambda: marked.rows_of([("p", "tool", "m1", NOW)]))
+    marked.replace(str(tmp_path), marked.RAG, list)
+    assert [part for part, _ in marked.of_project(str(tmp_path), "p")] == [marked.MEMORY]

@@ -1,0 +1,41 @@
+"""A real Dask cluster on this machine: a scheduler and workers in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.paths import ROOT
+from tests.patience import HANG_S
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2, **env: str) -> Iterator[str]:
+    """Give the address of a scheduler that has so many workers of a thread each, which come back when they are killed."""
+    told = folder / "scheduler.json"
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "power-mode")])
+    given = {**os.environ, "PYTHONPATH": paths, **env}
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler"]
+    commands = [[*dask, "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told)]]
+    work = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(told), "--nthreads", "1", "--no-dashboard"]
+    commands += [[*work, "--local-directory", str(folder)] for _ in range(workers)]
+    started: list[subprocess.Popen] = []
+    with (folder / "log").open("wb") as log:
+        try:
+            started += (subprocess.Popen(command, env=given, stdout=log, stderr=log, cwd=folder) for command in commands)
+            deadline = time.monotonic() + HANG_S
+            while not told.exists():
+                assert time.monotonic() < deadline, (folder / "log").read_text()
+                time.sleep(0.05)
+            yield json.loads(told.read_text())["address"]
+        finally:
+            for process in reversed(started):
+                process.terminate()
+            for process in started:
+                process.wait(HANG_S)

@@ -1,0 +1,172 @@
+"""A Dask cluster finds what processes find, to the digit, whatever becomes of its workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.cli.main import main
+from popkit_retention.parallel.results import Where, results
+from popkit_retention.parallel.sources import Unavailable
+from tests.cli.remembered import Remembered
+from tests.lab.test_survey import session
+from tests.parallel.clusters import cluster
+from tests.parallel.tasks import length_slowly, length_unless_killed
+from tests.parallel.test_results import written
+from tests.paths import ROOT
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Two workers, and a session that has ended one is given up at once."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with cluster(folder, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as address:
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+        yield address
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Remembered:
+    return Remembered(tmp_path / "shop")
+
+
+@pytest.fixture
+def company(tmp_path: Path) -> Path:
+    """Sessions of three repositories, and one that is broken."""
+    for number in range(9):
+        session(tmp_path / f"-shop-{number % 3}" / f"{number}.jsonl", 8 + number, number)
+    (tmp_path / "-shop-0" / "noise.jsonl").write_bytes(os.urandom(500))
+    return tmp_path
+
+
+def told(capsys: pytest.CaptureFixture, folder: Path, *words: str) -> dict:
+    code = main([*words, "--json"], {"HOME": str(folder), "POPKIT_HOME": str(folder / "home")})
+    assert code == 0
+    found = json.loads(capsys.readouterr().out)
+    found.pop("seconds", None)
+    return found
+
+
+def test_the_lab_finds_the_same_on_one_process_on_two_and_on_a_cluster(scheduler: str, company: Path, capsys) -> None:
+    asked = ("lab", str(company), "--policy", "masking-10", "auto", "--ttl", "both")
+    ways = (("--jobs", "1"), ("--jobs", "2"), ("--scheduler", scheduler))
+    alone, together, spread = (json.dumps(told(capsys, company, *asked, *way)) for way in ways)
+    assert alone == together == spread
+    assert json.loads(alone)["sessions"] == 9
+    assert json.loads(alone)["skipped_files"] == [[str(company / "-shop-0" / "noise.jsonl"), "no conversation"]]
+
+
+def test_a_bill_comes_to_the_same_on_a_cluster(scheduler: str, company: Path, capsys) -> None:
+    alone = told(capsys, company, "bill", str(company), "--jobs", "1")
+    assert alone["whole"]["sessions"] == 9
+    assert told(capsys, company, "bill", str(company), "--scheduler", scheduler) == alone
+    assert told(capsys, company, "bill", f"file://{company}", "--scheduler", scheduler) == alone
+
+
+def test_memory_learns_the_same_on_a_cluster(scheduler: str, shop: Remembered, tmp_path: Path) -> None:
+    for number, id in enumerate(("zebra", "monkey", "ape", "lion", "cat")):
+        folder = shop.session(id, f"src/checkout/module_{number % 2}.ts").parent
+    (folder / "broken.jsonl").write_text("root:x:0:0\n")
+    kept = []
+    for number, way in enumerate((("--jobs", "1"), ("--jobs", "3"), ("--scheduler", scheduler), ("--jobs", "1"))):
+        place = str(folder) if number < 3 else f"file://{folder}"
+        own = {"POPKIT_HOME": str(tmp_path / f"home-{number}")}
+        done = shop.ask("learn", "--past", place, *way, "--json", **own)
+        assert done.returncode == 0, done.stderr
+        exported = shop.ask("export", "--all", **own).stdout.splitlines()[1:-1]
+        kept.append((json.loads(done.stdout), exported))
+    assert kept[0][0]["sessions"] == 5
+    assert kept[0][0]["left_out"] == {
+        "is not a Claude Code transcript: none of its 1 lines belongs to a conversation".rpartition(": ")[2]: 1
+    }
+    assert len(kept[0][1]) > 4
+    assert all(each == kept[0] for each in kept[1:])
+
+
+def test_a_command_without_the_packages_runs_in_the_interpreter_that_has_them(company: Path, tmp_path: Path) -> None:
+    env = {"HOME": str(company), "PATH": os.environ["PATH"]}
+    words = [ROOT / "bin" / "popkit", "lab", f"file://{company}", "--policy", "nothing", "--json"]
+    refused = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    if "Install them with: popkit setup cluster" not in refused.stdout:
+        pytest.skip("the Python of the command line has the packages itself")
+    done = subprocess.run(words, env={**env, "VIRTUAL_ENV": sys.prefix}, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["sessions"] == 9
+
+
+def test_a_worker_that_is_killed_in_mid_run_loses_no_session(tmp_path: Path) -> None:
+    found = written(tmp_path, *(f"session-{number}" for number in range(80)))
+    (tmp_path / "cluster").mkdir()
+    with cluster(tmp_path / "cluster") as address, distributed.Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        before = list(client.run(os.getpid).values())
+        seen = []
+        for each in results(length_slowly, found, Where(scheduler=address)):
+            seen.append(each)
+            if len(seen) == 5:
+                os.kill(before[0], signal.SIGKILL)
+        assert seen == [(source, source.size, "") for source in found]
+        assert before[0] not in client.run(os.getpid).values()
+
+
+def test_a_session_that_ends_its_workers_is_named(scheduler: str, tmp_path: Path) -> None:
+    found = written(tmp_path, "deadly", "one", "two")
+    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, found, Where(scheduler=scheduler))}
+    assert reasons.pop("deadly") == "the workers that read it were ended"
+    assert set(reasons.values()) <= {"", "the workers that read it were ended"}, "one that waited behind it may be taken for it"
+
+
+def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(scheduler: str, tmp_path: Path) -> None:
+    found = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
+    with distributed.Client(scheduler, set_as_default=False) as client:
+        before = set(client.run_on_scheduler(_tasks))
+        told = list(results(length_unless_killed, found, Where(scheduler=scheduler)))
+        sent = set(client.run_on_scheduler(_tasks)) - before
+    named = [Path(source.address).stem for source, length, _ in told if length is None]
+    assert "deadly" in named
+    assert [source for source, _, _ in told] == found
+    assert len(named) < 20, "only what waited on the same worker may be taken for it"
+    assert len(sent) < 100
+
+
+def _tasks(dask_scheduler: object) -> list[str]:
+    """The tasks that a scheduler has worked on, by key."""
+    return [key for key, *_ in getattr(dask_scheduler, "transition_log", ()) if key.startswith("on_worker")]
+
+
+def test_workers_with_other_code_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "cluster").mkdir()
+    for name in ("hooks", "power-mode"):
+        shutil.copytree(ROOT / name, tmp_path / "other" / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
+    shutil.copy(ROOT / "retention-config.json", tmp_path / "other")
+    with (tmp_path / "other" / "power-mode" / "popkit_retention" / "lab" / "survey.py").open("a") as file:
+        file.write("# newer\n")
+    others = os.pathsep.join([str(tmp_path / "other"), str(tmp_path / "other" / "power-mode")])
+    with (
+        cluster(tmp_path / "cluster", 1, PYTHONPATH=others) as address,
+        pytest.raises(Unavailable, match=r"1 workers of .* another version"),
+    ):
+        list(results(length_slowly, written(tmp_path, "one"), Where(scheduler=address)))
+
+
+@pytest.mark.server
+def test_where_no_scheduler_answers_it_says_how_to_start_one(company: Path, capsys) -> None:
+    for address in ("tcp://127.0.0.1:9", "nonsense"):
+        assert main(["lab", str(company), "--scheduler", address], {"HOME": str(company)}) == 1
+        shown = capsys.readouterr()
+        assert "dask scheduler" in " ".join(shown.err.split()), shown
+
+
+def test_processes_and_a_cluster_are_not_asked_for_at_once(company: Path, capsys) -> None:
+    assert main(["lab", str(company), "--scheduler", "tcp://127.0.0.1:9", "--jobs", "2"], {"HOME": str(company)}) == 1
+    assert "Give one of them" in capsys.readouterr().err

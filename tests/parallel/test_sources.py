@@ -1,0 +1,124 @@
+"""Which transcripts are found in files, folders and at addresses, and how one from afar comes to hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from popkit_retention.parallel import sources
+from popkit_retention.parallel.results import Where, results
+from popkit_retention.parallel.sources import Unavailable, at_hand, find, listed
+from tests.parallel.tasks import length, lies_at
+
+fsspec = pytest.importorskip("fsspec")
+ALONE = Where(1)
+BRANCH = "shop/5e55/subagents/agent-1.jsonl"
+
+
+def found(*paths: str) -> tuple[list[tuple[str, int]], list[tuple[str, str]]]:
+    skipped: list[tuple[str, str]] = []
+    return [(source.address, source.size) for source in find(paths, lambda *one: skipped.append(one))], skipped
+
+
+@pytest.fixture
+def memory() -> str:
+    """An address with two sessions, an empty one and a note."""
+    store = fsspec.filesystem("memory")
+    files = {BRANCH: b"x" * 30, "shop/one.jsonl": b"x" * 50, "shop/empty.jsonl": b"", "shop/notes.txt": b"no session"}
+    for name, content in files.items():
+        store.pipe(f"/company/{name}", content)
+    yield "memory://company"
+    store.rm("/company", recursive=True)
+
+
+def test_an_address_is_looked_through_as_a_folder_is_the_biggest_first(memory: str) -> None:
+    inside, skipped = found(memory)
+    assert inside == [("memory:///company/shop/one.jsonl", 50), (f"memory:///company/{BRANCH}", 30)]
+    assert skipped == [("memory:///company/shop/empty.jsonl", "empty")]
+
+
+def test_a_session_can_be_named_by_its_address_and_counts_once(memory: str) -> None:
+    assert found(f"{memory}/shop/one.jsonl", memory)[0] == found(memory)[0]
+
+
+def test_a_file_address_finds_what_its_folder_finds(tmp_path: Path) -> None:
+    for name in ("a/one.jsonl", "b/two.jsonl", "b/empty.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("" if "empty" in name else name)
+    inside, skipped = found(f"file://{tmp_path}")
+    assert [(address.removeprefix("file://"), size) for address, size in inside] == found(str(tmp_path))[0]
+    assert [reason for _, reason in skipped] == ["empty"]
+
+
+def test_an_address_where_nothing_is_has_a_reason(memory: str) -> None:
+    assert found("memory://nowhere") == ([], [("memory://nowhere", "nothing is there")])
+
+
+def test_an_address_that_no_package_knows_says_so() -> None:
+    skipped = found("nosuchprotocol://x")[1]
+    assert "nosuchprotocol" in skipped[0][1]
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec.register_implementation("popkittest", "no_such_package.Store", errtxt="install no_such_package", clobber=True)
+    with pytest.raises(Unavailable, match=r"popkittest://x: install no_such_package. Install it beside PopKit, and on the workers"):
+        found("popkittest://x")
+
+
+def test_a_copy_keeps_the_end_of_its_address_its_user_alone_reads_it_and_it_is_gone_afterwards(memory: str) -> None:
+    ((_, about, _),) = results(lies_at, find([f"{memory}/{BRANCH}"], print), ALONE)
+    assert about is not None
+    assert about[:3] == [BRANCH.split("/"), "0o600", "0o700"]
+    assert not Path(about[3]).exists()
+
+
+@given(st.text(alphabet="a./\\\0~é:", max_size=60))
+def test_no_key_leads_out_of_the_folder_of_copies(tmp_path_factory: pytest.TempPathFactory, key: str) -> None:
+    store = fsspec.filesystem("memory")
+    source = sources.Source("memory://x", 1, _Giving(store), key)
+    scratch = tmp_path_factory.getbasetemp()
+    with at_hand(source, str(scratch)) as path:
+        assert Path(os.path.realpath(path)).is_relative_to(os.path.realpath(scratch))
+        assert Path(path).read_bytes() == b"given"
+
+
+class _Giving:
+    """A store that has something under every key."""
+
+    def __init__(self, store: object) -> None:
+        self.store = fsspec.filesystem("memory")
+        self.store.pipe("/given", b"given")
+
+    def open(self, key: str, mode: str) -> object:
+        return self.store.open("/given", mode)
+
+
+def test_a_list_has_a_path_on_each_line(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("a.jsonl\n\n  s3://b/c \n")
+    assert listed(str(tmp_path / "list")) == ["a.jsonl", "s3://b/c"]
+
+
+def test_sessions_are_read_from_an_s3_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("s3fs")
+    server_of = pytest.importorskip("moto.server").ThreadedMotoServer
+    for name, value in {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(name, value)
+    server = server_of(ip_address="127.0.0.1", port=0)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        store = fsspec.filesystem("s3")
+        store.mkdir("company")
+        store.pipe("company/shop/one.jsonl", b"x" * 50)
+        store.pipe(f"company/{BRANCH}", b"x" * 30)
+        assert found("s3://company")[0] == [("s3://company/shop/one.jsonl", 50), (f"s3://company/{BRANCH}", 30)]
+        read = results(length, find(["s3://company/"], print), Where(2))
+        assert [(source.address, value) for source, value, _ in read] == found("s3://company")[0]
+        assert found("s3://nowhere")[1][0][1].startswith("cannot be read: ")
+    finally:
+        server.stop()

@@ -1,0 +1,331 @@
+"""What a command line does, how long its output lives, and what it shows."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy import parts
+from hooks.utils.policy.commandline import bash, programs
+from hooks.utils.policy.ruleset import Ruleset
+from tests.examples import examples
+from tests.work import steps
+
+RULES = Ruleset.from_config({}, TOOLS)
+
+
+def kinds(line):
+    return [action.kind for action in bash.actions(line, "/w")]
+
+
+def shown(line, cwd="/w"):
+    return [action.part for action in bash.actions(line, cwd)]
+
+
+KINDS = [
+    # searches
+    ("rg login src", ["search"]),
+    ("grep -rn 'a b' .", ["search"]),
+    ("git grep -n login", ["search"]),
+    ("/usr/bin/grep x f", ["search"]),
+    ("find . -name '*.ts' | head", ["search"]),
+    ("ls -la", ["search"]),
+    ("tree -L 2", ["search"]),
+    ("fd -e ts", ["search"]),
+    ("grep x f | head", ["search"]),
+    ("grep -q x f || true", ["search"]),
+    ("grep x f > /dev/null", ["search"]),
+    ("find . -name '*.py' | xargs grep -l x", ["search"]),
+    ("find . -name '*.py' -exec grep -l x {} +", ["search"]),
+    ("echo $x | grep y", ["search"]),
+    # reads
+    ("cat a.py", ["read"]),
+    ("cat a.py b.py", ["read", "read"]),
+    ("sed -n '1,20p' a.py", ["read"]),
+    ("head -50 a.py", ["read"]),
+    ("cat a.py | grep x", ["read"]),
+    ("cat < a.py", ["read"]),
+    ("nl -ba a.py | sed -n '1,9p'", ["read"]),
+    ("awk 'NR>=1 && NR<=9' a.py", ["read"]),
+    ("git ls-files | xargs cat", ["read"]),
+    ("cat a.py 2>/dev/null || echo none", ["read"]),
+    ("for f in a b; do cat $f; done", ["read"]),
+    # acknowledgements
+    ("git commit -m 'x'", ["ack"]),
+    ("git push -u origin main 2>&1 | tail -1", ["ack"]),
+    ("git -C /r add -A", ["ack"]),
+    ("mkdir -p a/b && touch a/b/c", ["ack", "ack"]),
+    ("rm -rf build", ["ack"]),
+    ("cat > f <<'EOF'\nit's\nEOF", ["ack"]),
+    ("cat a b > c", ["ack"]),
+    ("echo x > f", ["ack"]),
+    ("printf '%s' x >> f", ["ack"]),
+    ("tee f <<EOF\nx\nEOF", ["ack"]),
+    ("echo x | sudo tee f", ["ack"]),
+    ("> f", ["ack"]),
+    ("find . -name '*.pyc' -delete", ["ack"]),
+    ("cp a b; cd b", ["ack"]),
+    # the rest
+    ("git status", ["other"]),
+    ("sed -i s/a/b/ f", ["other"]),
+    ("sed s/a/b/ f", ["other"]),
+    ("awk '{print $1}' f", ["other"]),
+    ("curl -s x | jq .", ["other"]),
+    ("ssh host 'cat /etc/x'", ["other"]),
+    ("python3 - <<'EOF'\nimport x\nEOF", ["other"]),
+    ("cat <<EOF | python3 -\nx\nEOF", ["other"]),
+    ("command -v rg", ["other"]),
+    ("ps aux | grep x", ["other"]),
+    # decoration has no say, and is not nothing when it stands alone
+    ("cd x && export A=1 && echo --- && rg y && sleep 1", ["search"]),
+    ("test -f x && cat x; pwd", ["read"]),
+    ("source .venv/bin/activate && pytest", ["run"]),
+    ("A=1", ["other"]),
+    ("cd x", ["other"]),
+    ("echo hello", ["other"]),
+    ("", ["other"]),
+    ("# nothing", ["other"]),
+    ("'unbalanced", ["other"]),
+    # several things
+    ("git add -A && git commit -m x && git status", ["ack", "ack", "other"]),
+    ("npm run build && npm test | tail -5; ls", ["run", "run", "search"]),
+    ("if rg -q x; then npm test; fi", ["search", "run"]),
+    ("bash -c 'rg x; cat y' && npm test", ["search", "read", "run"]),
+    ("bash <<EOF\nnpm test\nEOF", ["run"]),
+    ("sudo env A=1 nice -n 5 timeout -k 5 30s stdbuf -oL cat x", ["read"]),
+    ("xvfb-run -a npm test", ["run"]),
+    ("doppler run --project p -- npm test", ["run"]),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), KINDS)
+def test_each_command_has_its_kind(line, expected):
+    assert expected == kinds(line)
+
+
+def test_kinds_have_the_tiers_of_the_specification():
+    found = bash.actions("rg x; cat y; npm test; git commit; git status", "/w")
+    tiers = {action.kind: bash.longest_lived([action], RULES)[1] for action in found}
+    assert tiers == {"search": "short", "read": "medium", "run": "session", "ack": "ephemeral", "other": "session"}
+
+
+@pytest.mark.parametrize(
+    ("line", "tier"),
+    [
+        ("mkdir a && rg x", "short"),
+        ("rg x && cat y", "medium"),
+        ("cat y && npm test", "session"),
+        ("mkdir a; rm b", "ephemeral"),
+        ("cd a && echo x", "session"),
+        ("", "session"),
+    ],
+)
+def test_a_line_lives_as_long_as_its_longest_part(line, tier):
+    assert tier == bash.longest_lived(bash.actions(line, "/w"), RULES)[1]
+
+
+READS = [
+    ("cat a.py", [("read:/w/a.py", [1, 0])]),
+    ("cat -n ./x/../a.py", [("read:/w/a.py", [1, 0])]),
+    ("bat -r 5:9 a.py", [("read:/w/a.py", [5, 9])]),
+    ("sed -n '10,20p' a.py", [("read:/w/a.py", [10, 20])]),
+    ("sed -n 10p a.py", [("read:/w/a.py", [10, 10])]),
+    ("sed -n '10,$p' a.py", [("read:/w/a.py", [10, 0])]),
+    ("sed -n '10,+5p' a.py", [("read:/w/a.py", [10, 15])]),
+    ("sed -n '1,5p;9p' a.py", [("read:/w/a.py", [1, 5]), ("read:/w/a.py", [9, 9])]),
+    ("sed -n -e 1,5p -e 9,12p a.py", [("read:/w/a.py", [1, 5]), ("read:/w/a.py", [9, 12])]),
+    ("sed -n '/x/,/y/p' a.py", [("read:/w/a.py", [0, 0])]),
+    ("head a.py", [("read:/w/a.py", [1, 10])]),
+    ("head -n 50 a.py", [("read:/w/a.py", [1, 50])]),
+    ("head -50 a.py b.py", [("read:/w/a.py", [1, 50]), ("read:/w/b.py", [1, 50])]),
+    ("head -c 100 a.py", [("read:/w/a.py", [0, 0])]),
+    ("head -n -5 a.py", [("read:/w/a.py", [0, 0])]),
+    ("tail -20 a.py", [("read:/w/a.py", [0, 0])]),
+    ("tail -n +20 a.py", [("read:/w/a.py", [20, 0])]),
+    ("tail -n +20 a.py | head -30", [("read:/w/a.py", [20, 49])]),
+    ("cat a.py | head -30", [("read:/w/a.py", [1, 30])]),
+    ("nl -ba a.py | sed -n '5,9p'", [("read:/w/a.py", [5, 9])]),
+    ("cat a.py | sort", [("read:/w/a.py", [0, 0])]),
+    ("awk 'NR>=3&&NR<=9' a.py", [("read:/w/a.py", [3, 9])]),
+    ("awk 'NR>3 && NR<9 {print}' a.py", [("read:/w/a.py", [4, 8])]),
+    ("awk 'NR==3,NR==9' a.py", [("read:/w/a.py", [3, 9])]),
+    ("awk NR==7 a.py", [("read:/w/a.py", [7, 7])]),
+    ("cat src/*.py", [("read:/w/src/*.py", [0, 0])]),
+    ("cat 'app/[id]/page.tsx'", [("read:/w/app/[id]/page.tsx", [1, 0])]),
+    ("cat ~/x", [("read:~/x", [1, 0])]),
+    ("cat < a.py", [("read:/w/a.py", [1, 0])]),
+    ("docker exec web cat /etc/x", [("read:docker:web:/etc/x", [1, 0])]),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), READS)
+def test_reads_show_lines_of_files(line, expected):
+    assert expected == shown(line)
+
+
+SAME_SEARCH = [
+    ["rg login src", "grep -rn login src", "grep -rn --color=never 'login' ./src | head -20", "rg -n -A3 login src/", "ag login src",
+     "rg -e login /w/src", "git grep login src", "grep -rnE login src"],
+    ["rg -i login", "grep -rni login .", "rg --ignore-case login /w"],
+    ["grep -rn 'a\\|b' src", "rg 'a|b' src", "grep -E 'a|b' -r src", "grep -r -e a -e b src"],
+    ["rg login -g '*.ts' src", "grep -rn --include=*.ts login src", "rg --glob='*.ts' login src"],
+    ["find src -name '*.ts'", "find src -type f -name '*.ts' | sort", "fd -e ts . src"],
+    ["ls", "ls -la .", "ls -lah /w"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", SAME_SEARCH, ids=lambda lines: lines[0])
+def test_one_search_has_one_part(lines):
+    assert {line: shown(lines[0]) for line in lines} == {line: shown(line) for line in lines}
+
+
+def test_the_tools_of_the_host_search_for_the_same():
+    """Grep and Glob have the parts of `rg` and `find`."""
+    assert shown("rg login src") == [parts.content_search("login", ["/w/src"])]
+    assert shown("rg -i login") == [parts.content_search("login", ["/w"], insensitive=True)]
+    assert shown("rg -g '*.ts' login") == [parts.content_search("login glob=*.ts", ["/w"])]
+    assert shown("find src -name '*.ts'") == [parts.file_search("src/**/*.ts", ["/w"])]
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "covered"),
+    [
+        ("rg login", "rg login src", True),
+        ("rg login src", "rg login", False),
+        ("rg -w login", "rg login", False),
+        ("rg -i login", "rg login", False),
+        ("rg login | grep -v test", "rg login", False),
+        ("rg login | head", "rg login | head -50", True),
+        ("ls", "ls src", False),
+        ("ls -R", "ls -R src", True),
+        ("find . -maxdepth 1 -name '*.ts'", "find src -maxdepth 1 -name '*.ts'", False),
+        ("find . -name '*.ts'", "find src -name '*.ts'", True),
+        ("find . -name '*.ts' | xargs grep x", "grep -r x src", False),
+        ('rg "$X"', 'rg "$X"', False),
+        ("cat a.py", "sed -n 5,9p a.py", True),
+        ("sed -n 5,9p a.py", "cat a.py", False),
+        ("cat $F", "cat $F", False),
+        ("cd $D && cat a.py", "cd $D && cat a.py", False),
+        ("git status", "git status", True),
+        ("git status", "git -C /r status", False),
+        ("python3 - <<E\na\nE", "python3 - <<E\nb\nE", False),
+        ("git log | head -5", "git log", False),
+        ("curl $URL", "curl $URL", False),
+        ("sed -n '5,$p' a.py", "tail -n +9 a.py", True),
+    ],
+)
+def test_a_command_covers_what_it_shows_again(new, old, covered):
+    assert covered is parts.covers(shown(new)[-1], shown(old)[-1])
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("cd src && cat a", "/w/src/a"),
+        ("cd src; cd lib; cat a", "/w/src/lib/a"),
+        ("cd /x && cat a", "/x/a"),
+        ("cd .. && cat a", "/a"),
+        ("cd && cat a", "~/a"),
+        ("cd ~/x && cat a", "~/x/a"),
+        ("cd $X && cat a", "?/a"),
+        ("cd - && cat a", "?/a"),
+        ("cd $X && cd sub && cat a", "?/a"),
+        ("cd $X && cat /b/a", "/b/a"),
+        ("(cd src && ls) && cat a", "/w/a"),
+        ("(cd src && cat a)", "/w/src/a"),
+        ("(cd src); (cd lib; cat a)", "/w/lib/a"),
+        ("pushd src && popd && cat a", "/w/a"),
+        ("bash -c 'cd src' && cat a", "/w/a"),
+        ("eval 'cd src' && cat a", "/w/src/a"),
+    ],
+)
+def test_cd_moves_the_rest_of_the_line(line, path):
+    assert shown(line)[-1][0] == "read:" + path
+
+
+def test_windows_folders_have_one_form():
+    [read, run] = shown("cat src/a.ts; cd /d/x && npm test", cwd="D:\\proj")
+    assert read == ("read:D:/proj/src/a.ts", [1, 0])
+    assert run == ("run:npm:test@D:/x", [])
+
+
+def test_only_a_commit_commits():
+    assert [action.commits for action in bash.actions("git add . && git commit -m x; git push", "/w")] == [False, True, False]
+
+
+def test_names_are_short():
+    found = bash.actions(
+        "cat src/a.ts; sed -n 10,20p src/a.ts; rg login src; git commit -m 'long text'; python3 -c '" + "x" * 500 + "'", "/w"
+    )
+    assert [action.name for action in found[:4]] == ["cat src/a.ts", "sed src/a.ts:10-20", "rg login", "git commit"]
+    assert len(found[4].name) == 80
+    assert len(found[4].part[0]) < 250
+
+
+PIECES = st.sampled_from(
+    ["'", '"', "\\", "`", "$(", "${", "<<E\n", "\nE\n", "(", ")", "{", "}", "#", "\n", ">", "<", "&", "|", ";", " ", "a", "/", "..", "-",
+    "=",
+     "cat ", "sed -n ", "1,5p ", "rg ", "-e ", "find . ", "-exec ", "-type ", "cd ", "npm ", "run ", "test ", "pytest ", "-k ", "go ",
+     "./... ",
+     "git ", "-C ", "commit ", "xargs ", "sudo ", "env ", "timeout ", "docker ", "exec ", "bash -c ", "eval ", "head ", "-n ", "awk ",
+     "NR>=1 ",
+     "make ", "nx ", "-t ", "cargo ", "uv ", "python ", "-m ", "tee ", "\x00", "\ud800", "٣"]
+)  # fmt: skip
+
+
+@settings(max_examples=examples(100, 400))
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join)), st.sampled_from(["/w", "", "?", "C:\\x", "~"]))
+@example("bash -c " * 50, "/w")
+@example("cat " + "a " * 1000, "/w")
+@example("sed -n '" + "9" * 5000 + "p' a", "/w")
+@example("find . -exec", "/w")
+@example("docker exec", "/w")
+def test_never_raises(line, cwd):
+    found = bash.actions(line, cwd)
+    assert found
+    assert bash.longest_lived(found, RULES)[1] in ("ephemeral", "short", "medium", "session")
+    for action in found:
+        key, scope = action.part
+        assert isinstance(key, str)
+        assert isinstance(scope, list)
+        assert isinstance(action.name, str)
+        parts.covers(action.part, action.part)
+
+
+@pytest.mark.parametrize(
+    "piece", ["cd a;", "(cd a;", "sudo ", "env a=b ", "bash -c ", "eval ", "cat x ", "a|", "pytest a ", "git -C a ", "../"]
+)
+def test_hostile_lines_take_steps_in_proportion_to_their_length(piece):
+    short, long = (steps(bash.actions, piece * times, "/w") for times in (500, 4_000))
+    assert long < 12 * short
+
+
+def test_no_known_program_trips_over_empty_or_odd_words():
+    known = {*programs.KINDS, *programs.TOOLS, *programs.SUBCOMMANDS, *programs.PREFIXES, *programs.PREFIX_SUBCOMMANDS, *programs.TASKS}
+    known |= {*programs.SHELLS, *programs.SCRIPT_RUNNERS, *programs.INTERPRETERS, *programs.ALIASES}
+    odd = (
+        "''",
+        "-",
+        "--",
+        "-c",
+        "-n",
+        "=",
+        "+",
+        "/",
+        "~",
+        "$",
+        "{}",
+        "-c ''",
+        "run ''",
+        "'' ''",
+        "-- ''",
+        "-n ''",
+        "-exec ''",
+        "test ''",
+        "exec ''",
+    )
+    for program in sorted(known):
+        for words in odd:
+            assert bash.actions(f"{program} {words}", "/w")
+            assert bash.actions(f"echo x | {program} {words}", "/w")
+            assert bash.actions(f"xargs {program} {words}", "/w")

@@ -1,0 +1,146 @@
+"""The same run has the same key and scope, however it is written; another run has not."""
+
+import pytest
+
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy.commandline import bash
+from hooks.utils.policy.parts import covers
+from hooks.utils.policy.ruleset import Ruleset
+
+RULES = Ruleset.from_config({}, TOOLS)
+
+
+def part_of(line):
+    [action] = [action for action in bash.actions(line, "/w") if action.kind == "run"]
+    return action.part
+
+
+SAME = [
+    ["npm test", "npm t", "npm run test -- --silent | tail -20", "npm test 2>&1", "CI=1 npm test --silent", "pnpm test",
+     "yarn run test", "bun run test", "npm test -- --coverage --watch=false", "npm test -- --reporter dot --color", "timeout 60 npm test",
+     "npm test > log",
+     "npm run test || true", "cd . && npm test", "bash -lc 'npm test'", "time npm test -- --maxWorkers 2", "npm test | grep -v ok"],
+    ["pytest", "python -m pytest", "python3.11 -m pytest -q", "uv run pytest", ".venv/bin/pytest -q", "pytest -x -vv --tb=short",
+     "poetry run pytest --cov=src", "pytest -n 4", "pytest .", "/usr/bin/env pytest --color yes", "coverage run -m pytest",
+     "uv run -m pytest"],
+    ["pytest tests/a.py", "pytest ./tests/a.py -q", "pytest /w/tests/a.py", "python -m pytest -v tests/a.py --maxfail 1"],
+    ["pytest -k login", "pytest -klogin", "pytest -q -k 'login'"],
+    ["npx jest", "./node_modules/.bin/jest", "yarn jest", "pnpm exec jest", "bunx jest", "npx --yes jest@29 --verbose", "npm exec -- jest"],
+    ["npx tsc --noEmit", "tsc", "yarn tsc --noEmit --pretty false", "bun x tsc"],
+    ["npx vitest run src/a.test.ts", "vitest src/a.test.ts --reporter=dot", "npx vitest run --reporter verbose src/a.test.ts"],
+    ["npm run lint", "yarn lint", "pnpm run lint --format compact"],
+    ["npm test -w web", "npm test --workspace=web", "pnpm --filter web test", "yarn workspace web test", "pnpm -F web run test"],
+    ["cargo test", "cargo t", "cargo test --workspace -- --nocapture", "RUST_BACKTRACE=1 cargo test -j 4", "cargo +nightly test"],
+    ["cargo clippy", "cargo clippy --all-targets -- -D warnings"],
+    ["go test ./...", "go test -v -count=1 ./... 2>&1 | tail -5", "go test -race -timeout 30s ./..."],
+    ["go test", "go test ."],
+    ["make test", "make -j8 test", "make -j 8 test", "gmake test"],
+    ["./gradlew test", "gradle test --console plain", "gradle clean test"],
+    ["mvn -q test", "./mvnw test"],
+    ["docker compose exec -T web pytest", "docker-compose exec web pytest -q", "docker exec -it web python -m pytest"],
+    ["npx playwright test -g login", "playwright test --grep login --reporter=list"],
+    ["ruff check .", "ruff check", "uvx ruff check --output-format concise"],
+    ["cd sub && npm test", "npm --prefix sub test", "(cd sub; npm t)", "cd /w/sub && npm test", "pushd sub && npm test && popd"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", SAME, ids=lambda lines: lines[0])
+def test_one_run_has_one_part(lines):
+    assert {line: part_of(lines[0]) for line in lines} == {line: part_of(line) for line in lines}
+
+
+DIFFERENT = [
+    "npm test", "npm run test:unit", "npm run build", "npm run lint", "npm run lint:fix", "npx jest", "npx vitest", "bun test", "pytest",
+    "pytest tests/a.py", "pytest tests/b.py", "pytest -k login", "pytest -m slow", "python -m unittest", "ruff check",
+    "ruff format --check",
+    "cargo test", "cargo test -p core", "cargo build", "cargo build --release", "cargo clippy", "go test", "go test ./...",
+    "go test ./a/...",
+    "go test ./a", "go vet ./...", "go build ./...", "GOOS=linux go build ./...", "make", "make test", "make lint test", "tsc",
+    "tsc -p tsconfig.test.json", "cd sub && npm test", "npm test -w web", "npm test -- -t login", "npm test -- src/a.test.ts",
+    "docker exec web npm test", "gradle test", "gradle :app:test", "jest -c e2e.config.js", "npx eslint src", "npx prettier --check src",
+]  # fmt: skip
+
+
+def test_other_runs_have_other_parts():
+    seen = {}
+    for line in DIFFERENT:
+        key, scope = part_of(line)
+        assert seen.setdefault((key, tuple(scope)), line) == line
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "covered"),
+    [
+        ("pytest", "pytest tests/a.py::test_x -k login", True),
+        ("pytest tests", "pytest tests/a.py", True),
+        ("pytest tests/a.py", "pytest", False),
+        ("pytest tests/a.py -k login", "pytest tests/a.py", False),
+        ("pytest tests/a.py", "pytest tests/a.py -k login", True),
+        ("npm test", "npm test -- src/a.test.ts", True),
+        ("cargo test", "cargo test -p core name", True),
+        ("cargo test -p core", "cargo test -p cli", False),
+        ("cargo build --release", "cargo build", False),
+        ("go test ./...", "go test ./a", True),
+        ("go test ./a/...", "go test ./a/b", True),
+        ("go test ./a", "go test ./a/b", False),
+        ("go test", "go test ./a", False),
+        ("GOOS=linux go build ./...", "go build ./...", False),
+        ("pytest $F", "pytest $F", False),
+        ("cd $D && npm test", "cd $D && npm test", False),
+        ("npm run lint:fix", "npm run lint", False),
+    ],
+)
+def test_a_run_covers_what_it_runs_again(new, old, covered):
+    assert covered is covers(part_of(new), part_of(old))
+
+
+FAMILIES = [
+    (
+        "test",
+        "npm test; npm run test:e2e; vitest; mocha; playwright test; cypress run; pytest; tox; nox; cargo test; go test; gotestsum; ctest",
+    ),
+    (
+        "test",
+        "bazel test //x; mvn test; gradle test; dotnet test; swift test; rspec; phpunit; mix test; flutter test; deno test; make test",
+    ),
+    (
+        "test",
+        "python -m unittest; rake test; bundle exec rspec; php artisan test; python manage.py test; node --test; nx test web; just test",
+    ),
+    ("test", "hatch test; uv run python -m pytest; cargo nextest run; turbo run test; lerna run test"),
+    ("build", "npm run build; next build; vite build; webpack; tsup; cargo build; go build; make; cmake --build b; ninja; mvn package"),
+    ("build", "docker build .; dotnet build; swift build; python -m build; turbo build; yarn build; pnpm build; docker compose build web"),
+    ("lint", "npm run lint; npx eslint .; prettier --check .; biome check; ruff check; black --check .; flake8; pylint x; cargo clippy"),
+    (
+        "lint",
+        "cargo fmt; go vet; golangci-lint run; dart analyze; deno lint; npm run format; ruff format --check; pre-commit run -a; next lint",
+    ),
+    ("types", "tsc; npm run typecheck; npm run type-check; mypy .; pyright; cargo check; npx vue-tsc; python -m mypy src; yarn types"),
+]
+
+
+@pytest.mark.parametrize(("family", "lines"), FAMILIES)
+def test_runs_are_known_with_their_family(family, lines):
+    for line in lines.split("; "):
+        [action] = bash.actions(line, "/w")
+        assert (line, "run", "session", family) == (line, action.kind, bash.longest_lived([action], RULES)[1], action.family)
+
+
+NO_RUNS = (
+    "npm install; npm ci; npm run dev; npm start; yarn add x; pnpm dev; bun index.ts; bun run index.ts; npm run start:test; npm run deploy"
+    "; npx prettier --write .; black .; cargo run; go run .; go mod tidy; tsc --version; pytest --help; docker ps; next dev; vite"
+    "; python script.py; node x.js; pip install pytest; cargo add x; gofmt -w .; npx create-x"
+    "; mvn dependency:tree; git status; terraform plan"
+)
+
+
+@pytest.mark.parametrize("line", NO_RUNS.split("; "))
+def test_what_changes_the_world_is_no_run(line):
+    [action] = bash.actions(line, "/w")
+    assert (action.kind, bash.longest_lived([action], RULES)[1]) == ("other", "session")
+
+
+def test_a_name_says_what_ran():
+    assert bash.actions("uv run pytest -q tests/a.py -k login", "/w")[0].name == "pytest tests/a.py login"
+    assert bash.actions("npm run build", "/w")[0].name == "npm run build"
+    assert bash.actions("go test ./a", "/w")[0].name == "go test a"

@@ -1,0 +1,167 @@
+"""A command line becomes the commands that the shell would run."""
+
+import shlex
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hooks.utils.policy.commandline import shell
+from tests.work import steps
+
+WORDS = [
+    ("ls", [["ls"]]),
+    ("  ls   -la  ", [["ls", "-la"]]),
+    ("a && b || c; d", [["a"], ["b"], ["c"], ["d"]]),
+    ("a;b&&c|d", [["a"], ["b"], ["c"], ["d"]]),
+    ("a\nb\n\nc", [["a"], ["b"], ["c"]]),
+    ("""a 'b c' "d e" f'g'"h" ''""", [["a", "b c", "d e", "fgh", ""]]),
+    (r"a\ b c\"d \'", [["a b", 'c"d', "'"]]),
+    (r'"a\"b" "c\d" "\$x" "\\"', [['a"b', "c\\d", "$x", "\\"]]),
+    (r"""grep 'a\|b' "c\|d" f""", [["grep", "a\\|b", "c\\|d", "f"]]),
+    (r"a $'b\n\'c' d", [["a", "b\n'c", "d"]]),
+    ("a \\\n  b", [["a", "b"]]),
+    ("a $(b 'c )' \"d\") e", [["a", "$(b 'c )' \"d\")", "e"]]),
+    ("a `b c` e", [["a", "`b c`", "e"]]),
+    ('a "$(b "c")" e', [["a", '$(b "c")', "e"]]),
+    ("a ${b:-'c d'} ${e}", [["a", "${b:-'c d'}", "${e}"]]),
+    ("diff <(a b) >(c)", [["diff", "<(a b)", ">(c)"]]),
+    ("a $((1 << 2)) b", [["a", "$((1 << 2))", "b"]]),
+    ("a # it's a comment\nb#c", [["a"], ["b#c"]]),
+    ("# only a comment", []),
+    ("(a; b) && (c)", [["a"], ["b"], ["c"]]),
+    ("{ a; b; }", [["a"], ["b"]]),
+    ("! a", [["a"]]),
+    ("if a; then b; elif c; then d; else e; fi", [["a"], ["b"], ["c"], ["d"], ["e"]]),
+    ("for x in 1 2 '3 4'; do a $x; done", [["a", "$x"]]),
+    ("for x in 1 2\ndo\na $x\ndone", [["a", "$x"]]),
+    ("for ((i=0; i<3; i++)); do a; done", [["a"]]),
+    ("while read x; do a; done < f", [["read", "x"], ["a"]]),
+    ("until a; do sleep 1; done", [["a"], ["sleep", "1"]]),
+    ("case $x in a|b) c;; *) d ;; esac; e", [["c"], ["d"], ["e"]]),
+    ("case $x in\n  (a) c\n  ;;\nesac\ne", [["c"], ["e"]]),
+    ("f() { a; }; function g { b; }", [["a"], ["b"]]),
+    ("[[ -f a && b < c ]] && d", [["[[", "-f", "a", "b", "]]"], ["d"]]),
+    ("x=(a b c) d", [["d"]]),
+    ("a 2>&1 >b <c 2>/dev/null", [["a"]]),
+    ("a &>b", [["a"]]),
+    ("a&b&", [["a"], ["b"]]),
+    ("find . \\( -name 'a' \\) -exec b {} \\;", [["find", ".", "(", "-name", "a", ")", "-exec", "b", "{}", ";"]]),
+    ("cat <<EOF\nit's (not\nEOF\na", [["cat"], ["a"]]),
+    ("cat <<'EOF' && a\n$x\"\nEOF\nb", [["cat"], ["a"], ["b"]]),
+    ("cat <<-EOF\n\tx\n\tEOF\nb", [["cat"], ["b"]]),
+    ("cat <<A <<B\na\nA\nb'\nB\nc", [["cat"], ["c"]]),
+    ("cat <<<'a b' | c", [["cat"], ["c"]]),
+    (
+        "git commit -m \"$(cat <<'EOF'\nfix: don't (break\nEOF\n)\" && a",
+        [["git", "commit", "-m", "$(cat <<'EOF'\nfix: don't (break\nEOF\n)"], ["a"]],
+    ),
+    ("cat > f <<EOF\nnever ended", [["cat"]]),
+    ("", []),
+    ("   \n ; ", []),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), WORDS)
+def test_words_are_what_the_shell_would_run(line, words):
+    assert [command.words for command in shell.parse(line) if command.words] == words
+
+
+@pytest.mark.parametrize("line", ["'", '"a', "a 'b", "$(a", "a `b", "${a", '"$(a"', "$'a\\'", "<(a", "a <<'E"])
+def test_broken_quoting_gives_no_commands(line):
+    assert shell.parse(line) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "redirects"),
+    [
+        ("a 2>&1", [("2>&", "1")]),
+        ("a >b", [(">", "b")]),
+        ("a >> b 2> c", [(">>", "b"), ("2>", "c")]),
+        ("a &>b", [("&>", "b")]),
+        ("a >&2", [(">&", "2")]),
+        ("a <b>c", [("<", "b"), (">", "c")]),
+        ("a>b", [(">", "b")]),
+        ("a >| b", [(">", "b")]),
+        ("a > 'b c'", [(">", "b c")]),
+        ("a <<<\"b c\"", [("<<<", "b c")]),
+        ("a <<E >f\nbody\nE\n", [("<<", "body\n"), (">", "f")]),
+        ("a 'b>c' \"2>&1\"", []),
+        ("> f", [(">", "f")]),
+    ],
+)  # fmt: skip
+def test_redirections_leave_the_words(line, redirects):
+    [command] = shell.parse(line)
+    assert redirects == command.redirects
+    assert not any("<" in word or ">" in word for word in command.words if "c" not in word and "1" not in word)
+
+
+def test_assignments_stand_apart():
+    """Only those in front of the program are assignments."""
+    [command] = shell.parse("A=1 B='x y' C+=2 env D=3")
+    assert command.assignments == ["A=1", "B=x y", "C+=2"]
+    assert command.words == ["env", "D=3"]
+
+
+def test_stages_count_along_a_pipeline():
+    assert [command.stage for command in shell.parse("a | b |& c && d | e || f; (g | h)")] == [0, 1, 2, 0, 1, 0, 0, 1]
+
+
+def test_groups_name_subshells():
+    """Commands of one subshell share a group; the next subshell has another."""
+    before, first, second, inner, other, after = [command.group for command in shell.parse("a; (b; c; (d)); (e); f")]
+    assert before == after == ()
+    assert first == second == inner[:-1]
+    assert len({first, inner, other, ()}) == 4
+
+
+PLAIN = st.text(alphabet=st.characters(blacklist_characters="\x00"), max_size=20)
+
+
+@given(st.lists(PLAIN, max_size=8))
+@example(["a\nb", "'", '"', "\\", "$(", "#", "", "\ud800"])
+def test_quoted_words_come_back(words):
+    [command] = shell.parse(shlex.join(["cmd", *words]))
+    assert ["cmd", *words] == command.words
+
+
+@given(st.lists(st.lists(PLAIN, max_size=4), min_size=1, max_size=5), st.sampled_from([" && ", ";", " || ", "\n", " & "]))
+def test_lists_split_at_operators_only(commands, operator):
+    line = operator.join(shlex.join(["cmd", *words]) for words in commands)
+    assert [["cmd", *words] for words in commands] == [command.words for command in shell.parse(line)]
+
+
+PIECES = st.sampled_from(
+    ["'", '"', "\\", "`", "$(", "${", "$'", "<<", "<<-", "<(", "((", "))", "(", ")", "{", "}", "#", "\n", ">", "<", "&", "|", ";", ";;",
+     " ", "a", "b=", "EOF", "for", "in", "do", "case", "esac", "if", "[[", "]]", "function", "1", "\t", "\x00", "\ud800", "é"]
+)  # fmt: skip
+
+
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=60).map("".join)))
+def test_never_raises(line):
+    for command in shell.parse(line):
+        assert command.words or command.assignments or command.redirects
+        assert command.stage >= 0
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_the_short_way_and_the_long_way_agree(line):
+    """Lines without structure are read by splitting; the token reader gives the same."""
+    held: list[str] = []
+    text = shell.without_quoting(line.replace("\x00", ""), held)
+    if text is None or "(" in text or ")" in text or ">|" in text:
+        return
+    quick = shell._listed(text, held)
+    if quick is not None:
+        slow = shell._Reader(held).read(shell._spaced(text))
+        assert [(c.words, c.assignments, c.redirects, c.stage) for c in quick] == [
+            (c.words, c.assignments, c.redirects, c.stage) for c in slow
+        ]
+
+
+@pytest.mark.parametrize(
+    "piece", ["'", '"', "\\", "`", "$(", "${", "<<a ", "<<a\n", "((", "(", "#\n", ">a", "a&", "case x in ", '"$(', "a=("]
+)
+def test_hostile_lines_take_steps_in_proportion_to_their_length(piece):
+    short, long = (steps(shell.parse, piece * times) for times in (500, 4_000))
+    assert long < 12 * short

@@ -1,0 +1,407 @@
+"""A compaction without a model: what stands, what leaves, and in which order."""
+
+from __future__ import annotations
+
+from math import ceil
+
+import pytest
+
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy import stubs
+from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.placeholder import handle_in, placeholder
+from tests.policy.compactable import CODE, WORDS, Talk, archived, assert_valid, handle_of, plain, standing, words
+from tests.policy.conversing import SURE
+
+LONG = CODE * 40
+
+
+def talk_of(*acts, quiet: int = NEWEST) -> Talk:
+    """A conversation of these acts, with calls behind them that have to do with nothing else."""
+    talk = Talk()
+    for act in acts:
+        act(talk)
+    talk.nothing(quiet)
+    return talk
+
+
+def reads(count: int, text: str = LONG):
+    def act(talk: Talk) -> None:
+        for n in range(count):
+            talk.read(f"{n}.py", text=f"{n} {text}")
+
+    return act
+
+
+def kinds(done) -> list[tuple[str, str]]:
+    return [(left.kind, left.id) for left in done.left]
+
+
+# --- what is dead ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_newer_read_replaced_leaves_and_the_newer_stands():
+    talk = talk_of(lambda t: t.read("a.py", text=LONG), lambda t: t.read("a.py", text=LONG + "more"))
+    done = talk.compact(1.0)
+    assert kinds(done) == [(RESULT, "T1")]
+    assert done.left[0].why.startswith("a newer run of the same thing")
+    shown = standing(done.messages)["T1"][1]
+    assert "Read a.py (a newer one follows)" in shown
+    assert handle_in(shown) == done.left[0].handle
+    assert standing(done.messages)["T2"] == standing(talk.messages)["T2"]
+    assert done.after < done.before
+
+
+def test_of_a_run_how_it_went_stands_beside_its_placeholder():
+    talk = talk_of(lambda t: t.bash("npm test", f"{LONG}\nTests: 3 failed, 9 passed"), quiet=30)
+    shown = standing(talk.compact(0.5).messages)["T1"][1]
+    assert "popkit restore" in shown
+    assert "3 failed 9 passed" in shown
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.0])
+def test_the_newest_verdict_stands_at_every_target(share: float):
+    def runs(talk: Talk) -> None:
+        talk.bash("npm test", f"{LONG}\nTests: 4 failed, 8 passed")
+        talk.bash("npm test", f"{LONG}\nTests: 3 failed, 9 passed")
+
+    stands = standing(talk_of(runs, quiet=40).compact(share).messages)
+    assert "3 failed 9 passed" in stands["T2"][1]
+
+
+def test_where_nothing_is_dead_and_all_may_stand_all_stands():
+    talk = talk_of(reads(6))
+    done = talk.compact(1.0)
+    assert (plain(done.messages), done.left, done.met) == (plain(talk.messages), [], True)
+    assert done.before == done.after
+
+
+def test_the_newest_calls_stand_even_if_they_are_dead():
+    talk = talk_of(lambda t: t.read("a.py", text=LONG), lambda t: t.read("a.py", text=LONG + "more"), quiet=NEWEST - 2)
+    assert talk.compact(1.0).left == []
+    talk.nothing()
+    assert kinds(talk.compact(1.0)) == [(RESULT, "T1")]
+
+
+# --- as much as the target asks for ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.97, 0.85, 0.7, 0.55, 0.4, 0.25, 0.18])
+def test_of_results_alike_the_oldest_leave_and_no_more_than_are_needed(share: float):
+    talk = talk_of(reads(20))
+    done, one = talk.compact(share), talk.compact(0.99)
+    needed = ceil((1 - share) * done.before / (one.before - one.after))
+    assert done.met
+    assert kinds(one) == [(RESULT, "T1")]
+    assert kinds(done) == [(RESULT, f"T{n}") for n in range(1, needed + 1)]
+
+
+def test_what_is_likely_needed_stands_longer_than_what_is_not():
+    talk = talk_of(reads(8), quiet=10)
+    likely = talk.compact(0.5, SURE)
+    plan = talk.plan()
+    for decision in plan.decisions:
+        decision.need = 1.0 if decision.result.id == "T1" else 0.001
+    done = compact(talk.messages, talk.conversation, plan, 0.5, handle_of)
+    assert "T1" in {left.id for left in likely.left}
+    assert "T1" not in {left.id for left in done.left}
+
+
+def test_what_left_comes_back_where_what_left_after_it_was_larger_than_needed():
+    talk = talk_of(reads(3), lambda t: t.read("large.py", text=LONG * 9), quiet=10)
+    plan = talk.plan()
+    for decision in plan.decisions:
+        decision.need = 1.0 if decision.result.id == "T4" else 0.001
+    done = compact(talk.messages, talk.conversation, plan, 0.5, handle_of)
+    assert done.met
+    assert {left.id for left in done.left} == {"T4"}
+
+
+def test_a_result_that_is_read_and_read_again_stands_longer_than_one_that_nobody_named_since():
+    talk = talk_of(reads(6), lambda t: t.read("0.py", 3, 5), quiet=6)
+    left = [one.id for one in talk.compact(0.6).left]
+    assert "T2" in left
+
+
+def test_the_content_of_a_written_file_leaves_the_call_before_the_call_itself():
+    talk = talk_of(lambda t: t.write("/p/a.py", LONG), lambda t: t.change("/p/b.py", LONG, LONG + "x"), quiet=12)
+    done = talk.compact(0.2)
+    assert kinds(done) == [(INPUT, "T1"), (INPUT, "T2")]
+    assert {left.why for left in done.left} == {"its effect is on disk"}
+    assert [left.label for left in done.left] == ["Write /p/a.py", "Edit /p/b.py"]
+    given = standing(done.messages)
+    assert given["T1"][0]["file_path"] == "/p/a.py"
+    assert "popkit restore" in given["T1"][0]["content"]
+    assert given["T2"][0]["old_string"] != given["T2"][0]["new_string"]
+    assert [text for _, text, _ in given.values()] == [text for _, text, _ in standing(talk.messages).values()], "results stand"
+
+
+def test_of_an_edit_what_it_has_replaced_leaves_before_what_it_wrote():
+    talk = talk_of(*[lambda t, n=n: t.change(f"/p/{n}.py", f"{n} {LONG}", f"{n} {LONG}new") for n in range(4)], quiet=12)
+    done = talk.compact(0.7)
+    given, whole = standing(done.messages), standing(talk.messages)
+    assert kinds(done) == [(INPUT, f"T{n}") for n in (1, 2, 3)]
+    for n in (1, 2, 3):
+        assert "popkit restore" in given[f"T{n}"][0]["old_string"]
+        assert given[f"T{n}"][0]["new_string"] == whole[f"T{n}"][0]["new_string"]
+
+
+def test_what_a_failed_call_was_to_write_stands_for_it_is_nowhere_else():
+    talk = talk_of(
+        lambda t: t.call("Write", {"file_path": "/p/a.py", "content": LONG}, "no such folder", failed=True),
+        lambda t: t.write("/p/a.py", LONG),
+        lambda t: t.write("/p/b.py", LONG),
+        quiet=40,
+    )
+    stands = [standing(talk.compact(share).messages).get("T1") for share in (0.6, 0.4, 0.2, 0.0)]
+    whole = standing(talk.messages)["T1"]
+    assert {each is None or each == whole for each in stands} == {True}
+
+
+def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
+    path, other = "/home/someone/project/src/shop/cart.py", "/home/someone/project/src/shop/total.py"
+
+    def act(talk: Talk) -> None:
+        for read in (path, path, other):
+            talk.call("Read", {"file_path": read}, LONG)
+            talk.say(ASSISTANT, "next")
+        talk.nothing(12)
+        talk.call("Read", {"file_path": other}, "unchanged")
+
+    lines = [each.text for each in talk_of(act, quiet=0).compact(0.0).messages if stubs.handle_of_fold(each.text)]
+    assert f"Read {path}:" in lines[0]
+    assert "Read …/shop/cart.py:" in lines[1]
+    assert "Read …/shop/total.py" in lines[2]
+
+
+def test_an_outline_holds_no_name_that_words_or_calls_have():
+    text = "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/payment.ts " + WORDS * 60
+
+    def act(talk: Talk) -> None:
+        talk.grep("x", text=text)
+        talk.say(USER, "look at handleCheckout7()")
+        talk.call("Read", {"file_path": "src/checkout/payment.ts"}, "ok")
+
+    shown = standing(talk_of(act, quiet=12).compact(0.6).messages)["T1"][1]
+    assert shown.partition("\n")[2] == "some-package@1.24.0-beta.3"
+
+
+def test_a_list_names_paths_and_commands_as_they_were_written():
+    path, command = "/home/someone/project/src/deeply/nested/module/shopping_cart.py", "grep -rn total_of_items src | sort -u | head -50"
+    talk = talk_of(lambda t: t.call("Read", {"file_path": path}, LONG), lambda t: t.call("Bash", {"command": command}, LONG), quiet=12)
+    lines = [each.text for each in talk.compact(0.0).messages if stubs.handle_of_fold(each.text)]
+    assert any(f"Read {path}; Bash {command}" in line for line in lines)
+
+
+def test_calls_of_which_nothing_stands_are_listed_in_one_line_where_nothing_was_said_between_them():
+    def act(talk: Talk) -> None:
+        reads(3)(talk)
+        talk.say(ASSISTANT, "now the rest")
+        talk.grep("x", text=LONG)
+
+    talk = talk_of(act, quiet=12)
+    done = talk.compact(0.0)
+    lines = [each.text for each in done.messages if stubs.handle_of_fold(each.text) in archived(done)]
+    assert len(lines) == 2
+    assert lines[0].startswith("[PopKit left out Read 0.py; Read 1.py; Read 2.py: popkit restore ")
+    assert 'Grep "x"' in lines[1]
+    folds = [left for left in done.left if left.kind == CALLS]
+    assert next(left.label for left in folds) == "3 calls"
+    assert [left.handle for left in folds] == [stubs.handle_of_fold(line) for line in lines]
+    assert not done.met
+
+
+def test_of_calls_that_were_made_at_once_none_is_listed_while_another_stands():
+    talk = Talk()
+    talk.at_once(*[lambda n=n: talk.read(f"{n}.py", text=f"{n} {LONG}") for n in range(3)])
+    talk.pin("T2")
+    talk.nothing(NEWEST)
+    done = talk.compact(0.0)
+    given, stands = standing(talk.messages), standing(done.messages)
+    assert list(stands) == list(given)
+    assert stands["T2"] == given["T2"]
+    assert handle_in(stands["T1"][1])
+    assert handle_in(stands["T3"][1])
+    assert_valid(done.messages)
+
+
+def test_a_target_that_what_must_stand_is_larger_than_is_not_met_and_that_is_said():
+    def act(talk: Talk) -> None:
+        reads(3)(talk)
+        talk.pin("*.py")
+
+    done = talk_of(act).compact(0.1)
+    assert not done.met
+    assert "T1" in standing(done.messages)
+    assert kinds(done) == []
+
+
+def test_where_so_many_tokens_may_stand_in_any_case_no_more_is_taken_than_that_needs():
+    talk = talk_of(reads(8))
+    whole, none, some = (
+        compact(talk.messages, talk.conversation, talk.plan(), 0.0, handle_of, least=least) for least in (20_000, 0, 5_000)
+    )
+    assert whole.left == []
+    assert whole.met
+    assert none.after < some.after <= 5_000 < whole.after
+
+
+def test_words_alone_stand_whatever_the_target_is():
+    talk = Talk()
+    for n in range(20):
+        talk.say(USER if n % 2 else ASSISTANT, f"{n} {LONG}")
+    done = talk.compact(0.0)
+    assert plain(done.messages) == plain(talk.messages)
+    assert not done.met
+
+
+def test_of_nothing_nothing_is_left():
+    done = Talk().compact(0.4)
+    assert (done.messages, done.left, done.before, done.after, done.met) == ([], [], 0, 0, True)
+
+
+# --- what must stand ------------------------------------------------------------------------------------------------------------------
+
+
+MUST = {
+    "a pinned result": lambda t: (t.read("a.py", text=LONG), t.pin("T1")),
+    "an open error": lambda t: t.bash_fails("mkdir x", LONG),
+    "a decision": lambda t: t.call("AskUserQuestion", {"questions": ["which"]}, LONG),
+    "the last word on a run": lambda t: t.bash("npm test; git status; ls", LONG),
+    "a short last word": lambda t: t.bash("npm test; git status; ls", "1 passing"),
+}
+
+
+@pytest.mark.parametrize("profile", ["auto", "spec"])
+@pytest.mark.parametrize("what", MUST)
+def test_it_stands_whole_at_every_target(what: str, profile: str):
+    talk = Talk(profile)
+    MUST[what](talk)
+    reads(4)(talk)
+    talk.nothing(NEWEST)
+    for share in (0.5, 0.0):
+        assert standing(talk.compact(share).messages)["T1"] == standing(talk.messages)["T1"]
+
+
+@pytest.mark.parametrize("profile", ["auto", "spec"])
+def test_what_the_model_has_not_seen_yet_stands_dead_or_not(profile: str):
+    talk = Talk(profile)
+    talk.silent = True
+    talk.at_once(*[lambda n=n: talk.read(f"{n % 5}.py", text=f"{n} {LONG}") for n in range(10)])
+    talk.silent = False
+    assert talk.compact(0.0).left == []
+    talk.request()
+    talk.nothing(NEWEST)
+    assert {"T2", "T3", "T4"} <= {left.id for left in talk.compact(1.0).left}, "once it has seen them, those that are dead leave"
+
+
+def test_a_pinned_result_stands_even_if_it_is_asked_for():
+    talk = talk_of(reads(2))
+    talk.pin("T1")
+    assert kinds(talk.compact(1.0, only=("T1", "T2"))) == [(RESULT, "T2")]
+
+
+# --- what was asked for ---------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_asked_for_leaves_live_or_not_old_or_new_and_what_is_dead_beside_it_stands():
+    talk = talk_of(lambda t: t.read("a.py", text=LONG), lambda t: t.read("a.py", text=LONG + "more"), reads(1))
+    done = talk.compact(0.1, only=("T3",))
+    assert kinds(done) == [(RESULT, "T3")]
+    assert done.messages[0].to_json() == talk.messages[0].to_json()
+
+
+def test_of_a_call_that_was_asked_for_the_result_leaves_and_the_input_stands():
+    given = {"notebook_path": "/p/a.ipynb", "new_source": LONG}
+    talk = talk_of(lambda t: t.call("Bash", {"command": LONG}, LONG), lambda t: t.call("NotebookEdit", given, "Updated"))
+    done = talk.compact(0.0, only=("T1", "T2"))
+    assert kinds(done) == [(RESULT, "T1")]
+    assert [each[0] for each in standing(done.messages).values()] == [each[0] for each in standing(talk.messages).values()]
+
+
+@pytest.mark.parametrize("only", [(), ("T99",), ("",)])
+def test_where_nothing_that_is_known_was_asked_for_nothing_leaves(only: tuple[str, ...]):
+    assert talk_of(reads(3)).compact(0.0, only=only).left == []
+
+
+def test_what_is_hardly_longer_than_its_placeholder_stands_even_if_it_is_asked_for():
+    talk = talk_of(lambda t: t.bash("ls", "a.py\nb.py"))
+    assert talk.compact(1.0, only=("T1",)).left == []
+
+
+# --- what cannot be handed back -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "a picture", LONG])
+@pytest.mark.parametrize("only", [None, (), ("T9",)])
+def test_a_result_that_is_more_than_its_text_leaves_in_any_case_and_says_how_to_see_it(text: str, only):
+    talk = talk_of(lambda t: t.read("pic.png", text="x"), quiet=0)
+    talk.rows[-1] = Message(USER, "", (), [Shown("T1", text)])
+    done = talk.compact(1.0, only=only, lost={"T1"})
+    assert kinds(done) == [(RESULT, "T1")]
+    assert handle_in(standing(done.messages)["T1"][1]) == done.left[0].handle
+    assert done.left[0].content == text
+    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+
+
+def test_what_the_tracker_does_not_know_stands_until_room_is_needed_and_then_its_whole_call_leaves():
+    talk = talk_of(lambda t: t.say(USER, "go"))
+    unknown = paired([Message(ASSISTANT, "", [Use("X1", TOOLS.of("Bash"), {"command": "ls"})]), Message(USER, "", (), [Shown("X1", LONG)])])
+    talk.rows = [*talk.rows[:1], *unknown, *talk.rows[1:]]
+    assert standing(talk.compact(1.0).messages)["X1"] == standing(talk.messages)["X1"]
+    assert kinds(talk.compact(0.5)) == [(CALLS, "")]
+    assert kinds(talk.compact(1.0, only=("X1",))) == []
+
+
+def test_a_placeholder_that_stands_already_is_not_archived_once_more():
+    talk = talk_of(lambda t: t.read("a.py", text=LONG), lambda t: t.read("a.py", text=LONG + "more"))
+    first = talk.compact(1.0)
+    talk.went_on_with(first)
+    talk.nothing(NEWEST)
+    again = talk.compact(1.0)
+    assert again.left == []
+    assert standing(again.messages)["T1"] == standing(first.messages)["T1"]
+
+
+def test_what_left_in_an_earlier_compaction_can_be_listed_by_a_later_one_and_all_comes_back():
+    talk = talk_of(lambda t: t.say(USER, "go"), reads(8))
+    whole = plain(talk.messages)
+    first = talk.compact(0.5)
+    talk.went_on_with(first)
+    second = talk.compact(0.0)
+    assert [left.kind for left in second.left].count(CALLS) == 1
+    assert words(second.messages, archived(second)) == [(USER, "go")]
+    assert plain(stubs.put_back(second.messages, archived(first, second).get, TOOLS)) == whole
+    assert plain(stubs.put_back(second.messages, archived(second).get, TOOLS)) == plain(first.messages)
+
+
+def test_a_text_that_looks_like_a_placeholder_of_something_else_stays_what_it_is():
+    quoted = placeholder("Read other.py", "old", "qqqq2345")
+    talk = talk_of(lambda t: t.bash("cat note", quoted), lambda t: t.write("/p/note", quoted), reads(3))
+    done = talk.compact(0.5)
+    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+    assert quoted in [text for _, text, _ in standing(talk.compact(1.0, only=("T1",)).messages).values()]
+
+
+# --- tokens ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_tokens_are_calibrated_by_what_was_measured():
+    talk = talk_of(reads(4))
+    plain_sum = talk.compact(0.5)
+    talk.state.calibration = 1.5
+    measured = talk.compact(0.5)
+    assert (measured.before, measured.after) == (round(1.5 * plain_sum.before), round(1.5 * plain_sum.after))
+    assert kinds(measured) == kinds(plain_sum)
+
+
+def test_a_conversation_takes_what_its_words_calls_and_results_take():
+    talk = talk_of(lambda t: t.say(USER, WORDS))
+    before = tokens_of(talk.messages, talk.conversation)
+    for act in (lambda: talk.say(USER, WORDS * 10), lambda: talk.write("/p/a.py", LONG), lambda: talk.bash("ls", LONG)):
+        act()
+        now = tokens_of(talk.messages, talk.conversation)
+        assert now > before + 100
+        before = now
+    assert tokens_of([], talk.conversation) == 0

@@ -1,0 +1,181 @@
+"""Laws of a compaction without a model, whatever was said and done before it."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy import compacting, planning, stubs
+from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, Compacted
+from hooks.utils.policy.placeholder import handle_in
+from tests.examples import examples
+from tests.policy.compactable import (
+    DEEDS,
+    FEW,
+    SHARES,
+    Talk,
+    archived,
+    assert_valid,
+    handle_of,
+    plain,
+    standing,
+    talked,
+    words,
+)
+from tests.policy.conversing import NEVER, SURE
+
+many = settings(max_examples=examples(200, 2_000))
+
+
+def _calibrated(deeds: list, profile: str, unseen: int, calibration: float) -> Talk:
+    talk = talked(deeds, profile, unseen)
+    talk.state.calibration = calibration
+    return talk
+
+
+TALKS = st.builds(
+    _calibrated, DEEDS, st.sampled_from(["auto", "auto", "spec"]), st.sampled_from([0, 0, 2, 6]), st.sampled_from([1.0, 0.6, 1.7])
+)
+MODELS = st.sampled_from([NEVER, SURE])
+
+
+def names(done: Compacted) -> list[tuple[str, str, str]]:
+    return [(left.kind, left.id, left.handle) for left in done.left]
+
+
+@many
+@given(TALKS, SHARES, MODELS)
+def test_archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: Talk, share: float, model):
+    given, done = talk.messages, talk.compact(share, model)
+    assert json.dumps(plain(stubs.put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
+
+
+@many
+@given(TALKS, SHARES, MODELS)
+def test_what_stands_is_a_conversation_that_every_provider_takes_and_all_words_are_in_it(talk: Talk, share: float, model):
+    given, done = talk.messages, talk.compact(share, model)
+    assert_valid(done.messages)
+    assert words(done.messages, archived(done)) == words(given)
+    given_ids, ids = list(standing(given)), list(standing(done.messages))
+    assert ids == [id for id in given_ids if id in set(ids)], "in their order"
+    for message in done.messages:
+        for use in message.uses:
+            assert set(use.input) == set(standing(given)[use.id][0])
+
+
+@many
+@given(TALKS, SHARES, MODELS)
+def test_what_must_stand_stands_whole_whatever_the_target_is(talk: Talk, share: float, model):
+    given, done = standing(talk.messages), standing(talk.compact(share, model).messages)
+    conversation, last = talk.conversation, planning.last_words(talk.conversation)
+    for at, (id, whole) in enumerate(given.items()):
+        result = talk.state.live.get(id) or talk.state.expired[id]
+        must = {
+            "newest": len(given) - at <= NEWEST,
+            "pinned": result.pinned,
+            "preserved": result.tier == "preserved" and not result.ended,
+            "unseen": not conversation.is_seen(id),
+            "last word": id in last,
+        }
+        if any(must.values()):
+            assert done.get(id) == whole, must
+
+
+@many
+@given(TALKS, MODELS)
+def test_where_all_may_stand_only_what_is_dead_leaves(talk: Talk, model):
+    done = talk.compact(1.0, model)
+    assert done.met
+    for left in done.left:
+        assert left.kind == RESULT
+        assert talk.state.expired[left.id].ended
+        assert left.why
+
+
+@many
+@given(TALKS, SHARES, MODELS)
+def test_the_target_is_met_or_nothing_more_could_have_gone(talk: Talk, share: float, model):
+    done, least = talk.compact(share, model), talk.compact(0.0, model)
+    assert done.before == talk.compact(1.0, model).before
+    assert least.after <= done.after <= done.before
+    if done.met:
+        assert done.after <= share * done.before + 1
+    else:
+        assert done.after > share * done.before - 1
+        assert plain(done.messages) == plain(least.messages)
+    dead = talk.compact(1.0, model)
+    if dead.after <= share * dead.before - 1:
+        assert plain(done.messages) == plain(dead.messages), "no more than what is dead was needed"
+
+
+@many
+@given(TALKS, SHARES, SHARES, MODELS)
+def test_a_smaller_target_never_keeps_more(talk: Talk, one: float, other: float, model):
+    small, large = (talk.compact(share, model) for share in sorted((one, other)))
+    assert small.after <= large.after
+
+
+@many
+@given(TALKS, st.lists(st.integers(1, 40).map("T{}".format), max_size=6).map(tuple))
+def test_of_what_was_asked_for_by_id_just_that_leaves(talk: Talk, only: tuple[str, ...]):
+    given, done = talk.messages, talk.compact(0.1, only=only)
+    assert {(left.kind, left.id in only) for left in done.left} <= {(RESULT, True)}
+    gone, whole, stands = {left.id for left in done.left}, standing(given), standing(done.messages)
+    assert list(stands) == list(whole)
+    for id in whole:
+        assert (stands[id] == whole[id]) is (id not in gone)
+    for id in {*only} & {*whole} - gone:
+        result = talk.state.live.get(id) or talk.state.expired[id]
+        is_short = result.tokens < 60 or len(whole[id][1]) < 200
+        assert result.pinned or handle_in(whole[id][1]) or is_short, "it is pinned, or hardly longer than its placeholder"
+    assert_valid(done.messages)
+    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(given)
+
+
+@many
+@given(TALKS, SHARES, MODELS)
+def test_whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left_with_it(talk: Talk, share: float, model):
+    done = talk.compact(share, model)
+    said = json.dumps(plain(done.messages))
+    folds = [json.dumps(left.content) for left in done.left if left.kind == CALLS]
+    for left in done.left:
+        assert left.handle in said or (left.kind != CALLS and any(left.handle in fold for fold in folds))
+        assert left.label.strip()
+        assert left.why
+        assert (left.kind == CALLS) is (left.id == "")
+        assert isinstance(left.content, {RESULT: str, INPUT: dict, CALLS: list}[left.kind])
+    assert len({left.handle for left in done.left}) == len(done.left)
+
+
+@many
+@given(TALKS, SHARES, MODELS)
+def test_it_follows_from_what_it_is_given_and_changes_nothing(talk: Talk, share: float, model):
+    given = talk.messages
+    before, state = json.dumps(plain(given)), json.dumps(talk.state.to_json())
+    plan = talk.plan(model)
+    made = [compacting.compact(given, talk.conversation, plan, share, handle_of) for _ in range(2)]
+    assert plain(made[0].messages) == plain(made[1].messages)
+    assert names(made[0]) == names(made[1])
+    assert json.dumps(plain(given)) == before
+    assert json.dumps(talk.state.to_json()) == state
+
+
+@many
+@given(TALKS, st.lists(st.tuples(FEW, SHARES), min_size=1, max_size=2), SHARES, MODELS)
+def test_compacted_a_second_and_a_third_time_it_holds_too_and_all_archives_give_the_whole_back(talk: Talk, rest: list, share: float, model):
+    whole = plain(talk.messages)
+    made = [talk.compact(share, model)]
+    for deeds, again in rest:
+        talk.went_on_with(made[-1])
+        standing_then = len(talk.rows)
+        talked(deeds, talk=talk)
+        given = talk.messages
+        whole += plain(given[standing_then:])
+        made.append(talk.compact(again, model))
+        assert_valid(made[-1].messages)
+        assert words(made[-1].messages, archived(made[-1])) == words(given)
+        assert plain(stubs.put_back(made[-1].messages, archived(made[-1]).get, TOOLS)) == plain(given)
+    assert plain(stubs.put_back(made[-1].messages, archived(*made).get, TOOLS)) == whole

@@ -1,0 +1,256 @@
+"""Of an output over its budget what says something enters; all of that stands in the output, and a failure is never lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.hidden_failures import hidden_lines
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy import door, kinds
+from hooks.utils.policy.calls import Call, Outcome
+from hooks.utils.policy.classify import classify
+from hooks.utils.policy.door import failures
+from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
+from hooks.utils.state import shipped
+from tests.examples import examples
+from tests.policy.door_laws import HANDLE, outputs
+from tests.policy.entering import shaped
+from tests.policy.failing import COMMANDS, FAILING
+from tests.work import steps
+
+KINDS = ["run:test", "run", "search", "other", "error"]
+PASSED = [f"tests/test_shop.py::test_order_{at:03} PASSED   [{at:3}%]" for at in range(100)]
+FAILED = [
+    "=================================== FAILURES ===================================",
+    "_______________________________ test_price _______________________________",
+    "    def test_price():",
+    ">       assert price(3) == 30",
+    "E       assert 33 == 30",
+    "E        +  where 33 = price(3)",
+    "tests/test_shop.py:41: AssertionError",
+]
+SUMMARY = ["=========================== short test summary info ===========================", "1 failed, 100 passed in 0.71s"]
+
+
+def entered(lines: list[str], kind: str, error: bool = False) -> list[str]:
+    return shorten("\n".join(lines), kind, error, HANDLE).text.split("\n")
+
+
+def test_of_a_failed_run_the_failures_their_values_and_places_and_the_summary_stay():
+    told = entered(["Exit code 1", *PASSED, *FAILED, *SUMMARY], "run:test", error=True)
+    assert [said for said in told if said in FAILED + SUMMARY] == FAILED + SUMMARY
+    assert told[0] == "Exit code 1"
+    assert sum(said in PASSED for said in told) < 15
+    assert "popkit restore abcdefgh" in told[-1]
+
+
+def test_of_a_passed_run_the_verdict_stays():
+    told = entered([*PASSED, "100 passed in 0.71s"], "run:test")
+    assert told[-2] == "100 passed in 0.71s"
+    assert len("\n".join(told)) < 2 * kinds.of("run").budget
+    assert told[-1].startswith("[PopKit left out ")
+
+
+@pytest.mark.parametrize("kind", ["run:test", "other", "error"])
+@pytest.mark.parametrize("count", [1, 200, 5_000])
+def test_all_failures_stay_however_many_there_are(kind: str, count: int):
+    failed = [f"FAIL tests/test_{at:05}.py" for at in range(count)]
+    told = entered([*PASSED, *failed, *PASSED, "done"], kind, error=kind == "error")
+    assert [said for said in told if said in set(failed)] == failed
+    assert sum(said in PASSED for said in told) < 2 * len(PASSED)
+
+
+@pytest.mark.parametrize("kind", ["run", "other", "error", "search"])
+def test_a_failure_in_the_middle_of_a_long_output_stays_in_every_kind(kind: str):
+    for name, (text, failure) in FAILING.items():
+        told = shorten(text, kind, kind == "error", HANDLE)
+        if kind != "search":
+            assert all(said in told.text.split("\n") for said in failure.split("\n")), name
+            assert told.lines, f"nothing was left out, so nothing was shown: {name}"
+        assert hidden_lines(text, told.text) == [], name
+
+
+@pytest.mark.parametrize("kind", ["run", "other", "read", "search"])
+@pytest.mark.parametrize("line", [
+    "\x1b[1m\x1b[33mwarning\x1b[0m\x1b[1m: unused variable: `price`\x1b[0m",
+    "\x1b[96m    Building\x1b[0m [====> ] 601/602: shop(bin)      \r\x1b[K\x1b[33mwarning\x1b[0m: unused variable: `price`",
+    "test 2/3 \x1b[31mFAILED\x1b[0m\rtest 3/3 ok\r",
+    "\x1b[31mError:\x1b[0m nobody knows the price",
+])  # fmt: skip
+def test_a_failure_is_known_in_colours_and_where_it_was_drawn_over(kind: str, line: str):
+    assert failures.told_in(["all is well", line, "and so on"], kind) == [1]
+
+
+@pytest.mark.parametrize("line", [
+    "(pass) prices > throws an error for an unknown price [0.53ms]",
+    "@shop/core:test: (pass) prices > fails without a price [0.53ms]",
+    "  \u2713  12 [chromium] \u203a tests/shop.spec.ts:364:3 \u203a the order fails (1.5s)",
+    "[web] \u2713 shows an error",
+    "chkit:test:  0 fail",
+    "    at next (/p/node_modules/express/lib/router.js:41:9)",
+    "    at node:internal/process/task_queues:105:5",
+])  # fmt: skip
+def test_what_passed_and_what_is_no_code_of_ones_own_tells_of_no_failure(line: str):
+    assert failures.told_in([line], "run") == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_whatever_runs_the_tasks_a_failure_stays(command: str):
+    text, failure = FAILING["tsc"]
+    call = Call("toolu_1", TOOLS.of("Bash"), {"command": command}, Outcome(len(text)), cwd="/p")
+    kind = classify(call, "/p", shipped.rules()).kind
+    entry = door.enter(door.Arrival("toolu_1", TOOLS.of("Bash"), {"command": command}, kind, "T1", text), door.Shown(), shaped(door.STRONG))
+    assert failure in entry.text
+    assert len(entry.text) < len(text)
+
+
+@pytest.mark.parametrize("kind", ["run:test", "other", "search", "error"])
+def test_a_failed_result_of_up_to_4000_characters_enters_whole(kind: str):
+    text = "Exit code 1\n" + "\n".join(f"step {at} of it" for at in range(400))
+    assert shorten(text[:LEAST_FAILED], kind, True) == (text[:LEAST_FAILED], 0)
+    assert shorten(text, kind, True).lines
+
+
+@pytest.mark.parametrize("text", [
+    " id | name\n----+------\n" + "".join(f" {at} | anna {at}\n" for at in range(300)) + "(300 rows)",
+    "two tables\n| id | name |\n" + "".join(f"| {at} | anna {at} |\n" for at in range(300)) + "as it is",
+    "+----+-----+\n| id | n |\n+----+-----+\n" + "".join(f"| {at} | anna |\n" for at in range(300)),
+    "".join(f"[section{at}]\nname = anna\nport = {at}\n\n" for at in range(90)),
+    "services:\n" + "".join(f"  web{at}:\n    image: shop/{at}\n    ports:\n      - 80\n" for at in range(90)),
+    "".join(f"export SETTING_{at}={at}\nNAME{at}=anna\nOTHER{at}=b\nMORE{at}=c\nLAST{at}=d\n" for at in range(90)),
+], ids=["psql", "markdown", "mysql", "ini", "compose", "env"])  # fmt: skip
+def test_rows_of_tables_and_configurations_enter_whole(text: str):
+    assert shorten(text, "other") == (text, 0)
+
+
+@pytest.mark.parametrize(
+    "definition", ["def price(item):", "export class Price {", "pub fn price() {", "func Price() int {", "type Price struct {"]
+)
+def test_a_search_that_shows_what_stands_around_a_definition_enters_whole(definition: str):
+    lines = [f"src/a.py-{at}-    step_{at} = configure({at})" for at in range(100)]
+    lines[3] = f"src/a.py:3:{definition}"
+    assert shorten("\n".join(lines), "search").lines == 0
+    lines[3] = "src/a.py:3:    total = price(item)"
+    assert shorten("\n".join(lines), "search").lines
+
+
+def test_of_a_search_the_first_matches_of_each_file_stay_and_the_others_are_counted_by_file():
+    files = {f"src/part_{name}.py": count for name, count in (("a", 90), ("b", 2), ("c", 30))}
+    matches = [f"{file}:{at}:    return configure({at})" for file, count in files.items() for at in range(count)]
+    told = entered(matches, "search")
+    for file in files:
+        assert f"{file}:0:    return configure(0)" in told
+        assert f"{file}:1:    return configure(1)" in told
+    hidden = {file: count - sum(said.startswith(file) for said in told[:-1]) for file, count in files.items()}
+    assert f"most of them in src/part_a.py {hidden['src/part_a.py']}" in told[-1]
+    assert f"src/part_c.py {hidden['src/part_c.py']}" in told[-1]
+
+
+def test_what_matches_goes_before_what_stands_beside_it():
+    beside = [f"{at}-    filler_of_the_shop = {at}" for at in range(1, 90)]
+    told = entered([*beside, "90:    total = price()", "91-    pass"], "search")
+    assert "90:    total = price()" in told
+    assert len(told) < len(beside)
+
+
+def test_of_a_list_of_files_some_of_every_folder_stay():
+    files = [f"src/{folder}/file_{at}.py" for folder in ("alpha", "beta", "gamma") for at in range(90)]
+    told = entered(files, "search")
+    assert {said.split("/")[1] for said in told[:-1]} == {"alpha", "beta", "gamma"}
+
+
+def test_of_any_other_output_the_ends_stay_and_the_names_of_the_rest():
+    lines = [f"row {at}: copied" for at in range(400)]
+    lines[150] = "see /srv/shop/config/prices.toml"
+    told = entered(lines, "other")
+    assert (told[:2], told[-3:-1]) == (lines[:2], lines[-2:])
+    assert told[-1].endswith("they name: /srv/shop/config/prices.toml]")
+
+
+@pytest.mark.parametrize("text", [
+    "diff --git a/a.py b/a.py\n" + "+    one line more\n" * 900,
+    '{"rows": [\n' + '  {"id": 1},\n' * 900 + "]}",
+    "id,name,price\n" * 900,
+])  # fmt: skip
+def test_diffs_and_data_enter_whole(text: str):
+    assert shorten(text, "other").text == text
+
+
+@pytest.mark.parametrize("kind", ["read", "ack", "tasks", "decision", "restored", ""])
+def test_kinds_without_a_budget_enter_whole(kind: str):
+    assert shorten("a line of it\n" * 5_000, kind).lines == 0
+
+
+def test_an_error_whose_message_is_one_long_line_enters_whole():
+    message = "Exit code 1\n" + "the server says " * 1_000 + "\n" + "at some place\n" * 500
+    assert shorten(message, "other", error=True).text == message
+
+
+@pytest.mark.parametrize("tool", ["Read", "Task", "WebFetch", "mcp__shop__list", "Edit"])
+def test_what_no_shell_and_no_search_prints_enters_whole(tool: str):
+    text = "\n".join(f"row {at} of it" for at in range(900))
+    assert door.enter(door.Arrival("t", TOOLS.of(tool), {}, "other", "T1", text), door.Shown(), shaped(door.STRONG)).reasons == ()
+
+
+def test_only_strong_shortens_and_the_same_call_made_at_once_again_enters_whole():
+    text = "\n".join(f"row {at} of it" for at in range(900))
+    arrival = door.Arrival("t", TOOLS.of("Bash"), {}, "other", "T1", text, handle=HANDLE)
+    entry = door.enter(arrival, door.Shown(), shaped(door.STRONG))
+    assert entry.text == shorten(text, "other", False, HANDLE).text
+    assert door.is_partial(entry)
+    assert entry.reasons == (f"{shorten(text, 'other').lines:,} lines over its budget left out",)
+    for shape in (door.OFF, door.SAFE):
+        assert door.enter(arrival, door.Shown(), shaped(shape)) == (text, (), ())
+    arrival.again = True
+    assert door.enter(arrival, door.Shown(), shaped(door.STRONG)) == (text, (), ())
+
+
+def test_what_is_left_of_an_output_is_still_said_once():
+    first = [f"value_{at} = configure('the shop', {at})" for at in range(40)]
+    shown = door.Shown()
+    shown.add(door.Source("a", "T1, Bash cat", first))
+    text = "\n".join([*first, *(f"row {at} of it" for at in range(900))])
+    entry = door.enter(
+        door.Arrival("t", TOOLS.of("Bash"), {}, "other", "T2", text, handle=HANDLE), shown, door.Settings(door.ANY, door.STRONG)
+    )
+    assert len(entry.reasons) == 2
+    assert entry.leans_on == ("a",)
+
+
+def test_what_the_host_adds_for_the_model_stays():
+    reminder = "<system-reminder>\nThe file is long.\n</system-reminder>"
+    text = "row of it\n" * 900 + reminder
+    assert shorten(text, "other").text.endswith("]\n" + reminder)
+
+
+@given(outputs, st.sampled_from(KINDS))
+@settings(max_examples=examples(50, 10_000))
+def test_no_line_that_tells_of_a_failure_goes_nor_the_last_word(text: str, kind: str):
+    told = shorten(text, kind, True, HANDLE).text
+    assert hidden_lines(text, told) == []
+    if kind != "search":
+        assert [line for line in text.split("\n") if line.strip()][-1:] in ([], *([line] for line in told.split("\n")))
+
+
+@given(outputs, st.sampled_from(KINDS), st.booleans())
+@settings(max_examples=examples(50, 10_000))
+def test_it_gets_shorter_or_stays_as_it_is_and_once_is_enough(text: str, kind: str, error: bool):
+    told = shorten(text, kind, error, HANDLE)
+    assert told.text == text or len(told.text) <= len(text) - LEAST_SAVED
+    assert shorten(told.text, kind, error, HANDLE) == (told.text, 0)
+    if len(text) <= min(kind.budget for kind in kinds.ALL if kind.budget):
+        assert told == (text, 0)
+
+
+@pytest.mark.parametrize(("kind", "one"), [
+    ("run", "FAIL tests/a.py"), ("search", "src/a.py:1:x"), ("search", "-" * 300 + "1" * 3_000), ("search", "/" * 400), ("other", "a row"),
+    ("other", ""),
+])  # fmt: skip
+def test_a_line_of_a_long_text_takes_a_few_steps(kind: str, one: str):
+    small, large = (steps(shorten, (one + "\n") * lines, kind) for lines in (500, 2_000))
+    assert large < 4.4 * small
+    assert large < 2_000 * 40
+    text = (one + "\n") * (500_000 // (len(one) + 1))
+    assert len(shorten(text, kind).text) < 20_000 or len(one) > kinds.of(kind).budget or one.startswith("FAIL")

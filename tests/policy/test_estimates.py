@@ -1,0 +1,70 @@
+"""How many tokens a result is taken to be: characters per token by kind of content."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.utils.policy.estimate import estimate_tokens, image_tokens, tokens_of
+from tests.policy.scenario import Scenario
+
+CHARS = 60_000
+
+# (what prints a text, characters per token)
+RESULTS = [
+    ("cat a.py", 3.2),
+    ("cat a.ts", 3.2),
+    ("sed -n '1,900p' a.py", 3.2),
+    ("cat README.md", 2.5),
+    ("cat package.json", 2.5),
+    ("git diff", 2.1),
+    ("git show HEAD", 2.1),
+    ("cat fix.patch", 2.1),
+    ("rg login", 1.9),
+    ("grep -rn login .", 1.9),
+    ("npm test", 1.7),
+    ("ls -R", 1.7),
+    ("find . -name x", 1.7),
+    ("cat app.log", 1.7),
+    ("docker logs app", 1.7),
+]
+
+
+@pytest.mark.parametrize(("command", "chars_per_token"), RESULTS)
+def test_a_result_is_estimated_by_what_it_holds(command, chars_per_token):
+    session = Scenario()
+    session.bash(command, "x" * CHARS)
+    assert session.result("T1").tokens == round(CHARS / chars_per_token)
+
+
+def test_what_an_agent_says_is_dialogue():
+    session = Scenario()
+    session.call("Agent", {"prompt": "look"}, "x" * CHARS)
+    assert session.result("T1").tokens == round(CHARS / 2.9)
+
+
+def test_a_read_is_estimated_with_the_line_numbers_that_the_model_sees():
+    session = Scenario()
+    session.read("a.py", text="\n".join(["x" * 99] * 100))
+    assert 9_999 / 3.2 < session.result("T1").tokens <= 10_600 / 3.2
+
+
+def test_wide_characters_cost_more_than_a_token_each():
+    session = Scenario()
+    session.bash("python main.py", "漢" * 9_000)
+    assert session.result("T1").tokens == 10_000
+    assert estimate_tokens("漢字かな", "code") == round(4 / 0.9)
+    assert tokens_of(100, 50, "code") == round(50 / 3.2 + 50 / 0.9)
+
+
+def test_nothing_is_no_token_and_anything_at_least_one():
+    assert estimate_tokens("") == 0
+    assert estimate_tokens("x") == 1
+    session = Scenario()
+    session.bash("true", "")
+    assert session.result("T1").tokens == 0
+
+
+def test_an_image_costs_by_its_pixels_up_to_a_cap():
+    assert image_tokens(750, 100) == 100
+    assert image_tokens(10_000, 10_000) == image_tokens(0, 0) == 1_600
+    assert image_tokens(1, 1) == 1

@@ -1,0 +1,418 @@
+"""What was really reclaimed and charged: only what the usage of later requests shows, and everything that it cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.utils.policy.bookings import (
+    Advice,
+    Cleared,
+    Compaction,
+    KeptOut,
+    Refetched,
+    Remembered,
+    Request,
+    Restored,
+    Spared,
+    Undone,
+    Warmed,
+)
+from hooks.utils.policy.ledger import CAUSES, Ledger, settle
+from tests.policy.priced import prices
+
+FIVE, HOUR = prices(300), prices(3_600)
+
+
+def test_a_session_worked_out_by_hand():
+    requests = [
+        Request(0, 20_000, 0, 20_000),
+        Request(10, 25_000, 20_000, 5_000, 5_000),
+        Request(20, 50_000, 25_000, 25_000, 25_000),
+        # Cleared at 25: 20,000 tokens. The client goes on with what it has loaded: 50,000 + 1,000 = 51,000, nothing is missing.
+        Request(30, 51_000, 50_000, 1_000, 1_000),
+        # Resumed: 51,000 + 2,000 - 34,000 = 19,000 are missing, more than half of 20,000: they are reclaimed. Of the 12,000 that are
+        # created 2,000 are new: 10,000 were written again, which costs 10,000 x (1.25 - 0.1) = 11,500. Saved 19,000 x 0.1 = 1,900.
+        Request(60, 34_000, 22_000, 12_000, 2_000),
+        # Printed at 65: 1,000 tokens, written for 1,000 x 1.25 = 1,250. Saved 1,900.
+        Request(70, 35_500, 34_000, 1_500, 1_500),
+        # Saved 1,900; the printed tokens are carried: 1,000 x 0.1 = 100.
+        Request(80, 36_000, 35_500, 500, 500),
+        # The cache has gone cold: saved 19,000 x 1.25 = 23,750; carried 1,000 x 1.25 = 1,250.
+        Request(1_000, 37_000, 0, 37_000, 1_000),
+        # Undone at 1,010. 37,000 + 500 - 56,500 = -19,000: all is back. 36,500 - 500 = 36,000 were written again: 36,000 x 1.15 =
+        # 41,400. Nothing is saved any more; carried 100.
+        Request(1_020, 56_500, 20_000, 36_500, 500),
+    ]
+    ledger = settle(requests, [Cleared(25, 20_000, 4), Restored(65, 1_000), Undone(1_010, 20_000)])
+    assert ledger.to_json() == {
+        "reclaimed_tokens": 19_000,
+        "pending_tokens": 0,
+        "clears": 1,
+        "confirmed": 1,
+        "results": 4,
+        "undone": 1,
+        "restored": 1,
+        "refetched": 0,
+        "advice_tokens": 0,
+        "kept_out": 0,
+        "kept_out_tokens": 0,
+        "warmings": 0,
+        **{"usd_charged_" + cause: 0.0 for cause in CAUSES},
+        "kept_warm": 0,
+        "memory_tokens": 0,
+        "spared": 0,
+        "charged_rewrite": 52_900.0,  # 11,500 + 41,400
+        "charged_restores": 2_700.0,  # 1,250 + 100 + 1,250 + 100
+        "charged_refetches": 0.0,
+        "charged_advice": 0.0,
+        "charged_warming": 0.0,
+        "charged_memory": 0.0,
+        "saved_cleared": 29_450.0,
+        "saved_kept_out": 0.0,
+        "saved_kept_warm": 0.0,
+        "saved_memory": 0.0,
+        "usd_cleared": 0.0,
+        "usd_kept_out": 0.0,
+        "usd_kept_warm": 0.0,
+        "usd_memory": 0.0,
+        "usd_charged": 0.0,
+        "unpriced": 85_050.0,  # 29,450 + 55,600: no request says what its model costs
+        "saved": 29_450.0,  # 3 x 1,900 + 23,750
+        "charged": 55_600.0,
+        "net": -26_150.0,
+    }
+
+
+def test_a_session_with_the_door_and_kept_warm_worked_out_by_hand():
+    day = {0: "monday", 1: "tuesday"}
+    requests = [
+        Request(0, 20_000, 0, 20_000, 0, FIVE, 5.0),
+        # At 5, 4,000 tokens of a result did not enter: they would have been written, 4,000 x 1.25 = 5,000.
+        Request(10, 23_000, 20_000, 3_000, 3_000, FIVE, 5.0),
+        # Read from then on: 4,000 x 0.1 = 400.
+        Request(20, 24_000, 23_000, 1_000, 1_000, FIVE, 5.0),
+        # Printed at 25, 1,000 tokens of it: written for 1,250. Saved 400.
+        Request(30, 26_000, 24_000, 2_000, 2_000, FIVE, 5.0),
+        # Kept warm at 300 and at 570: 26,000 x 0.1 + 40 x 1.25 + 8 x 5 = 2,690 each. At 700 the cache would have been cold for 370 s.
+        # Of the 26,000 tokens that are read 1,000 are there because of us: 25,000 x (1.25 - 0.1) = 28,750. What did not enter would have
+        # been written again: 5,000. The printed tokens are carried: 100.
+        Request(700, 27_000, 26_000, 1_000, 1_000, FIVE, 5.0),
+        # Kept warm at 980, in vain: 27,000 x 0.1 + 90 = 2,790. The user came a day later, with another model: saved 5,000 for what did not
+        # enter, and 1,250 for what was printed.
+        Request(90_000, 28_000, 0, 28_000, 1_000, FIVE, 10.0),
+    ]
+    warmed = [Warmed(at, 26_040, 26_000, 40, 8) for at in (300, 570)]
+    bookings = [KeptOut(5, 4_000, "T1"), Restored(25, 1_000), *warmed, Warmed(980, 27_040, 27_000, 40, 8)]
+    ledger = settle(requests, bookings, lambda at: day[at > 80_000])
+    told = ledger.to_json()
+    assert {name: told[name] for name in ("kept_out", "kept_out_tokens", "warmings", "kept_warm", "restored")} == {
+        "kept_out": 1, "kept_out_tokens": 4_000, "warmings": 3, "kept_warm": 1, "restored": 1,
+    }  # fmt: skip
+    assert told["saved_kept_out"] == 5_000 + 400 + 400 + 5_000 + 5_000
+    assert told["saved_kept_warm"] == 28_750
+    assert told["saved_cleared"] == 0
+    assert told["charged_warming"] == 2 * 2_690 + 2_790
+    assert told["charged_restores"] == 1_250 + 100 + 1_250
+    assert told["net"] == 15_800 + 28_750 - 8_170 - 2_600
+    # Dollars: 5 a million on the first day, 10 on the second.
+    assert told["usd_kept_out"] == pytest.approx((10_800 * 5 + 5_000 * 10) / 1e6)
+    assert told["usd_kept_warm"] == pytest.approx(28_750 * 5 / 1e6)
+    assert told["usd_charged"] == pytest.approx((8_170 + 1_350) * 5 / 1e6 + 1_250 * 10 / 1e6)
+    assert told["unpriced"] == 0
+    assert ledger.days["tuesday"] == pytest.approx({"saved_kept_out": 5_000, "usd_kept_out": 0.05, "charged": 1_250, "usd_charged": 0.0125})
+
+
+def test_a_session_with_a_memory_worked_out_by_hand():
+    requests = [
+        # At -1 memory gave 500 tokens: written for 500 x 1.25 = 625.
+        Request(0, 20_000, 0, 20_000, 0, FIVE, 5.0),
+        # Carried from the second request on: 500 x 0.1 = 50.
+        Request(10, 25_000, 20_000, 5_000, 5_000, FIVE, 5.0),
+        # At 10 the assistant knew a name: half a request of 25,000 tokens, read for 1,250, and 800 tokens of a result. Of these the next
+        # request would have written 800 x 1.25 = 1,000. Carried 50.
+        Request(20, 26_000, 25_000, 1_000, 1_000, FIVE, 5.0),
+        # And this one would have read 800 x 0.1 = 80. Carried 50.
+        Request(30, 27_000, 26_000, 1_000, 1_000, FIVE, 5.0),
+        Compaction(40),
+        # Nothing of it is in the new context, but what memory gave it again: 625.
+        Request(50, 8_000, 0, 8_000, 0, FIVE, 5.0),
+    ]
+    told = settle(requests, [Remembered(-1, 500), Spared(10, 800, 0.5), Remembered(45, 500)]).to_json()
+    assert (told["memory_tokens"], told["spared"]) == (1_000, 1)
+    assert told["charged_memory"] == told["charged"] == 625 + 50 + 50 + 50 + 625
+    assert told["saved_memory"] == told["saved"] == 1_250 + 1_000 + 80
+    assert told["usd_memory"] == pytest.approx(2_330 * 5 / 1e6)
+
+
+def test_before_its_first_request_a_session_has_nothing_to_be_spared():
+    told = settle([Request(10, 9_000, 0, 9_000, 0, FIVE)], [Spared(5, 0)]).to_json()
+    assert (told["spared"], told["saved"]) == (1, 0)
+
+
+def _kept_out(requests: list, *more) -> float:
+    return settle(requests, [KeptOut(5, 4_000, "T1"), *more]).gained["kept_out"]
+
+
+def test_what_did_not_enter_is_counted_at_once_and_saves_from_the_first_request_that_goes_without_it():
+    found = settle(_warm(20_000), [KeptOut(5, 4_000, "T1")]).to_json()
+    assert found == {**Ledger().to_json(), "kept_out": 1, "kept_out_tokens": 4_000}, "no request has gone without it"
+    assert _kept_out(_warm(20_000, 21_000)) == 5_000
+    assert _kept_out([Request(0, 20_000, 0, 0), Request(10, 21_000, 0, 0, 1_000)]) == 4_000, "plain input, where nothing is cached"
+
+
+def test_what_did_not_enter_stays_counted_whatever_becomes_of_it():
+    requests = [*_warm(20_000, 21_000), Compaction(15), *_warm(9_000, 10_000, at=20)]
+    found = settle(requests, [KeptOut(5, 4_000, "T1"), KeptOut(6, 300, "T2"), Cleared(7, 500, 1, ["T1"])], lambda at: "day")
+    assert (found.kept_out, found.kept_out_tokens, found.days["day"]["kept_out_tokens"]) == (2, 4_300, 4_300)
+
+
+def test_a_compaction_ends_what_did_not_enter():
+    assert _kept_out([*_warm(20_000, 21_000), Compaction(15), *_warm(9_000, 10_000, at=20)]) == 5_000
+
+
+def test_a_clear_of_the_same_result_ends_what_did_not_enter_until_it_is_back():
+    requests = _warm(20_000, 21_000, 22_000, 23_000, 24_000)
+    assert _kept_out(requests) == 5_000 + 3 * 400
+    assert _kept_out(requests, Cleared(15, 500, 1, ["T1"])) == 5_000
+    assert _kept_out(requests, Cleared(15, 500, 1, ["T9"])) == 5_000 + 3 * 400
+    assert _kept_out(requests, Cleared(15, 500, 1, ["T1"]), Undone(25, 500, ["T1"])) == 5_000 + 2 * 400
+    assert _kept_out(requests, Cleared(15, 500, 2, ["T1", "T2"]), Restored(35, 300, True, ["T1"])) == 5_000 + 400
+
+
+@pytest.mark.parametrize(
+    ("at", "read", "kept"),
+    [
+        (299, 20_000, 0),  # the cache would still have been there
+        (300, 20_000, 20_000),
+        (300, 10_000, 10_000),
+        (300, 9_999, 0),  # little of it was: it is not known to be our doing
+        (300, 0, 0),
+    ],
+)
+def test_a_request_was_kept_warm_that_came_after_the_caches_life_and_found_the_prompt(at, read, kept):
+    requests = [Request(0, 20_000, 0, 20_000), Request(at, 21_000, read, 21_000 - read, 1_000)]
+    ledger = settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)])
+    assert ledger.gained["kept_warm"] == pytest.approx(kept * 1.15)
+    assert ledger.kept_warm == bool(kept)
+    assert ledger.charged["warming"] == pytest.approx(2_000)
+    assert settle(requests, []).gained["kept_warm"] == 0
+
+
+def test_the_life_is_counted_from_when_the_cache_was_last_in_use():
+    requests = [Request(0, 20_000, 0, 20_000, until=50), Request(320, 21_000, 20_000, 1_000, 1_000)]
+    assert settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)]).kept_warm == 0
+
+
+def test_no_more_was_kept_warm_than_our_requests_went_over():
+    requests = [Request(0, 20_000, 0, 20_000), Request(400, 21_000, 20_000, 1_000, 1_000)]
+    assert settle(requests, [Warmed(280, 12_000, 11_000, 500, 1)]).gained["kept_warm"] == pytest.approx(11_500 * 1.15)
+
+
+def test_a_row_of_warmings_pays_once():
+    requests = [Request(0, 20_000, 0, 20_000), Request(900, 21_000, 20_000, 1_000, 1_000), Request(1_300, 22_000, 21_000, 1_000, 1_000)]
+    ledger = settle(requests, [Warmed(at, 20_000, 20_000, 0, 0) for at in (280, 560, 840)])
+    assert (ledger.kept_warm, ledger.warmings) == (1, 3)
+    assert ledger.gained["kept_warm"] == pytest.approx(20_000 * 1.15)
+    assert ledger.charged["warming"] == pytest.approx(6_000)
+
+
+def test_warming_before_a_compaction_or_the_end_was_in_vain():
+    requests = [Request(0, 20_000, 0, 20_000), Compaction(290), *_warm(9_000, at=400)]
+    ledger = settle(requests, [Warmed(280, 20_000, 20_000, 0, 0)])
+    assert (ledger.kept_warm, ledger.net) == (0, -2_000)
+
+
+def test_of_a_model_without_a_price_only_tokens_are_told():
+    requests = [Request(0, 20_000, 0, 20_000, 0, FIVE, 5.0), Request(10, 21_000, 20_000, 1_000, 1_000, FIVE, None)]
+    told = settle(requests, [KeptOut(5, 4_000, "T1"), Advice(5, 100)]).to_json()
+    assert (told["saved_kept_out"], told["usd_kept_out"], told["unpriced"]) == (5_000, 0, 5_000)
+    assert told["usd_charged"] == pytest.approx(125 * 5 / 1e6), "what was said was written at the price of the request before"
+
+
+@pytest.mark.parametrize(("read", "saved"), [(0.1, 1_900), (0.05, 950), (0.025, 475)])
+def test_each_request_is_reckoned_at_the_prices_of_its_model(read, saved):
+    requests = [*_warm(50_000), Request(20, 32_000, 20_000, 12_000, 1_000, prices(300, read))]  # 19,000 are missing
+    ledger = settle(requests, [Cleared(5, 20_000)])
+    assert ledger.saved == pytest.approx(saved)  # 19,000 x the price of a read
+    # 11,000 were written again, for 1.25 each, and would have been read.
+    assert ledger.charged["rewrite"] == pytest.approx(11_000 * (1.25 - read))
+
+
+def test_what_is_said_is_written_at_the_price_of_the_newest_write():
+    requests = [
+        Request(0, 50_000, 0, 50_000, 0, HOUR),
+        Request(10, 51_000, 51_000, 0, 0, FIVE),
+        Request(30, 52_000, 51_000, 1_000, 1_000, HOUR),
+    ]
+    assert settle(requests, [Advice(20, 400)]).charged["advice"] == pytest.approx(400 * 2.0)
+
+
+def _warm(*prompts: int, at: float = 0, step: float = 10) -> list[Request]:
+    """Requests that read all of the one before and write what is new."""
+    requests, before = [], 0
+    for number, prompt in enumerate(prompts):
+        requests.append(Request(at + number * step, prompt, before, prompt - before, prompt - before))
+        before = prompt
+    return requests
+
+
+def test_a_clear_that_no_request_has_shown_is_pending_and_counts_nothing():
+    ledger = settle(_warm(50_000, 51_000, 52_000), [Cleared(5, 20_000, 3)])
+    assert (ledger.clears, ledger.confirmed, ledger.results) == (1, 0, 0)
+    assert (ledger.pending_tokens, ledger.reclaimed_tokens) == (20_000, 0)
+    assert ledger.saved == ledger.net == 0
+
+
+@pytest.mark.parametrize(("missing", "reclaimed"), [(9_999, 0), (10_000, 10_000), (20_000, 20_000), (30_000, 30_000), (31_000, 30_000)])
+def test_at_least_half_of_the_estimate_must_be_missing_and_at_most_half_more_is_counted(missing, reclaimed):
+    requests = [*_warm(50_000), Request(20, 51_000 - missing, 5_000, 46_000 - missing, 1_000)]
+    ledger = settle(requests, [Cleared(5, 20_000)])
+    assert ledger.reclaimed_tokens == reclaimed
+    assert ledger.saved == pytest.approx(reclaimed * FIVE.read)
+    assert ledger.pending_tokens == (0 if reclaimed else 20_000)
+
+
+def test_what_was_read_from_the_cache_has_not_left():
+    # The text that was added was estimated far too high, so 20,000 seem to be missing; but all of the prompt before was read.
+    requests = [*_warm(50_000), Request(20, 51_000, 50_000, 1_000, 21_000)]
+    ledger = settle(requests, [Cleared(5, 20_000)])
+    assert (ledger.confirmed, ledger.pending_tokens) == (0, 20_000)
+
+
+def test_clears_that_one_resume_shows_share_what_is_missing():
+    requests = [*_warm(80_000), Request(40, 48_000, 20_000, 28_000, 1_000)]
+    ledger = settle(requests, [Cleared(5, 10_000, 2), Cleared(15, 20_000, 5)])
+    assert (ledger.clears, ledger.confirmed, ledger.results) == (2, 2, 7)
+    assert ledger.reclaimed_tokens == 33_000
+    undone = [*requests, Request(60, 71_000, 20_000, 51_000, 1_000)]
+    ledger = settle(undone, [Cleared(5, 10_000, 2), Cleared(15, 20_000, 5), Undone(50, 20_000)])
+    assert ledger.saved == pytest.approx((33_000 + 11_000) * FIVE.read), "the undone one held two thirds of it"
+
+
+def test_a_clear_after_the_resume_waits_for_the_next_one():
+    # Resumed between the two clears: only the first shows.
+    requests = [*_warm(80_000), Request(40, 71_000, 20_000, 51_000, 1_000)]
+    bookings = [Cleared(5, 10_000), Cleared(35, 8_000)]
+    ledger = settle(requests, bookings)
+    assert (ledger.confirmed, ledger.reclaimed_tokens, ledger.pending_tokens) == (1, 10_000, 8_000)
+    ledger = settle([*requests, Request(60, 64_000, 20_000, 44_000, 1_000)], bookings)
+    assert (ledger.confirmed, ledger.reclaimed_tokens, ledger.pending_tokens) == (2, 18_000, 0)
+
+
+def test_a_compaction_voids_what_is_pending_and_ends_what_is_saved_and_carried():
+    confirmed = [*_warm(50_000), Request(20, 31_000, 5_000, 26_000, 1_000)]
+    after = [Compaction(30), *_warm(20_000, 21_000, at=40)]
+    assert settle([*_warm(50_000), *after], [Cleared(5, 20_000)]).to_json() == {**Ledger().to_json(), "clears": 1}
+    bookings = [Cleared(5, 20_000), Refetched(15, 500), Advice(25, 400)]
+    before, whole = settle(confirmed, bookings), settle([*confirmed, *after], bookings)
+    assert before.to_json() == whole.to_json()
+    assert whole.advice_tokens == 400
+    assert whole.charged["advice"] == 400 * 1.25, "what was said to the compaction was written once"
+
+
+def test_a_clear_at_exit_shows_in_the_resumed_session_and_costs_nothing_when_the_cache_is_cold():
+    requests = [*_warm(50_000), Request(7_200, 31_000, 8_000, 23_000, 1_000)]
+    ledger = settle(requests, [Cleared(5, 20_000)])
+    assert ledger.charged["rewrite"] == 0
+    assert ledger.saved == 20_000 * 1.25
+
+
+def test_a_cache_lost_within_its_lifetime_by_the_resume_is_charged_whole():
+    requests = [*_warm(50_000), Request(60, 31_000, 0, 31_000, 1_000)]
+    ledger = settle(requests, [Cleared(5, 20_000)])
+    assert ledger.charged["rewrite"] == pytest.approx(30_000 * 1.15)
+    assert ledger.saved == pytest.approx(20_000 * FIVE.read)
+
+
+def test_a_cache_of_an_hour_is_cold_after_an_hour_or_when_nothing_of_it_is_left_after_five_minutes():
+    def charged(gap_s: float, read: int) -> float:
+        requests = [Request(0, 50_000, 0, 50_000, 0, HOUR), Request(gap_s, 31_000, read, 31_000 - read, 1_000, HOUR)]
+        return settle(requests, [Cleared(0, 20_000)]).charged["rewrite"]
+
+    assert charged(3_599, 8_000) == pytest.approx(22_000 * 1.9)
+    assert charged(3_600, 8_000) == 0
+    assert charged(300, 0) == 0
+    assert charged(299, 0) == pytest.approx(30_000 * 1.9)
+
+
+def test_only_a_request_that_wrote_tells_the_lifetime_of_the_cache():
+    requests = [
+        Request(0, 50_000, 0, 50_000, 0, HOUR),
+        Request(10, 50_000, 50_000, 0, 0, FIVE),  # nothing written, so the host names no lifetime
+        Request(2_000, 31_000, 8_000, 23_000, 1_000, HOUR),
+    ]
+    assert settle(requests, [Cleared(5, 20_000)]).charged["rewrite"] == pytest.approx(22_000 * 1.9)
+
+
+def test_a_cache_that_the_requests_show_to_be_warm_is_warm_however_long_it_was_quiet():
+    requests = [*_warm(50_000), Request(20, 31_000, 5_000, 26_000, 1_000), Request(9_000, 32_000, 31_000, 1_000, 1_000)]
+    assert settle(requests, [Cleared(5, 20_000)]).saved == pytest.approx(2 * 20_000 * FIVE.read)
+
+
+def test_without_a_cache_what_is_saved_is_plain_input():
+    requests = [Request(0, 50_000, 0, 0), Request(400, 31_000, 0, 0, 1_000), Request(410, 32_000, 0, 0, 1_000)]
+    ledger = settle(requests, [Cleared(5, 20_000)])
+    assert (ledger.saved, ledger.net) == (40_000, 40_000)
+
+
+def test_what_is_put_back_in_place_saves_nothing_from_then_on_and_its_rewrite_is_charged_when_it_shows():
+    requests = [
+        *_warm(50_000),
+        Request(20, 31_000, 5_000, 26_000, 1_000),  # 20,000 are out
+        Request(40, 32_000, 31_000, 1_000, 1_000),  # 5,000 of them are back in the transcript, and not yet loaded
+        Request(50, 38_000, 10_000, 28_000, 1_000),  # loaded
+        Request(60, 39_000, 38_000, 1_000, 1_000),
+    ]
+    ledger = settle(requests, [Cleared(5, 20_000), Restored(30, 5_000, True)])
+    assert ledger.saved == pytest.approx((20_000 + 3 * 15_000) * FIVE.read)
+    assert ledger.charged["rewrite"] == pytest.approx((25_000 + 27_000) * 1.15)
+    assert ledger.charged["restores"] == 0, "that it is written once more is part of the rewrite"
+    assert (ledger.restored, ledger.reclaimed_tokens) == (1, 20_000)
+
+
+@pytest.mark.parametrize("bookings", [[Cleared(2, 20_000), Undone(4, 20_000)], [Cleared(2, 0)]])
+def test_where_nothing_leaves_or_all_is_undone_before_a_request_shows_it_nothing_is_charged(bookings):
+    requests = [*_warm(50_000), Request(20, 58_000, 50_000, 8_000, 500)]  # what else was attached is no rewrite of ours
+    assert settle(requests, bookings).to_json() == {**Ledger().to_json(), "clears": 1, "undone": len(bookings) - 1}
+
+
+def test_no_more_comes_back_than_is_out():
+    requests = [*_warm(50_000), Request(20, 31_000, 5_000, 26_000, 1_000), Request(40, 52_000, 5_000, 47_000, 1_000)]
+    ledger = settle(requests, [Cleared(5, 20_000), Undone(30, 25_000), Restored(31, 4_000, True)])
+    assert ledger.saved == pytest.approx(20_000 * FIVE.read)
+    assert ledger.charged["rewrite"] == pytest.approx((25_000 + 46_000) * 1.15)
+
+
+def test_an_undo_takes_the_last_clear_back_and_leaves_the_one_before():
+    requests = [*_warm(80_000), Request(40, 71_000, 20_000, 51_000, 1_000)]
+    ledger = settle(requests, [Cleared(5, 10_000, 2), Cleared(15, 20_000, 5), Undone(25, 20_000)])
+    assert (ledger.confirmed, ledger.results, ledger.reclaimed_tokens, ledger.pending_tokens) == (1, 2, 10_000, 0)
+
+
+def test_a_result_put_back_before_the_resume_was_never_gone():
+    requests = [*_warm(80_000), Request(40, 57_000, 20_000, 37_000, 1_000)]
+    ledger = settle(requests, [Cleared(5, 30_000, 3), Restored(25, 6_000, True)])
+    assert (ledger.confirmed, ledger.reclaimed_tokens, ledger.pending_tokens) == (1, 24_000, 0)
+    assert ledger.charged["rewrite"] == pytest.approx(36_000 * 1.15)
+
+
+def test_what_comes_back_and_what_leaves_may_show_in_one_request():
+    requests = [
+        *_warm(80_000),
+        Request(20, 71_000, 20_000, 51_000, 1_000),  # 10,000 are out
+        Request(60, 57_000, 20_000, 37_000, 1_000),  # undone, and 25,000 others cleared: 15,000 are missing
+        Request(70, 58_000, 57_000, 1_000, 1_000),
+    ]
+    ledger = settle(requests, [Cleared(5, 10_000), Undone(30, 10_000), Cleared(40, 25_000)])
+    assert (ledger.confirmed, ledger.reclaimed_tokens, ledger.pending_tokens) == (2, 35_000, 0)
+    assert ledger.saved == pytest.approx((10_000 + 25_000 + 25_000) * FIVE.read)
+    assert ledger.charged["rewrite"] == pytest.approx((50_000 + 36_000) * 1.15)
+
+
+def test_results_that_are_put_back_one_by_one_each_take_their_part_of_what_was_measured():
+    requests = [*_warm(50_000), Request(20, 33_000, 5_000, 28_000, 1_000)]  # 18,000 are out, 20,000 were booked
+    for number in range(4):
+        before = requests[-1].prompt
+        requests.append(Request(40 + 10 * number, before + 5_500, 6_000, before - 500, 1_000))
+    ledger = settle(requests, [Cleared(5, 20_000), *(Restored(31 + 10 * number, 5_000, True) for number in range(4))])
+    assert ledger.saved == pytest.approx((18_000 + 13_500 + 9_000 + 4_500) * FIVE.read)

@@ -1,0 +1,86 @@
+"""When a limit's window will be full: what holds of every history, and the cases that a person would check."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from hooks.utils.policy.limits import FIVE_HOUR, LEAST_READINGS, LEAST_S, SEVEN_DAY, Reading, full_at, pace, windows
+
+T = 1_800_000_000.0
+HOUR = 3_600.0
+
+
+def history(steps: list[tuple[float, float]], resets_at: float = T + 5 * HOUR, kind: str = FIVE_HOUR) -> list[Reading]:
+    """Readings of one window: [(seconds since T, percent)]."""
+    return [Reading(kind, T + at, percent, resets_at) for at, percent in steps]
+
+
+STEPS = st.lists(st.tuples(st.floats(0, 5 * HOUR - 1), st.floats(0, 100)), min_size=1, max_size=30).map(
+    lambda steps: list(zip(sorted(at for at, _ in steps), sorted(percent for _, percent in steps)))
+)
+
+
+@given(STEPS, st.floats(0, 6 * HOUR))
+def test_it_is_never_full_before_now_nor_after_the_reset(steps: list[tuple[float, float]], later: float):
+    now = T + steps[-1][0] + later
+    for window in windows(history(steps), now):
+        assert now < window.newest.resets_at
+        assert window.full_at is None or now <= window.full_at <= window.newest.resets_at
+
+
+@given(STEPS, st.floats(0, 50))
+def test_the_more_is_used_the_earlier_it_is_full(steps: list[tuple[float, float]], more: float):
+    (*before, (at, percent)), now = steps, T + steps[-1][0]
+    (less_used,) = windows(history(steps), now)
+    (more_used,) = windows(history([*before, (at, min(100.0, percent + more))]), now)
+    assert (more_used.pace or 0) >= (less_used.pace or 0)
+    if less_used.full_at is not None:
+        assert more_used.full_at is not None
+        assert more_used.full_at <= less_used.full_at + 1e-3
+
+
+@given(STEPS)
+def test_too_few_readings_or_too_short_a_time_have_no_pace(steps: list[tuple[float, float]]):
+    assume(len(steps) < LEAST_READINGS or steps[-1][0] - steps[0][0] < LEAST_S)
+    assert pace(history(steps)) is None
+
+
+def test_a_steady_use_goes_on():
+    (window,) = windows(history([(0, 20), (600, 24), (1_800, 32), (3_600, 44)]), T + HOUR)
+    assert window.pace == pytest.approx(24)
+    assert window.full_at == pytest.approx(T + HOUR + 56 / 24 * HOUR)
+
+
+def test_a_reading_that_is_wrong_does_not_move_the_pace():
+    steps = [(number * 300.0, number * 2.0) for number in range(13)]
+    wrong = [*steps[:6], (steps[6][0], 90.0), *steps[7:]]
+    assert pace(history(wrong)) == pytest.approx(24)
+
+
+def test_what_resets_before_it_is_full_has_no_such_time():
+    (window,) = windows(history([(0, 10), (1_800, 11), (3_600, 12)]), T + HOUR)
+    assert window.pace == pytest.approx(2)
+    assert window.full_at is None
+
+
+def test_readings_of_the_window_before_do_not_count():
+    before = history([(0, 10), (900, 50), (1_800, 90)], resets_at=T + 1_900)
+    (window,) = windows([*before, *history([(2_000, 1), (2_100, 2)], resets_at=T + 2_000 + 5 * HOUR)], T + 2_200)
+    assert (window.newest.percent, window.pace) == (2, None)
+
+
+def test_a_window_that_was_reset_is_not_shown_and_one_whose_reset_nobody_knows_is_without_a_forecast():
+    assert windows(history([(0, 10)]), T + 5 * HOUR) == []
+    (window,) = windows(history([(0, 10), (600, 20), (1_200, 30)], resets_at=0.0), T + 1_200)
+    assert (window.pace, window.full_at) == (pytest.approx(60), None)
+
+
+def test_a_full_window_is_full_now():
+    newest = Reading(SEVEN_DAY, T, 100.0, T + HOUR)
+    assert full_at(newest, None, T + 60) == T + 60
+
+
+def test_a_long_history_is_thinned_and_has_the_same_pace():
+    assert pace(history([(number * 9.0, number * 0.045) for number in range(2_000)])) == pytest.approx(18)

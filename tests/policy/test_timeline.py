@@ -1,0 +1,106 @@
+"""The specification's eight steps: which result ends at which step, and by what."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.utils import retention_timeline
+from tests.policy.scenario import Scenario
+
+# What each step ends where git cannot tell what the commit holds.
+ENDED_AT = {
+    1: {},
+    2: {},
+    3: {},
+    4: {"T1": "edited"},
+    5: {"T4": "ttl_calls"},
+    6: {"T2": "superseded"},
+    7: {"T5": "superseded"},
+    8: {"T3": "committed"},
+}
+
+
+def walk(committed):
+    """What each of the eight steps ends, and the context after them."""
+    session = Scenario({})
+    ended = {
+        1: session.read("src/auth.ts"),
+        2: session.grep("login"),
+        3: session.read("src/config.ts"),
+        4: session.edit("src/auth.ts"),
+        5: session.bash_fails("npm test", "1 failing"),
+        6: session.grep("login"),
+        7: session.bash("npm test", "1 passing"),
+        8: session.bash("git commit -am 'fix login'", "[main 1a2b3c4] fix login", committed=committed),
+    }
+    return ended, session
+
+
+@pytest.mark.parametrize("step", range(1, 9))
+def test_each_step_ends_what_the_specification_says_where_git_cannot_tell(step):
+    assert walk(None)[0][step] == ENDED_AT[step]
+
+
+@pytest.mark.parametrize("step", range(1, 9))
+def test_each_step_ends_what_the_specification_says_where_config_ts_is_not_in_the_commit(step):
+    assert walk(["/p/src/auth.ts"])[0][step] == {**ENDED_AT, 8: {}}[step]
+
+
+def test_config_ts_ends_with_a_commit_that_git_says_it_is_in():
+    assert walk(["/p/src/auth.ts", "/p/src/config.ts"])[0][8] == {"T3": "committed"}
+
+
+def test_after_the_eight_steps_the_search_the_passing_run_and_the_commit_are_left():
+    assert walk(None)[1].live == ["T6", "T7", "T8"]
+    assert walk(["/p/src/auth.ts"])[1].live == ["T3", "T6", "T7", "T8"]
+
+
+def test_the_tiers_are_those_of_the_specification():
+    session = walk(None)[1]
+    assert {f"T{step}": session.tier(f"T{step}") for step in range(1, 9)} == {
+        "T1": "medium",
+        "T2": "short",
+        "T3": "medium",
+        "T4": "ephemeral",
+        "T5": "session",
+        "T6": "short",
+        "T7": "session",
+        "T8": "ephemeral",
+    }
+
+
+def test_a_search_that_is_not_repeated_would_end_one_step_later_by_its_ttl():
+    session = Scenario()
+    session.nothing()
+    session.grep("login")
+    assert session.nothing(4) == {}
+    assert session.nothing() == {"T2": "ttl_calls"}
+    assert session.state.index == 7
+
+
+def test_t20_and_t23_in_the_drawing_are_no_lifetime_of_reads():
+    session = Scenario()
+    session.read("src/auth.ts")
+    session.grep("login")
+    session.read("src/config.ts")
+    session.nothing(27)
+    assert session.state.index == 30
+    assert {"T1", "T3"} <= set(session.live)
+
+
+def test_every_end_says_which_call_brought_it_about():
+    session = walk(None)[1]
+    assert {decision.id: (decision.index, decision.by) for decision in session.decisions} == {
+        "T1": (4, "T4"),
+        "T4": (5, "T5"),
+        "T2": (6, "T6"),
+        "T5": (7, "T7"),
+        "T3": (8, "T8"),
+    }
+
+
+def test_the_script_that_checks_the_timeline_expects_the_same_ends():
+    assert {step: list(ended) for step, ended in ENDED_AT.items()} == retention_timeline.EXPECTED
+    lines, good = retention_timeline.report()
+    assert good
+    assert not any("FAIL" in line for line in lines)

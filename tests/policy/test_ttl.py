@@ -1,0 +1,121 @@
+"""Lifetimes by calls and by seconds: a result of call i that lives n calls ends when call i + n completes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.policy.scenario import Scenario
+
+
+@pytest.mark.parametrize("lifetime", [1, 2, 3, 5, 8, 40])
+@pytest.mark.parametrize("earlier", [0, 1, 7])
+def test_a_result_of_call_i_that_lives_n_calls_ends_when_call_i_plus_n_completes(lifetime, earlier):
+    session = Scenario({"tiers": {"short": {"ttl_tools": lifetime}}})
+    session.nothing(earlier)
+    session.grep("login")
+    born = f"T{earlier + 1}"
+    assert session.nothing(lifetime - 1) == {}
+    assert session.nothing() == {born: "ttl_calls"}
+    assert session.state.expired[born].ended[1] == earlier + 1 + lifetime
+
+
+def test_an_acknowledgement_ends_with_the_next_call():
+    session = Scenario()
+    session.edit("a.py")
+    assert session.live == ["T1"]
+    assert session.nothing() == {"T1": "ttl_calls"}
+
+
+def test_a_search_ends_five_calls_later():
+    session = Scenario()
+    session.grep("login")
+    assert session.nothing(4) == {}
+    assert session.nothing() == {"T1": "ttl_calls"}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda session: session.read("a.py"),
+        lambda session: session.bash("npm test"),
+        lambda session: session.bash("python manage.py shell -c 'print(1)'"),
+        lambda session: session.bash_fails("mkdir /p"),
+        lambda session: session.call("mcp__db__query", {"sql": "select 1"}),
+    ],
+)
+def test_what_has_no_lifetime_does_not_end_by_age(make):
+    session = Scenario()
+    make(session)
+    session.nothing(60)
+    session.wait(100_000)
+    assert "T1" in session.live
+
+
+@pytest.mark.parametrize(("waited", "ended"), [(299, {}), (300, {"T1": "ttl_seconds"}), (100_000, {"T1": "ttl_seconds"})])
+def test_a_search_ends_after_300_seconds(waited, ended):
+    session = Scenario()
+    session.grep("login")
+    assert session.wait(waited) == ended
+
+
+def test_seconds_count_without_a_tick_too_when_the_next_call_completes():
+    session = Scenario()
+    session.grep("login")
+    session.at += 400
+    assert session.nothing() == {"T1": "ttl_seconds"}
+
+
+def test_every_search_that_is_old_enough_ends_and_no_other():
+    session = Scenario()
+    session.grep("first")
+    session.grep("second")
+    session.at += 200
+    session.grep("third")
+    assert session.wait(120) == {"T1": "ttl_seconds", "T2": "ttl_seconds"}
+    assert session.live == ["T3"]
+
+
+def test_time_that_goes_backwards_ends_nothing():
+    session = Scenario()
+    session.grep("login")
+    assert session.wait(-1000) == {}
+    assert session.wait(1000 + 299) == {}
+    assert session.wait(1) == {"T1": "ttl_seconds"}
+
+
+def test_the_reason_tells_the_age_and_the_lifetime():
+    session = Scenario()
+    session.grep("login")
+    session.nothing(5)
+    session.grep("logout")
+    session.wait(301)
+    assert session.reasons("T1") == "5 calls have passed; short lives 5"
+    assert session.reasons("T7") == "301 s have passed; short lives 300 s"
+
+
+def test_a_lifetime_that_is_taken_away_ends_nothing():
+    session = Scenario({"tiers": {"short": {"ttl_tools": None, "ttl_seconds": None}}})
+    session.grep("login")
+    session.nothing(50)
+    session.wait(10_000)
+    assert "T1" in session.live
+
+
+def test_a_lifetime_can_be_given_to_any_tier_but_preserved():
+    lived = {"ttl_tools": 2, "ttl_seconds": 60}
+    session = Scenario({"tiers": dict.fromkeys(("medium", "session", "preserved"), lived)})
+    session.read("a.py")
+    session.bash("npm test")
+    assert session.read_fails("missing.py") == {"T1": "ttl_calls"}
+    assert session.nothing() == {"T2": "ttl_calls"}
+    session.wait(1_000)
+    assert session.live == ["T3"]
+
+
+def test_touching_does_not_prolong_a_lifetime():
+    session = Scenario()
+    session.grep("login")
+    session.nothing(3)
+    session.grep("login", "src")
+    assert session.quiet_age("T1") == 0
+    assert session.nothing() == {"T1": "ttl_calls"}

@@ -1,0 +1,129 @@
+"""What clearing a result is worth: by its size, the chance that it is needed again, the prices, and what was thought behind it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.policy.worth import LEAST_QUIET, THINKING_CAUTION, Candidate, Situation, Tuned, choose, is_in_use, value
+from tests.policy.priced import LIFETIMES, READS, prices
+from tests.policy.scenario import Scenario
+
+TUNED = Tuned(40, 1.0)
+EACH_READ = pytest.mark.parametrize("read", READS)
+
+
+def candidate(tokens: int = 4_000, need: float = 0.02, thinking: int = 0, placeholder: int = 40) -> Candidate:
+    return Candidate(None, tokens, placeholder, need, thinking)
+
+
+def situation(read: float = 0.1, bound: bool = False, tuned: Tuned = TUNED, prompt: int = 60_000, ttl_s: int = 300) -> Situation:
+    return Situation(prompt, prices(ttl_s, read, bound), tuned)
+
+
+@pytest.mark.parametrize(("read", "units"), [(0.1, 19_965.0), (0.05, 12_385.0), (0.025, 8_595.0)])
+def test_a_value_worked_out_by_hand(read: float, units: float):
+    # At 0.1 a token is worth 1.25 + 40 x 0.1 = 5.25: 3,960 leave, 20,790. A miss: 4,000 x 5.25 = 21,000 to have it again, and to ask for it
+    # 3 x (60,000 x 0.1 + 150 x 5) = 20,250; with a chance of 0.02 that is 825. At 0.05: 3.25, 12,870 - 485; at 0.025: 2.25, 8,910 - 315.
+    assert value(candidate(), situation(read)) == pytest.approx(units)
+
+
+def test_an_hours_cache_is_dearer_to_write_so_more_is_saved():
+    # 2.0 + 4.0 = 6.0: 3,960 x 6 - 0.02 x (24,000 + 20,250)
+    assert value(candidate(), situation(ttl_s=3_600)) == pytest.approx(22_875.0)
+
+
+@EACH_READ
+def test_what_is_surely_needed_is_worth_less_than_nothing(read: float):
+    assert value(candidate(need=1.0), situation(read)) < 0
+
+
+@EACH_READ
+def test_asking_again_weighs_the_more_the_smaller_what_comes_back(read: float):
+    # Both are needed with the same chance; each of them would be asked for with a request of its own.
+    assert value(candidate(300, 0.2), situation(read)) < 0 < value(candidate(9_000, 0.2), situation(read))
+
+
+def test_more_caution_asks_for_a_smaller_chance_of_need():
+    assert value(candidate(need=0.15), situation(tuned=Tuned(40, 1.0))) > 0 > value(candidate(need=0.15), situation(tuned=Tuned(40, 20.0)))
+
+
+def test_where_thinking_is_free_whatever_has_a_value_goes():
+    valued = [(candidate(thinking=90_000), 5.0), (candidate(thinking=1), 1_000.0)]
+    assert choose(valued, situation()) == [valued[0][0], valued[1][0]]
+    assert choose([], situation()) == choose([], situation(bound=True)) == []
+
+
+@pytest.mark.parametrize(("behind_first", "going"), [(2_000, 2), (2_600, 2), (2_700, 1), (90_000, 1)])
+def test_where_it_is_bound_what_was_thought_behind_the_first_that_goes_is_thought_again(behind_first: int, going: int):
+    # From the second on: 20,000 - 7.5 x 1,000 = 12,500. From the first on: 40,000 - 7.5 x what was thought behind it: more where
+    # that is less than 3,666.
+    valued = [(candidate(thinking=behind_first + 1_000), 20_000.0), (candidate(thinking=1_000), 20_000.0)]
+    assert len(choose(valued, situation(bound=True))) == going
+    assert choose(valued, situation(bound=True))[-1] is valued[1][0]
+
+
+def test_where_more_was_thought_than_anything_is_worth_nothing_goes():
+    # Output costs five units, and what is thought again counts one and a half times.
+    assert choose([(candidate(thinking=6_000), 44_000.0)], situation(bound=True)) == []
+    assert choose([(candidate(thinking=5_800), 44_000.0)], situation(bound=True)) != []
+
+
+def test_what_was_used_by_the_last_calls_is_in_use_unless_a_newer_one_has_replaced_it():
+    session = Scenario()
+    session.read("a.py")
+    for quiet in range(LEAST_QUIET):
+        assert is_in_use(session.result("T1"), quiet)
+    assert not is_in_use(session.result("T1"), LEAST_QUIET)
+    session.bash("npm test", "one")
+    session.bash("npm test", "two")
+    assert not is_in_use(session.result("T2"), 0)
+
+
+CANDIDATES = st.lists(st.tuples(st.integers(90, 20_000), st.integers(0, 3_000), st.floats(0, 1)), max_size=12)
+SITUATIONS = st.builds(
+    lambda read, ttl_s, bound, prompt, ahead, caution: situation(read, bound, Tuned(ahead, caution), prompt, ttl_s),
+    st.sampled_from(READS), st.sampled_from(LIFETIMES), st.booleans(), st.integers(0, 900_000), st.integers(0, 100),
+    st.sampled_from([0.0, 0.7, 1.0, 4.0]),
+)  # fmt: skip
+
+
+def in_a_row(drawn: list[tuple[int, int, float]]) -> list[Candidate]:
+    """In the order of the prompt: what was thought behind one of them was thought behind all before it."""
+    thinking, found = 0, []
+    for tokens, thought, need in reversed(drawn):
+        thinking += thought
+        found.append(candidate(tokens, need, thinking))
+    return found[::-1]
+
+
+@given(CANDIDATES, SITUATIONS)
+def test_what_is_chosen_is_all_from_one_place_on_and_no_other_place_is_worth_more(drawn, where: Situation):
+    valued = [(one, units) for one in in_a_row(drawn) for units in [value(one, where)] if units > 0]
+    chosen = choose(valued, where)
+    assert chosen == [one for one, _ in valued[len(valued) - len(chosen) :]]
+
+    def worth(begin: int) -> float:
+        thought = THINKING_CAUTION * valued[begin][0].thinking * where.prices.output if where.prices.bound else 0.0
+        return sum(units for _, units in valued[begin:]) - thought
+
+    best = max([0.0, *map(worth, range(len(valued)))])
+    assert (worth(len(valued) - len(chosen)) if chosen else 0.0) == pytest.approx(best)
+
+
+@given(CANDIDATES, SITUATIONS)
+def test_more_need_a_larger_placeholder_or_more_caution_is_never_worth_more(drawn, where: Situation):
+    warier = Situation(where.prompt, where.prices, Tuned(where.tuned.ahead, where.tuned.caution + 1))
+    for one in in_a_row(drawn):
+        assert value(candidate(one.tokens, min(1.0, one.need + 0.1)), where) <= value(one, where)
+        assert value(candidate(one.tokens, one.need, placeholder=80), where) <= value(one, where)
+        assert value(one, warier) <= value(one, where)
+
+
+@given(CANDIDATES, SITUATIONS, st.integers(0, 9_000))
+def test_the_more_was_thought_the_less_goes(drawn, where: Situation, more: int):
+    candidates = in_a_row(drawn)
+    valued = [(one, value(one, where)) for one in candidates if value(one, where) > 0]
+    again = [(candidate(one.tokens, one.need, one.thinking + more), units) for one, units in valued]
+    assert len(choose(again, where)) <= len(choose(valued, where))

@@ -1,0 +1,17 @@
+"""Weights for tests: what tokens of a model are worth in a window, as closely as a test wants."""
+
+from __future__ import annotations
+
+from hooks.utils.policy.limit_weights import KINDS, Weights
+from hooks.utils.policy.limits import FIVE_HOUR
+
+MODEL = "claude-opus-4-8"
+PERCENT = dict(zip(KINDS, (4.0, 0.4, 5.0, 8.0, 20.0)))  # a million tokens
+
+
+def weights(error: float = 0.1, model: str = MODEL, window: str = FIVE_HOUR) -> Weights:
+    """Weights of which each has so large an error, as a share of it."""
+    columns = [(model, kind) for kind in KINDS]
+    values = list(PERCENT.values())
+    covariance = [[(error * value / 2) ** 2 if a == b else 0.0 for b in range(len(KINDS))] for a, value in enumerate(values)]
+    return Weights(window, columns, values, (covariance, [[0.0] * len(KINDS)] * len(KINDS)), 2.0)

@@ -1,0 +1,271 @@
+"""Clear by lifetime and grace (profile `spec`): which results leave, what stays in their place, and when the sum says no. What `auto` takes
+is in test_clear_auto.py."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.placeholder import _WHY, handle_in, placeholder, placeholder_tokens
+from tests.reclaim.shops import EXPIRED, LATELY, SESSION, Shop, Talk, assert_only_contents_changed, code, worked
+
+PRESERVED = {"asked", "failed"}
+
+
+def _takes(shop: Shop, before: bytes, **asked) -> set[str]:
+    """What a clear takes; nothing else in the transcript is different."""
+    _, done = shop.clear(**asked)
+    assert_only_contents_changed(before, shop.transcript.read_bytes(), set(done.handles) if done else set())
+    shop.assert_state_follows()
+    return set(shop.cleared())
+
+
+# --- which ------------------------------------------------------------------------------------------------------------------------
+
+RULES = {
+    "what expired and is past its grace": ({}, EXPIRED),
+    "now: what expired lately too": ({"now": True}, EXPIRED | LATELY),
+    "a tier: live ones of it too": ({"tier": "medium"}, {"read-old", "read-app", "read-lib"}),
+    "another tier": ({"tier": "session"}, {"old-test", "new-test"}),
+    "ids: these alone": ({"ids": ("read-lib", "found")}, {"read-lib", "found"}),
+    "preserved when the tier is named": ({"tier": "preserved"}, PRESERVED),
+    "preserved when they are named": ({"ids": ("asked",)}, {"asked"}),
+    "a path: what expired of it": ({"pattern": "old.ts"}, {"read-old"}),
+    "a path used lately": ({"pattern": "app.ts"}, set()),
+    "a path used lately, now": ({"pattern": "app.ts", "now": True}, LATELY),
+    "a path of live results": ({"pattern": "lib.ts", "now": True}, set()),
+    "an id that is unknown": ({"ids": ("nothing",)}, set()),
+}
+
+
+@pytest.mark.parametrize(("asked", "gone"), RULES.values(), ids=RULES)
+def test_a_clear_takes(shop: Shop, asked: dict, gone: set):
+    assert _takes(shop, shop.write(worked(str(shop.project))), **asked) == gone
+
+
+@pytest.mark.parametrize(
+    "asked", [{"now": True}, {"tier": "medium"}, {"ids": ("read-old", "read-lib")}, {"pattern": "old.ts", "now": True}]
+)
+def test_what_is_pinned_never_goes(shop: Shop, asked: dict):
+    before = shop.write(worked(str(shop.project)))
+    assert shop.context("pin", "old.ts", "lib.ts", "app.ts").code == 0
+    assert not _takes(shop, before, **asked) & {"read-old", "read-lib", "read-app"}
+
+
+def test_nothing_goes_that_is_no_larger_than_its_placeholder(shop: Shop):
+    before = shop.write(worked(str(shop.project)))
+    gone = _takes(shop, before, tier="ephemeral") | _takes(shop, shop.transcript.read_bytes(), ids=("read-tiny", "idle-19-1"))
+    assert not gone & {"read-tiny", "idle-19-1"}
+    assert "read-tiny" in shop.state().expired
+
+
+def test_what_is_cleared_already_is_not_cleared_again(shop: Shop):
+    shop.write(worked(str(shop.project)))
+    shop.clear()
+    once = shop.transcript.read_bytes()
+    prospect, done = shop.clear()
+    assert (prospect.plan.going, done) == ([], None)
+    assert shop.transcript.read_bytes() == once
+    assert shop.archive_report() == (len(EXPIRED), 1)
+
+
+def test_a_dry_run_changes_nothing_and_tells_the_same(shop: Shop):
+    before = shop.write(worked(str(shop.project)))
+    prospect, done = shop.clear(dry_run=True)
+    assert done is None
+    assert {result.id for result in prospect.plan.going} == EXPIRED
+    assert shop.transcript.read_bytes() == before
+    assert not (shop.home / "archive.sqlite").exists()
+    acted, done = shop.clear()
+    assert acted.plan.sum.to_json() == prospect.plan.sum.to_json()
+    assert set(done.handles) == EXPIRED
+
+
+# --- placeholders -----------------------------------------------------------------------------------------------------------------
+
+
+WHYS = sorted({*_WHY.values(), "expired", "an explanation of more than 24 characters"})
+
+
+@given(label=st.text(max_size=200), why=st.sampled_from(WHYS), handle=st.text("abcdefghij234567", min_size=8, max_size=9))
+def test_a_placeholder_is_at_most_40_tokens_and_116_characters_whatever_the_label(label: str, why: str, handle: str):
+    text = placeholder(label, why, handle)
+    assert len(text) <= 116
+    assert estimate_tokens(text) <= 40
+    assert text.isprintable()
+    assert handle_in(text) == handle
+    assert f"popkit restore {handle}]" in text
+
+
+def test_a_placeholder_tells_what_it_was_why_it_went_and_how_it_comes_back(shop: Shop):
+    shop.write(worked(str(shop.project)))
+    shop.clear()
+    handles, contents = shop.cleared(), shop.contents()
+    assert contents["read-old"] == f"[PopKit cleared Read old.ts (edited later). To see it: popkit restore {handles['read-old']}]"
+    assert contents["old-test"] == f"[PopKit cleared Bash npm test (a newer one follows). To see it: popkit restore {handles['old-test']}]"
+    assert contents["found"] == f"[PopKit cleared Glob **/*.ts (old). To see it: popkit restore {handles['found']}]"
+    for id, handle in handles.items():
+        done = shop.popkit("restore", handle)
+        assert done.code == 0, id
+
+
+def test_what_a_placeholder_is_counted_as_is_what_it_is(shop: Shop):
+    shop.write(worked(str(shop.project)))
+    prospect, _ = shop.clear()
+    contents, calibration = shop.contents(), prospect.made.state.calibration
+    assert {result.id for result in prospect.plan.going} == EXPIRED
+    for result in prospect.plan.going:
+        assert placeholder_tokens(result, calibration, prospect.made.conversation.rules) == estimate_tokens(contents[result.id])
+
+
+# --- what is left alone -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_compacted_stays_as_it_is(shop: Shop):
+    talk = Talk(str(shop.project))
+    talk.read("before", talk.cwd + "/a.ts", code(90))
+    talk.edit("edit-before", talk.cwd + "/a.ts")
+    talk.compact()
+    talk.read("after", talk.cwd + "/b.ts", code(90, "b"))
+    talk.edit("edit-after", talk.cwd + "/b.ts")
+    before = shop.write(talk)
+    assert _takes(shop, before, now=True) == {"after"}
+    assert _takes(shop, shop.transcript.read_bytes().replace(b"\0", b""), tier="medium") == {"after"}
+
+
+def test_what_the_host_carried_over_a_compaction_stays_as_it_is(shop: Shop):
+    talk = Talk(str(shop.project))
+    talk.use("kept", "Read", {"file_path": talk.cwd + "/a.ts"})
+    kept = talk.result("kept", code(90), {"type": "text", "file": {"filePath": talk.cwd + "/a.ts", "content": "1"}})
+    talk.compact(kept=[kept])
+    talk.edit("edit-kept", talk.cwd + "/a.ts")
+    talk.read("after", talk.cwd + "/b.ts", code(90, "b"))
+    talk.edit("edit-after", talk.cwd + "/b.ts")
+    before = shop.write(talk)
+    assert "kept" in shop.state().expired, "it stands in the context"
+    assert _takes(shop, before, now=True) == {"after"}
+
+
+def test_side_chains_stay_as_they_are(shop: Shop):
+    talk = worked(str(shop.project))
+    last = talk.last
+    talk.use("side", "Read", {"file_path": talk.cwd + "/side.ts"}, isSidechain=True, parent=None)
+    talk.result("side", code(90), isSidechain=True)
+    talk.use("side-edit", "Edit", {"file_path": talk.cwd + "/side.ts"}, isSidechain=True)
+    talk.result("side-edit", "done", isSidechain=True)
+    # A subagent that begins with what its parent had: the same results once more.
+    talk.use("read-old", "Read", {"file_path": talk.cwd + "/old.ts"}, isSidechain=True, parent=None)
+    talk.result("read-old", code(120), isSidechain=True)
+    talk.say("So.", parent=last)
+    before = shop.write(talk)
+    _, done = shop.clear(now=True)
+    after = shop.transcript.read_bytes()
+    side = [line for line in before.splitlines() if b'"isSidechain": true' in line]
+    assert [line for line in after.splitlines() if b'"isSidechain": true' in line] == side
+    assert set(done.handles) == EXPIRED | LATELY
+    shop.undo()
+    assert shop.transcript.read_bytes() == before
+
+
+def test_a_branch_that_was_rewound_stays_as_it_is(shop: Shop):
+    talk = Talk(str(shop.project))
+    fork = talk.prompt("go")
+    talk.read("rewound", talk.cwd + "/a.ts", code(90))
+    talk.edit("edit-rewound", talk.cwd + "/a.ts")
+    talk.prompt("no, otherwise", parent=fork)
+    talk.read("taken", talk.cwd + "/b.ts", code(90, "b"))
+    talk.edit("edit-taken", talk.cwd + "/b.ts")
+    before = shop.write(talk)
+    assert _takes(shop, before, now=True) == {"taken"}
+
+
+def test_several_results_in_one_line_are_told_apart(shop: Shop):
+    talk = Talk(str(shop.project))
+    names = ["one", "two", "three"]
+    for name in names:
+        talk.use(name, "Read", {"file_path": f"{talk.cwd}/{name}.ts"}, message="m")
+    blocks = [{"type": "tool_result", "tool_use_id": name, "content": code(80, name)} for name in names]
+    talk.add("user", message={"role": "user", "content": [{"type": "text", "text": "so:"}, *blocks]})
+    talk.edit("edit", talk.cwd + "/one.ts")
+    talk.edit("edit-three", talk.cwd + "/three.ts")
+    before = shop.write(talk)
+    assert _takes(shop, before, now=True) == {"one", "three"}
+    shop.undo()
+    assert shop.transcript.read_bytes() == before
+
+
+# --- the sum ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_with_a_cold_cache_it_acts(shop: Shop):
+    shop.write(worked(str(shop.project), tokens=150_000))
+    done = shop.context("clear")
+    assert done.code == 0
+    assert "cold" in done.out
+    assert f"/resume {SESSION}" in done.out
+    assert set(shop.cleared()) == EXPIRED
+
+
+def test_with_a_warm_cache_that_makes_it_dear_it_changes_nothing_and_tells_the_command(shop: Shop):
+    talk = worked(str(shop.project), tokens=150_000)
+    before = shop.write(talk)
+    shop.at = talk.now + 30
+    done = shop.context("clear")
+    assert done.code == 0
+    assert done.out.lstrip().startswith("Not cleared: ")
+    assert "Nothing was changed." in done.out
+    assert "clear --now" in done.out
+    assert shop.transcript.read_bytes() == before
+    assert not (shop.home / "archive.sqlite").exists()
+    assert shop.context("clear", "--now").code == 0
+    assert set(shop.cleared()) == EXPIRED | LATELY
+
+
+def test_with_a_warm_cache_and_much_to_gain_it_acts(shop: Shop):
+    talk = Talk(str(shop.project), tokens=1_000)
+    for number in range(12):
+        talk.read(f"read-{number}", f"{talk.cwd}/f{number}.ts", code(300))
+        talk.edit(f"edit-{number}", f"{talk.cwd}/f{number}.ts")
+    talk.idle(21)
+    shop.write(talk)
+    shop.at = talk.now + 30
+    done = shop.context("clear", "--json")
+    assert done.json["sum"]["warm"] is True
+    assert done.json["cleared"] is True
+    assert len(shop.cleared()) == 12
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_as_data_it_tells_the_sum_and_what_went(shop: Shop, warm: bool):
+    talk = worked(str(shop.project), tokens=150_000)
+    shop.write(talk)
+    shop.at = talk.now + 30 if warm else shop.at
+    found = shop.context("clear", "--json").json
+    assert (found["cleared"], found["pays"], found["sum"]["warm"]) == (not warm, not warm, warm)
+    assert {row["id"]: row["handle"] for row in found["results"]} == (dict.fromkeys(EXPIRED) if warm else shop.cleared())
+    assert found["items"] == len(EXPIRED)
+    assert found["tokens"] == found["sum"]["leaves"] > 2_000
+    assert found["kept"]["grace"]["items"] == len(LATELY)
+    assert found["session"] == SESSION
+    assert (found["sum"]["pays_after"] > 14) is warm
+
+
+def test_what_leaves_is_what_the_transcript_lost(shop: Shop):
+    shop.write(worked(str(shop.project)))
+    before = shop.state()
+    _, done = shop.clear()
+    contents = shop.contents()
+    tokens = sum(round(before.expired[id].tokens * before.calibration) - estimate_tokens(contents[id]) for id in done.handles)
+    assert done.tokens == tokens
+    assert shop.ledger()["pending_tokens"] == tokens, "until a request shows it, it is not reclaimed"
+
+
+@pytest.mark.parametrize("words", [["--tier", "nothing"], ["--id", ""], ["--id", "T999"], ["a", "b"], ["--tier", "short", "a.ts"]])
+def test_what_is_not_known_is_an_error_and_changes_nothing(shop: Shop, words: list):
+    before = shop.write(worked(str(shop.project)))
+    done = shop.context("clear", *words)
+    assert (done.code, done.out) == (1, "")
+    assert done.err
+    assert shop.transcript.read_bytes() == before

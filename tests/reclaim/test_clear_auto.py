@@ -1,0 +1,258 @@
+"""Clear under `auto`, the profile that is shipped: what is worth more gone than kept leaves, live or expired; of a large one an outline
+stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.outline import outline, outline_of, said_of
+from hooks.utils.policy.placeholder import gain, handle_in
+from hooks.utils.policy.planning import HOLD
+from tests.hooks import processes
+from tests.reclaim.looks import LARGE, LATELY, LONG_UNUSED, NAMED, PRESERVED, Sized, ids, looked
+from tests.reclaim.shops import Shop, assert_only_contents_changed, contents_of, numbered
+
+
+@pytest.fixture
+def profile() -> str:
+    """None is configured: what is shipped."""
+    return ""
+
+
+# --- what goes --------------------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_the_profile_that_is_shipped(cold: Shop):
+    assert (cold.site().rules().profile, cold.clear(dry_run=True)[0].made.conversation.rules.weighs) == ("auto", True)
+
+
+def test_with_a_cold_cache_what_was_long_unused_goes_and_what_was_used_lately_stays(cold: Shop):
+    before = cold.transcript.read_bytes()
+    live = set(cold.state().live)
+    prospect, done = cold.clear()
+    assert set(done.handles) == LONG_UNUSED
+    assert {"read-long", "new-test"} <= live
+    assert_only_contents_changed(before, cold.transcript.read_bytes(), LONG_UNUSED)
+    cold.assert_state_follows()
+    assert prospect.plan.having(HOLD) == []
+    assert prospect.plan.pays
+    state = cold.state()
+    assert LATELY - {"read-app"} | PRESERVED <= set(state.live)
+    assert cold.archive_report() == (len(LONG_UNUSED), 1)
+
+
+def test_now_takes_what_has_expired_lately_too_and_nothing_else_that_lives(cold: Shop):
+    before = cold.transcript.read_bytes()
+    assert set(cold.clear(now=True)[1].handles) == LONG_UNUSED | {"read-app"}
+    assert_only_contents_changed(before, cold.transcript.read_bytes(), LONG_UNUSED | {"read-app"})
+    cold.assert_state_follows()
+
+
+def test_what_is_pinned_never_goes(cold: Shop):
+    assert cold.context("pin", "src/checkout.ts", "found").code == 0
+    assert set(cold.clear(now=True)[1].handles) == LONG_UNUSED - LARGE | {"read-app"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "gone"),
+    [
+        ({"pattern": "checkout.ts"}, {"read-long"}),
+        ({"pattern": "*.ts"}, {"read-long", "read-old"}),
+        ({"pattern": "*.ts", "now": True}, {"read-long", "read-old", "read-app"}),
+        ({"pattern": "lib.ts"}, set()),
+        ({"ids": ("read-lib", "asked")}, {"read-lib", "asked"}),
+        ({"tier": "preserved"}, PRESERVED),
+        ({"tier": "session"}, {"old-test", "new-test"}),
+    ],
+)
+def test_of_what_the_user_names_a_path_is_weighed_and_ids_and_tiers_go_whatever_they_are_worth(cold: Shop, asked: dict, gone: set):
+    before = cold.transcript.read_bytes()
+    prospect, done = cold.clear(**asked)
+    assert set(done.handles if done else {}) == gone
+    needs = {decision.result.id for decision in prospect.plan.decisions if decision.need is not None}
+    assert needs == set() if prospect.plan.asked.forces else needs >= gone - {"read-app"}
+    assert_only_contents_changed(before, cold.transcript.read_bytes(), gone)
+    cold.assert_state_follows()
+
+
+def test_what_the_user_names_leaves_an_outline_too_and_goes_by_the_user(cold: Shop):
+    handle = cold.clear(ids=("read-lib", "read-long"))[1].handles["read-long"]
+    notice, _, kept = cold.contents()["read-long"].partition("\n")
+    assert notice == f"[PopKit cleared Read src/checkout.ts (by the user). To see it: popkit restore {handle}]"
+    assert kept == outline(numbered(NAMED))
+
+
+@pytest.mark.parametrize("how", [{}, {"at_end": True}, {"now": True}])
+def test_what_the_model_has_not_seen_yet_stays(shop: Shop, how: dict):
+    """Six results of one message, and then the session was interrupted: no request has sent them."""
+    talk = looked(str(shop.project))
+    names = [f"unseen-{number}" for number in range(6)]
+    for name in names:
+        talk.use(name, "Bash", {"command": "npm run build"}, "parallel")
+    for name in names:
+        talk.result(name, f"{name}\n" + "  built a part of the shop\n" * 400)
+    shop.write(talk)
+    assert {"unseen-0", "unseen-1"} <= set(shop.state().expired), "superseded"
+    prospect, done = shop.clear(**how)
+    assert not set(names) & set(done.handles)
+    assert prospect.made.conversation.unseen == set(names)
+    talk.answer("So it is built.")
+    shop.write(talk)
+    assert {"unseen-0", "unseen-1"} <= set(shop.clear(now=True)[1].handles)
+
+
+# --- what stays in its place ------------------------------------------------------------------------------------------------------
+
+
+def test_a_large_result_leaves_a_notice_and_names_that_it_held(cold: Shop):
+    before = cold.contents()
+    handles = cold.clear()[1].handles
+    contents = cold.contents()
+    age = cold.state().quiet_age(cold.state().expired["read-long"])
+    assert age > 40
+    notice, _, kept = contents["read-long"].partition("\n")
+    assert notice == f"[PopKit cleared Read src/checkout.ts (unused for {age} calls). To see it: popkit restore {handles['read-long']}]"
+    assert len(kept) > 300
+    for id in LONG_UNUSED:
+        notice, _, kept = contents[id].partition("\n")
+        assert handle_in(notice) == handle_in(contents[id]) == handles[id]
+        result = cold.state().expired[id]
+        assert kept == outline_of(result, before[id])
+        told = kept.removeprefix(said_of(result))
+        assert len(told) <= len(before[id]) // 10
+        assert all(name in before[id] for name in told.split() if name != "--")
+        assert result.kind.startswith("run") or bool(kept) is (id in LARGE)
+
+
+def test_of_text_in_blocks_the_names_stay_too_and_the_blocks_come_back(shop: Shop):
+    talk = looked(str(shop.project))
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO" * 900}}
+    blocks = [{"type": "text", "text": NAMED}, picture, {"type": "text", "text": "src/picture.ts"}]
+    talk.use("shown", "mcp__demo__look", {"at": "it"})
+    talk.result("shown", blocks)
+    talk.rest(60)
+    talk.answer("So.")
+    before = shop.write(talk)
+    assert "shown" in shop.clear()[1].handles
+    assert set(shop.contents()["shown"].partition("\n")[2].split()) >= {"handleCheckoutStep1", "src/picture.ts"}
+    shop.undo()
+    assert shop.transcript.read_bytes() == before
+    assert shop.contents()["shown"] == blocks
+
+
+def test_no_key_stays_in_an_outline(shop: Shop):
+    talk = looked(str(shop.project))
+    keys = ["ghp_" + "A1b2C3d4E5" * 4, "sk-ant-api03-" + "Zz9Yy8Xx7" * 12, "eyJ" + "hbGciOiJIUzI1NiJ9" * 30]
+    talk.read("env", talk.cwd + "/env.ts", NAMED + "".join(f"const key{n} = '{key}';\n" for n, key in enumerate(keys)))
+    talk.rest(60)
+    shop.write(talk)
+    assert "env" in shop.clear()[1].handles
+    kept = shop.contents()["env"].partition("\n")[2]
+    assert "handleCheckoutStep1" in kept
+    assert not any(key[at : at + 12] in kept for key in keys for at in range(len(key) - 12))
+
+
+def test_what_leaves_is_what_the_transcript_lost(cold: Shop):
+    before, had = cold.state(), cold.contents()
+    prospect, done = cold.clear()
+    contents, results = cold.contents(), {**before.live, **before.expired}
+    tokens = sum(round(results[id].tokens * before.calibration) - estimate_tokens(contents[id]) for id in done.handles)
+    assert done.tokens == tokens
+    assert cold.ledger()["pending_tokens"] == tokens
+    planned = sum(gain(results[id], before.calibration, prospect.made.conversation.rules) for id in done.handles)
+    assert abs(prospect.plan.sum.leaves - planned) <= len(done.handles), "each rounded by itself"
+    assert abs(done.tokens - planned) <= sum(len(had[id]) // 10 for id in done.handles) / 2.9, "the outlines were counted at their longest"
+
+
+# --- the sum ----------------------------------------------------------------------------------------------------------------------
+
+
+def _warm(shop: Shop, talk: Sized) -> bytes:
+    before = shop.write(talk)
+    shop.at = talk.now + 30
+    return before
+
+
+def test_a_warm_cache_that_makes_it_dear_shows_what_would_go_and_the_command_that_does_it_all_the_same(shop: Shop):
+    before = _warm(shop, looked(str(shop.project), idle=120, tokens=120_000))
+    done = shop.context("clear")
+    assert done.code == 0
+    said = " ".join(done.out.split())
+    assert "Not cleared: it " in said
+    assert "warm: all messages" in said
+    assert "must be written again" in said
+    assert "so auto waits for a cold cache" in said
+    assert "Nothing was changed." in said
+    assert "To clear now anyway" in said
+    assert "clear --now" in said
+    assert shop.transcript.read_bytes() == before
+    assert not (shop.home / "archive.sqlite").exists()
+    planned = shop.context("clear", "--json").json
+    assert (planned["cleared"], planned["pays"], planned["sum"]["warm"], planned["profile"]) == (False, False, True, "auto")
+    assert planned["items"] > 0
+    assert shop.context("clear", "--now").code == 0
+    assert set(shop.cleared()) >= {row["id"] for row in planned["results"]} | {"read-app"}
+    assert_only_contents_changed(before, shop.transcript.read_bytes(), set(shop.cleared()))
+    shop.undo()
+    assert shop.transcript.read_bytes() == before
+
+
+def _ends_in_runs(talk: Sized) -> Sized:
+    """At the end of a long prompt: runs of a test, of which the newest lives."""
+    for number in range(4):
+        talk.bash(f"run-{number}", "npm test", f"run {number}\n" + "  ok - adds and takes away\n" * 400)
+    talk.idle(4)
+    talk.answer("So.")
+    return talk
+
+
+def test_even_near_the_end_of_a_long_warm_prompt_it_waits_and_goes_once_the_cache_is_cold(shop: Shop):
+    before = _warm(shop, _ends_in_runs(looked(str(shop.project), tokens=150_000)))
+    waits = shop.context("clear", "--json").json
+    assert (waits["cleared"], waits["pays"], waits["sum"]["warm"]) == (False, False, True)
+    assert {row["id"] for row in waits["results"]} >= {"run-0", "run-1", "run-2"}
+    assert shop.transcript.read_bytes() == before
+    shop.at += 300
+    done = shop.context("clear", "--json").json
+    assert (done["cleared"], done["pays"], done["sum"]["warm"]) == (True, True, False)
+    assert set(shop.cleared()) >= {"run-0", "run-1", "run-2"}
+    assert_only_contents_changed(before, shop.transcript.read_bytes(), set(shop.cleared()))
+    shop.assert_state_follows()
+
+
+def test_at_the_end_of_a_session_no_cache_is_reckoned_with(shop: Shop):
+    _warm(shop, looked(str(shop.project), tokens=150_000))
+    assert shop.clear()[1] is None
+    prospect, done = shop.clear(at_end=True)
+    assert (prospect.plan.sum.warm, prospect.plan.pays) == (False, True)
+    assert set(done.handles) >= LARGE
+    shop.assert_state_follows()
+
+
+# --- clear_at_exit ----------------------------------------------------------------------------------------------------------------
+
+
+def _run(shop: Shop, hook: str, **payload: object) -> None:
+    common = {"session_id": shop.session_id, "transcript_path": str(shop.transcript), "cwd": str(shop.project)}
+    ran = processes.run(hook, {**common, **payload}, shop.environ(CLAUDE_PROJECT_DIR=str(shop.project)))
+    assert ran.silent, ran
+    assert processes.Home(shop.folder).failures() == []
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_at_the_exit_of_a_session_what_is_worth_it_with_no_cache_leaves(shop: Shop, warm: bool):
+    talk = looked(str(shop.project), tokens=150_000)
+    before = shop.write(talk)
+    shop.at = talk.now + 30 if warm else shop.at
+    _run(shop, "session-start", source="resume", hook_event_name="SessionStart")
+    shop.configure(clear_at_exit=True)
+    expected = ids(shop.clear(dry_run=True, at_end=True)[0].plan.going)
+    _run(shop, "session-end", hook_event_name="SessionEnd", reason="prompt_input_exit")
+    assert set(shop.cleared()) == expected >= LONG_UNUSED
+    assert_only_contents_changed(before, shop.transcript.read_bytes(), set(shop.cleared()))
+    shop.assert_state_follows()
+    kept = contents_of(shop.transcript.read_bytes())["read-long"].partition("\n")[2]
+    assert "handleCheckoutStep1" in kept
+    shop.undo()
+    assert shop.transcript.read_bytes() == before

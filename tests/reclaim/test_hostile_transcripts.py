@@ -1,0 +1,333 @@
+"""A transcript that is not understood, and a disk that takes nothing: a clear error, and everything as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.kit.disks import read_only
+from tests.kit.forks import Command, Done, Forks
+from tests.kit.kills import lay_down
+from tests.reclaim.shops import EXPIRED, LATELY, Shop, contents_of, worked
+
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+WORDS = {"clear": ["clear", "--now"], "undo": ["undo"], "restore": ["restore", "read-old", "--in-place"]}
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return data.splitlines(keepends=True)
+
+
+def _line_of(data: bytes, id: str) -> int:
+    """Which line holds the result of a call."""
+    return next(at for at, line in enumerate(_lines(data)) if id in contents_of(line))
+
+
+def _changed(data: bytes, at: int, **fields: object) -> bytes:
+    lines = _lines(data)
+    lines[at] = json.dumps({**json.loads(lines[at]), **fields}).encode() + b"\n"
+    return b"".join(lines)
+
+
+def _inserted(data: bytes, at: int, *more: bytes) -> bytes:
+    lines = _lines(data)
+    return b"".join([*lines[:at], *more, *lines[at:]])
+
+
+def _twice(data: bytes) -> bytes:
+    """The result of a call stands in a second line."""
+    at = _line_of(data, "read-old")
+    return _inserted(data, at + 1, json.dumps({**json.loads(_lines(data)[at]), "uuid": "again", "parentUuid": "u3"}).encode() + b"\n")
+
+
+def _unknown_in_chain(data: bytes) -> bytes:
+    last = json.loads(_lines(data)[-1])
+    told = {**last, "type": "reflection", "uuid": "new", "parentUuid": last["uuid"]}
+    return data + b"".join(json.dumps(entry).encode() + b"\n" for entry in (told, {**last, "uuid": "newer", "parentUuid": "new"}))
+
+
+NOT_UNDERSTOOD = {
+    "its last line is cut off": lambda data: data[:-40],
+    "its last line is another tool's and has no end": lambda data: data + b'{"level": "info"}',
+    "bytes that are no UTF-8": lambda data: data.replace(b"please fix", b"please \xff\xfe fix"),
+    "CR LF": lambda data: data.replace(b"\n", b"\r\n"),
+    "one line ends in CR LF": lambda data: data.replace(b"\n", b"\r\n", 1),
+    "two results of one call": _twice,
+    "an entry of an unknown type in the chain": _unknown_in_chain,
+    "an entry whose parent is missing": lambda data: _changed(data, 20, parentUuid="nowhere"),
+    "a line of garbage": lambda data: _inserted(data, 9, b"\x00\x01 garbage\n"),
+    "a line that is a list": lambda data: _inserted(data, 9, b"[1, 2]\n"),
+    "zeros at its end": lambda data: data + b"\0" * 512,
+    "an entry twice": lambda data: _inserted(data, 9, _lines(data)[8]),
+}
+NO_TRANSCRIPT = {
+    "empty": lambda data: b"",
+    "blank": lambda data: b"\n\n",
+    "a text": lambda data: b"Dear diary,\ntoday I cleared the context.\n",
+    "binary": lambda data: bytes(range(256)) * 40,
+    "JSON of something else": lambda data: b'{"a": 1}\n' * 5,
+}
+
+
+def _assert_untouched(shop: Shop, words: list, data: bytes, expected: str = "") -> None:
+    """The words end in an error that says something, and change nothing."""
+    stat = shop.transcript.lstat()
+    known = shop.archive_report()[1]
+    done = shop.context(*words)
+    assert (done.code, done.out) == (1, ""), done
+    assert len(done.err) > 30
+    assert "Traceback" not in done.err
+    assert expected in " ".join(done.err.split())
+    assert shop.transcript.read_bytes() == data
+    assert shop.transcript.lstat().st_ino == stat.st_ino
+    assert shop.archive_report()[1] == known, "no clear more, none undone"
+    assert list(shop.folder.rglob("*.popkit-*")) == []
+
+
+@pytest.mark.parametrize("operation", WORDS)
+@pytest.mark.parametrize("wrong", NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD)
+def test_a_transcript_that_is_not_understood_is_refused(shop: Shop, wrong, operation: str):
+    before = shop.write(worked(str(shop.project)))
+    if operation != "clear":
+        shop.clear()
+        before = shop.transcript.read_bytes()
+    data = wrong(before)
+    assert data != before
+    shop.transcript.write_bytes(data)
+    _assert_untouched(shop, WORDS[operation], data, "not understood")
+
+
+@pytest.mark.parametrize("operation", WORDS)
+def test_a_client_that_was_killed_before_the_end_of_its_last_line_is_no_reason_to_refuse(shop: Shop, operation: str):
+    before = shop.write(worked(str(shop.project)))
+    if operation != "clear":
+        shop.clear()
+        before = shop.transcript.read_bytes()
+    shop.transcript.write_bytes(before[:-1])
+    assert shop.context(*WORDS[operation]).code == 0
+    lines = shop.transcript.read_bytes().split(b"\n")
+    assert lines.pop() == b"", "what the host appends begins on a line of its own"
+    assert len(lines) == before.count(b"\n")
+    assert [json.loads(line)["uuid"] for line in lines] == [json.loads(line)["uuid"] for line in before.splitlines()]
+
+
+@pytest.mark.parametrize("operation", WORDS)
+@pytest.mark.parametrize("wrong", NO_TRANSCRIPT.values(), ids=NO_TRANSCRIPT)
+def test_what_is_no_transcript_is_refused(shop: Shop, wrong, operation: str):
+    before = shop.write(worked(str(shop.project)))
+    if operation != "clear":
+        shop.clear()
+    data = wrong(before)
+    shop.transcript.write_bytes(data)
+    _assert_untouched(shop, WORDS[operation], data)
+
+
+def test_what_is_refused_does_not_count_as_cleared(shop: Shop):
+    before = shop.write(worked(str(shop.project)))
+    shop.transcript.write_bytes(before[:-2])
+    assert shop.context("clear").code == 1
+    state = shop.state()
+    assert [result.id for result in state.expired.values() if result.cleared] == []
+    assert state.counts.ledger == {}
+    shop.transcript.write_bytes(before)
+    assert shop.context("clear").code == 0
+    assert set(shop.cleared()) == EXPIRED
+
+
+def test_what_has_no_say_may_be_as_it_likes(shop: Shop):
+    """Lines outside of the chain of a type that is not known, doubled ids of what stays, blank lines."""
+    before = shop.write(worked(str(shop.project)))
+    told = json.dumps({"type": "mood", "sessionId": "x", "value": "fine"}).encode() + b"\n"
+    data = _inserted(before, 9, told, b"\n")
+    shop.transcript.write_bytes(data)
+    assert shop.context("clear").code == 0
+    assert set(shop.cleared()) == EXPIRED
+    assert told in shop.transcript.read_bytes()
+    shop.undo()
+    assert shop.transcript.read_bytes() == data
+
+
+def test_a_line_that_came_late_is_understood(shop: Shop):
+    """What the host was writing while the file was rewritten stands behind the line that follows it."""
+    talk = worked(str(shop.project))
+    talk.prompt("and then?")
+    talk.say("That.")
+    before = shop.write(talk)
+    lines = _lines(before)
+    data = b"".join([*lines[:-2], lines[-1], lines[-2]])
+    shop.transcript.write_bytes(data)
+    assert shop.context("clear").code == 0
+    assert set(shop.cleared()) == EXPIRED
+    assert shop.context("undo").code == 0
+    assert shop.transcript.read_bytes() == data
+
+
+def test_a_chain_that_leads_in_a_circle_ends(shop: Shop):
+    before = shop.write(worked(str(shop.project)))
+    data = _changed(before, 4, parentUuid=json.loads(_lines(before)[30])["uuid"])
+    shop.transcript.write_bytes(data)
+    assert shop.context("clear").code in (0, 1)
+
+
+# --- what is no regular file ----------------------------------------------------------------------------------------------------------
+
+
+def _as_link(path: Path) -> None:
+    path.rename(path.with_name("real.jsonl"))
+    path.symlink_to(path.with_name("real.jsonl"))
+
+
+def _as_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("operation", WORDS)
+def test_a_link_is_refused(shop: Shop, operation: str):
+    shop.write(worked(str(shop.project)))
+    if operation != "clear":
+        shop.clear()
+    _as_link(shop.transcript)
+    _assert_untouched(shop, WORDS[operation], shop.transcript.read_bytes(), "symbolic link")
+    assert shop.transcript.is_symlink()
+
+
+@pytest.mark.parametrize("make", [_as_fifo, _as_folder, Path.unlink])
+@pytest.mark.parametrize("operation", WORDS)
+def test_what_is_no_file_is_refused(shop: Shop, make, operation: str):
+    shop.write(worked(str(shop.project)))
+    if operation != "clear":
+        shop.clear()
+    make(shop.transcript)
+    done = shop.context(*WORDS[operation])
+    assert (done.code, done.out) == (1, ""), done
+    assert done.err
+
+
+# --- disks ------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operation", WORDS)
+def test_a_full_disk_leaves_everything_as_it_was(memory: Path, forks: Forks, operation: str, count):
+    shop = Shop(memory / "now", forks)
+    talk = worked(str(shop.project))
+    shop.write(talk)
+    if operation != "clear":
+        shop.clear()
+    before, known = shop.transcript.read_bytes(), shop.archive_report()
+    shutil.copytree(shop.folder, memory / "template")
+    failed = 0
+    for limit in range(3_000, len(before) + 8_000, count(4_000, 500)):
+        done = shop.context(*WORDS[operation], file_bytes=limit)
+        assert done.code in (0, 1), done
+        if done.code:
+            failed += 1
+            assert len(done.err) > 20
+            assert "Traceback" not in done.err
+            assert shop.transcript.read_bytes() == before
+            assert shop.archive_report()[1] == known[1]
+            assert list(shop.folder.rglob("*.popkit-*")) == []
+        else:
+            assert shop.transcript.read_bytes() != before
+            lay_down(memory / "template", shop.folder)
+    assert failed > 3
+    assert shop.context(*WORDS[operation]).code == 0, "and as soon as there is room, it works"
+
+
+@pytest.mark.parametrize("where", ["the transcript's folder", "our home"])
+@pytest.mark.parametrize("operation", WORDS)
+def test_a_read_only_folder_leaves_everything_as_it_was(shop: Shop, operation: str, where: str):
+    shop.write(worked(str(shop.project)))
+    if operation != "clear":
+        shop.clear()
+    before = shop.transcript.read_bytes()
+    known = shop.archive_report()
+    shop.home.mkdir(exist_ok=True)
+    with read_only(shop.home if where == "our home" else shop.transcript.parent):
+        done = shop.context(*WORDS[operation])
+    assert (done.code, done.out) == (1, ""), done
+    assert len(done.err) > 30
+    assert "Traceback" not in done.err
+    assert shop.transcript.read_bytes() == before
+    if where != "our home":
+        assert shop.archive_report()[1] == known[1]
+
+
+WRONG_ARCHIVES = {
+    "no database": lambda path: path.write_bytes(b"not a database at all, whatever its name says " * 100),
+    "another program's": lambda path: _sql(path, "CREATE TABLE theirs (a)"),
+    "of a later version": lambda path: _sql(path, "PRAGMA user_version = 99"),
+    "a folder": lambda path: (path.unlink(missing_ok=True), path.mkdir()),
+    "a link": lambda path: (path.unlink(missing_ok=True), path.symlink_to("/etc/hostname")),
+}
+
+
+def _sql(path: Path, statement: str) -> None:
+    path.unlink(missing_ok=True)
+    db = sqlite3.connect(path)
+    db.execute(statement)
+    db.commit()
+    db.close()
+
+
+@pytest.mark.parametrize("operation", WORDS)
+@pytest.mark.parametrize("wrong", WRONG_ARCHIVES.values(), ids=WRONG_ARCHIVES)
+def test_an_archive_that_cannot_be_used_leaves_everything_as_it_was(shop: Shop, wrong, operation: str):
+    shop.write(worked(str(shop.project)))
+    if operation != "clear":
+        shop.clear()
+    before = shop.transcript.read_bytes()
+    shop.home.mkdir(exist_ok=True, mode=0o700)
+    wrong(shop.home / "archive.sqlite")
+    done = shop.context(*WORDS[operation])
+    assert (done.code, done.out) == (1, ""), done
+    assert "archive" in done.err
+    assert "Traceback" not in done.err
+    assert shop.transcript.read_bytes() == before
+
+
+# --- two at once ------------------------------------------------------------------------------------------------------------------
+
+
+def test_two_clears_at_once_end_well_and_archive_each_content_once(shop: Shop, count):
+    original = shop.write(worked(str(shop.project)))
+
+    def both(*words: str) -> list[Done]:
+        work = Command(["context", *words, "--transcript", str(shop.transcript)])
+        return shop.forks.run_together([work] * 2, shop.environ(), cwd=str(shop.project))
+
+    for _ in range(count(6, 60)):
+        done = both("clear", "--now", "--json")
+        assert [one.code for one in done] == [0, 0], done
+        assert sorted(one.json["cleared"] for one in done) == [False, True]
+        assert set(shop.cleared()) == EXPIRED | LATELY
+        assert shop.archive_report() == (len(EXPIRED | LATELY), 1)
+        assert sorted(one.code for one in both("undo")) == [0, 1], "the second finds nothing to undo"
+        assert shop.transcript.read_bytes() == original
+    shop.assert_state_follows()
+
+
+# --- size -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_transcript_of_200_megabytes_comes_back_as_it_was(shop: Shop):
+    talk = worked(str(shop.project))
+    for number in range(2_000):
+        talk.read(f"more-{number}", f"{talk.cwd}/more{number % 400}.ts", f"const it{number} = 1;\n" * 2_500)
+    before = shop.write(talk)
+    assert len(before) > 200_000_000
+    assert shop.context("clear", "--now").code == 0
+    assert len(shop.cleared()) > 1_000
+    assert shop.context("undo").code == 0
+    assert shop.transcript.read_bytes() == before

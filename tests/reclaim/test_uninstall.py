@@ -1,0 +1,119 @@
+"""`popkit uninstall` deletes what PopKit has stored, on the user's word alone, and says first what that costs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.reclaim.shops import EXPIRED, SESSION, Shop, worked
+
+QUESTIONS = ("Put their contents back first? [y/N]", "Delete what PopKit has stored? [y/N]")
+
+
+@pytest.fixture
+def cleared(shop: Shop) -> Shop:
+    """A session from which something was cleared; the user has a configuration file, and a file of theirs in our folder."""
+    shop.original = shop.write(worked(str(shop.project)))
+    shop.clear()
+    (shop.home / "mine.txt").write_text("precious")
+    return shop
+
+
+def names(shop: Shop) -> set[str]:
+    return {path.name for path in shop.home.iterdir()}
+
+
+STORED = {"archive.sqlite", "sessions"}
+
+
+def test_a_dry_run_says_what_would_go_and_changes_nothing(cleared: Shop):
+    before, transcript = names(cleared), cleared.transcript.read_bytes()
+    done = cleared.popkit("uninstall", "--dry-run")
+    said = " ".join(done.out.split())
+    assert done.code == 0, done
+    assert "archive" in said
+    assert "kept originals" in said
+    assert "3 placeholders in 1 session would no longer lead to anything" in said
+    assert all(handle in said for handle in cleared.cleared().values())
+    assert "--undo puts their contents back first" in said
+    assert (names(cleared), cleared.transcript.read_bytes()) == (before, transcript)
+    found = cleared.popkit("uninstall", "--dry-run", "--json").json
+    assert found["placeholders"] == {str(cleared.transcript): sorted(cleared.cleared().values())}
+    assert found["parts"]["kept originals"]["bytes"] == len(cleared.original)
+    assert found["deleted"] == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "restored", "deleted"),
+    [("", 1, False, False), ("n\nn\n", 1, False, False), ("y\nn\n", 1, True, False), ("n\ny\n", 0, False, True), ("y\ny\n", 0, True, True)],
+)
+def test_it_asks_whether_to_put_back_and_whether_to_delete(cleared: Shop, answers: str, code: int, restored: bool, deleted: bool):
+    done = cleared.popkit("uninstall", payload=answers)
+    assert done.code == code, done
+    assert all(question in done.out for question in QUESTIONS)
+    assert (cleared.transcript.read_bytes() == cleared.original) == restored
+    assert (not STORED & names(cleared)) == deleted
+    assert ("claude plugin uninstall popkit@popkit" in done.out) == deleted
+
+
+def test_what_popkit_has_not_made_and_the_users_configuration_stay(cleared: Shop):
+    assert cleared.popkit("uninstall", "--yes").code == 0
+    assert names(cleared) == {"mine.txt", "retention-config.json"}
+    assert set(cleared.cleared()) == EXPIRED, "--yes does not touch transcripts"
+
+
+def test_an_empty_folder_goes_too(cleared: Shop):
+    (cleared.home / "mine.txt").unlink()
+    (cleared.home / "retention-config.json").unlink()
+    assert cleared.popkit("uninstall", "--yes", "--undo").code == 0
+    assert not cleared.home.exists()
+    assert cleared.transcript.read_bytes() == cleared.original
+    done = cleared.popkit("uninstall", "--yes")
+    assert (done.code, "There is nothing in" in done.out, "Deleted" in done.out) == (0, True, False)
+
+
+def test_a_placeholder_counts_where_the_conversation_has_it_and_nowhere_else(cleared: Shop):
+    """Claude Code writes down what it sent, and a result may quote a transcript: after an undo nothing stands for anything."""
+    rows = [json.loads(line) for line in cleared.transcript.read_text().splitlines()]
+    holding = [row for row in rows if "[PopKit cleared " in json.dumps(row)]
+    sent = [{"type": kind, "body": json.dumps(row["message"]), "messages": [row["message"]]} for row in holding
+            for kind in ("api-request-blob", "api-request-shape")]  # fmt: skip
+    quoted = [{"type": "tool_result", "tool_use_id": "toolu_q", "content": "1\t" + json.dumps(row)} for row in holding]
+    quoting = {"type": "user", "uuid": "q", "parentUuid": rows[-1]["uuid"], "message": {"role": "user", "content": quoted}}
+    assert cleared.popkit("context", "undo", "--session", SESSION).code == 0
+    with cleared.transcript.open("a") as file:
+        file.writelines(json.dumps(each, separators=(",", ":")) + "\n" for each in (*sent, quoting))
+    found = cleared.popkit("uninstall", "--dry-run", "--json").json
+    assert found["placeholders"] == {}
+    assert cleared.popkit("archive", "prune", "--older-than", "0h", "--dry-run", "--json").json["placeholders"] == {}
+
+
+def test_what_cannot_be_put_back_is_told_and_nothing_is_deleted(cleared: Shop):
+    cleared.transcript.write_bytes(cleared.transcript.read_bytes() + b"no line of a transcript\n")
+    done = cleared.popkit("uninstall", "--yes", "--undo")
+    assert done.code == 1
+    assert "3 placeholders in 1 session could not be put back" in " ".join(done.out.split())
+    assert "nothing was deleted" in done.err
+    assert names(cleared) >= STORED
+
+
+def test_as_data_it_needs_a_yes(cleared: Shop):
+    done = cleared.popkit("uninstall", "--json")
+    assert (done.code, "--yes" in done.json["error"]) == (1, True)
+    assert names(cleared) >= STORED
+    found = cleared.popkit("uninstall", "--json", "--yes", "--undo").json
+    assert (found["put_back"], found["placeholders"]) == (3, {})
+    assert set(found["deleted"]) >= STORED
+    assert found["left"] == ["mine.txt", "retention-config.json"]
+    assert found["then"][0] == "claude plugin uninstall popkit@popkit"
+
+
+def test_the_status_line_goes_and_the_one_of_before_comes_back(cleared: Shop):
+    settings = cleared.claude / "settings.json"
+    before = {"statusLine": {"type": "command", "command": "echo mine"}, "model": "opus"}
+    settings.write_text(json.dumps(before))
+    assert cleared.popkit("statusline", "install", "--yes", "--replace").code == 0
+    assert json.loads(settings.read_text()) != before
+    assert cleared.popkit("uninstall", "--yes").code == 0
+    assert json.loads(settings.read_text()) == before

@@ -1,0 +1,297 @@
+"""The journal: every entry means the event that it was written for, and books what it cost; what cannot be understood means nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy import ledger
+from hooks.utils.policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
+from hooks.utils.policy.context import OUTSIDE
+from hooks.utils.policy.conversation import Usage
+from hooks.utils.policy.ledger import settle
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.state import journal, rebuild
+from tests.policy.scenario import SHIPPED
+from tests.state.test_places import Measured
+
+CLEAR = journal.cleared(["t1", "t2"], 8_000, {}, 10.0)
+RULES = Ruleset.from_config(SHIPPED, TOOLS)
+
+# What is written -> (name of the event, its fields, the booking), None where it means none.
+ENTRIES = {
+    "a pin": (journal.pinned("*.py", 5.0), ("pinned", {"target": "*.py", "at": 5.0}), None),
+    "an unpin": (journal.unpinned("t1", 5.0), ("unpinned", {"target": "t1", "at": 5.0}), None),
+    "a profile": (journal.profile_chosen("spec", 5.0), ("profile_chosen", {"profile": "spec", "at": 5.0}), None),
+    "the configured profile": (journal.profile_chosen(None, 5.0), ("profile_chosen", {"profile": None, "at": 5.0}), None),
+    "an end": (journal.ended("other", 5.0), ("session_ended", {"at": 5.0, "why": "other"}), None),
+    "a commit": (journal.committed("t1", ["/p/a.py"], 5.0), None, None),
+    "a change on disk": (
+        journal.files_changed({"/p/a.py": "modified"}, 5.0), ("files_changed", {"changes": {"/p/a.py": "modified"}, "at": 5.0}), None,
+    ),
+    "a change before a call": (
+        journal.files_changed({"/p/a.py": "modified"}, 5.0, "t1"), ("files_changed", {"changes": {"/p/a.py": "modified"}, "at": 5.0}), None,
+    ),
+    "a clear": (
+        journal.cleared(["t1"], 900, {"t1": "unused"}, 5.0), ("manual_clear", {"ids": ["t1"], "at": 5.0, "reasons": {"t1": "unused"}}),
+        (Cleared, {"at": 5.0, "tokens": 900, "results": 1, "ids": ("t1",)}),
+    ),
+    "a clear by the user": (CLEAR, ("manual_clear", {"ids": ["t1", "t2"], "reasons": {}}), (Cleared, {"tokens": 8_000, "results": 2})),
+    "a clear outside": (
+        journal.cleared_outside(["t1", "t2"], 700, "by the API", 5.0),
+        ("cleared_outside", {"ids": ["t1", "t2"], "how": "by the API", "at": 5.0}),
+        (Cleared, {"at": 5.0, "tokens": 700, "results": 2}),
+    ),
+    "what entered shorter": (
+        journal.entered("t2", ["t1"], "abcd2345", 900, 200, 70, ["90 lines that the context already shows"], 5.0),
+        ("entered", {"id": "t2", "leans_on": ("t1",), "handle": "abcd2345", "left_out": 700, "tokens": 70, "at": 5.0}),
+        (KeptOut, {"id": "t2", "at": 5.0, "tokens": 243}),  # 69.5 tokens in 200 characters, so 243 in the other 700
+    ),
+    "what entered whole after all": (journal.entered_whole("t2", 5.0), None, None),
+    "an undo": (
+        journal.undone(["t1"], 900, 5.0), ("undone", {"ids": ["t1"], "at": 5.0}), (Undone, {"at": 5.0, "tokens": 900, "ids": ("t1",)}),
+    ),
+    "a restore that was printed": (journal.restored("t1", 5.0), ("restored", {"id": "t1", "in_place": False, "at": 5.0}), None),
+    "a restore in place": (
+        journal.restored("t1", 5.0, 900), ("restored", {"id": "t1", "in_place": True, "at": 5.0}),
+        (Restored, {"at": 5.0, "tokens": 900, "in_place": True, "ids": ("t1",)}),
+    ),
+    "a request that kept the cache warm": (
+        journal.warmed(20_040, 20_000, 40, 8, 5.0), None,
+        (Warmed, {"at": 5.0, "tokens": 20_040, "read": 20_000, "created": 40, "output": 8}),
+    ),
+    "what memory gave": (journal.remembered("# Memory", 3, 5.0), None, (Remembered, {"at": 5.0, "tokens": 3})),
+    "our own text": (journal.advised(400, 5.0), None, (Advice, {"at": 5.0, "tokens": 400})),
+}  # fmt: skip
+
+
+def of(thing: object, fields: dict) -> dict:
+    return {name: getattr(thing, name) for name in fields}
+
+
+@pytest.mark.parametrize(("entry", "event", "booking"), ENTRIES.values(), ids=ENTRIES)
+def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry: dict, event: tuple | None, booking: tuple | None):
+    entry = json.loads(json.dumps(entry))
+    meant, booked = journal.event_of(entry), journal.booking_of(entry)
+    if event is None:
+        assert meant is None
+    else:
+        assert (meant.name, of(meant, event[1])) == event
+    if booking is None:
+        assert booked is None
+    else:
+        assert (type(booked), of(booked, booking[1])) == booking
+
+
+def test_every_constructor_is_among_them():
+    made = {entry["event"] for entry, _, _ in ENTRIES.values()}
+    others = {"pin", "unpin", "profile", "end", "commit", "changed", "clear", "outside", "undo", "restore", "advice"}
+    assert made == {*others, "entered", "memory", "warmed"}
+
+
+def test_an_entry_that_names_a_call_stands_before_it_any_other_goes_by_its_time():
+    entries = [
+        journal.pinned("b", 9.0),
+        journal.files_changed({"/p/a": "modified"}, 8.0, "t1"), journal.files_changed({"/p/b": "gone"}, 7.0, "t9"),
+        journal.committed("t2", ["/p/a"], 3.0), journal.committed("t3", None, 3.0), journal.pinned("a", 1.0), journal.advised(4, 1.0),
+    ]  # fmt: skip
+    found = journal.Sorted(entries, {"t1", "t2"})
+    assert {call: [event.name for event in before] for call, before in found.before.items()} == {"t1": ["files_changed"]}
+    assert [event.at for event in found.timed] == [1.0, 7.0, 9.0], "a call that is not known is a time"
+    assert found.commits == {"t2": ["/p/a"], "t3": None}
+
+
+def test_what_memory_gave_comes_in_order_of_time():
+    entries = [journal.remembered("b", 3, 9.0), journal.advised(3, 1.0), journal.remembered("a", 3, 5.0), {"event": "memory", "at": 1.0}]
+    assert journal.given(entries) == [(5.0, "a"), (9.0, "b")]
+
+
+def test_a_clear_outside_takes_results_out_of_the_context_and_moves_what_stands_behind(tmp_path):
+    lines = Measured()
+    lines.prompt()
+    for id in "abc":
+        lines.call(id)
+    entry = journal.cleared_outside(["a"], 900, "by the API", lines.now + 0.5)
+
+    def made(*entries: dict) -> rebuild.Rebuilt:
+        return rebuild.rebuild(lines.write(tmp_path / "s.jsonl"), list(entries), lambda profile: RULES)
+
+    before, after = made(), made(entry)
+    assert after.state.expired["a"].cleared == OUTSIDE
+    assert after.state.expired["a"].ended[4] == ["by the API"]
+    assert after.conversation.places["c"].prefix < before.conversation.places["c"].prefix
+    assert after.state.counts.ledger["clears"] == 1, "though no placeholder of ours stands for it"
+
+
+# --- what it books ----------------------------------------------------------------------------------------------------------------
+
+
+def settled(rows: list, entries: list, standing: set, again: tuple = (), printed: tuple = ()) -> dict:
+    """The ledger as a rebuild settles it."""
+    booked = [*journal.bookings(entries, standing), *(ledger.Refetched(at, tokens) for at, tokens in again)]
+    booked += [Restored(at, tokens) for at, tokens in printed]
+    return settle([rebuild.moment(usage, added, RULES.models) for usage, added in rows], booked).to_json()
+
+
+def request(at: float, tokens: int, added: int = 100, read: int | None = None, model: str = "claude-opus-4-8") -> tuple:
+    read = tokens - added if read is None else read
+    return Usage(tokens, at, model, 300, read, tokens - read), added
+
+
+WITHOUT = [request(5.0, 20_000), request(20.0, 20_100), request(30.0, 20_200)]
+WITH = [request(5.0, 20_000), request(20.0, 12_100, read=4_000), request(30.0, 12_200)]
+BOTH = {"t1", "t2"}
+
+
+def test_pins_and_commits_book_nothing():
+    assert journal.bookings([journal.pinned("x", 1.0), {"event": "commit", "at": 1.0, "tokens": 7}], {"t1"}) == []
+
+
+def test_a_clear_counts_once_a_request_shows_that_it_is_gone():
+    found = settled(WITH, [CLEAR], BOTH)
+    assert (found["confirmed"], found["reclaimed_tokens"], found["pending_tokens"]) == (1, 8_000, 0)
+    assert found["charged_rewrite"] > 0
+
+
+def test_it_is_reckoned_at_the_prices_of_the_model_that_answered():
+    dear = settled(WITH, [CLEAR], BOTH)
+    cheap = settled([request(5.0, 20_000), request(20.0, 12_100, read=4_000, model="unknown"), *WITH[2:]], [CLEAR], BOTH)
+    model, other = RULES.models.model("claude-opus-4-8"), RULES.models.model("unknown")
+    assert dear["saved"] - cheap["saved"] == pytest.approx(8_000 * (model.read - other.read), abs=0.2)
+
+
+def test_a_clear_that_no_request_shows_is_pending():
+    found = settled(WITHOUT, [CLEAR], BOTH)
+    assert (found["confirmed"], found["reclaimed_tokens"], found["pending_tokens"]) == (0, 0, 8_000)
+    assert (found["saved"], found["net"]) == (0, 0)
+
+
+def test_a_clear_of_which_nothing_is_to_be_seen_came_to_nothing():
+    assert journal.bookings([CLEAR], set()) == []
+    assert settled(WITHOUT, [CLEAR], {"t2"})["clears"] == 1
+
+
+def test_a_clear_that_was_put_back_had_been_one():
+    found = settled(WITHOUT, [CLEAR, journal.undone(["t1", "t2"], 8_000, 12.0)], set())
+    assert (found["clears"], found["undone"], found["pending_tokens"]) == (1, 1, 0)
+    found = settled(WITHOUT, [CLEAR, journal.restored("t1", 12.0, 3_000)], {"t2"})
+    assert (found["restored"], found["pending_tokens"]) == (1, 5_000)
+
+
+def test_a_restore_that_was_printed_is_charged_where_its_result_stands():
+    printed = journal.restored("t1", 25.0)
+    plain = settled(WITH, [CLEAR], BOTH)
+    assert settled(WITH, [CLEAR, printed], BOTH) == plain, "the user saw it, not the model"
+    charged = settled(WITH, [CLEAR, printed], BOTH, printed=((25.0, 900),))
+    assert charged["charged_restores"] > 0
+    assert charged["net"] < plain["net"]
+
+
+def test_what_is_fetched_again_is_charged():
+    plain, again = settled(WITH, [CLEAR], BOTH), settled(WITH, [CLEAR], BOTH, again=((25.0, 900),))
+    assert (again["refetched"], again["charged_refetches"] > 0, again["net"] < plain["net"]) == (1, True, True)
+
+
+def test_our_own_text_is_charged_without_any_clear():
+    found = settled(WITHOUT, [journal.advised(400, 10.0)], set())
+    assert (found["advice_tokens"], found["charged_advice"] > 0, found["net"] < 0) == (400, True, True)
+
+
+def test_a_compaction_leaves_nothing_pending():
+    found = settled([request(5.0, 20_000), (Usage(at=15.0), 0), request(20.0, 6_000)], [CLEAR], BOTH)
+    assert (found["pending_tokens"], found["reclaimed_tokens"]) == (0, 0)
+
+
+def test_the_last_clear_of_a_result_is_the_one_that_counts():
+    later = journal.cleared(["t2"], 100, {}, 40.0)
+    outside = journal.cleared_outside(["t4"], 100, "by the API", 50.0)
+    times = {"t1": 10.0, "t2": 40.0, "t4": 50.0}
+    assert journal.clear_times([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, outside]) == times
+
+
+ENTERED = journal.entered("t1", [], "abcd2345", 9_000, 1_000, 300, ["noise"], 10.0)
+
+
+def _kept_out(entries: list, **more) -> list:
+    return [(booking.id, booking.tokens) for booking in journal.bookings(entries, set(), **more)]
+
+
+def test_what_did_not_enter_is_booked_once_for_a_result_that_stands_in_the_conversation():
+    assert _kept_out([ENTERED]) == [("t1", 2_396)]  # 8,000 x 299.5 / 1,000
+    assert _kept_out([{**ENTERED, "chars": 4_000}, ENTERED]) == [("t1", 2_396)]
+    assert _kept_out([ENTERED], calls={"t1"}) == [("t1", 2_396)]
+    assert _kept_out([ENTERED], calls={"t2"}) == [], "it stood on a branch that was left"
+
+
+def test_it_is_calibrated_by_what_the_requests_show():
+    assert _kept_out([ENTERED], calibration=1.5) == [("t1", 3_594)]
+
+
+def test_what_entered_whole_after_all_books_nothing_until_it_enters_shorter_again():
+    whole = journal.entered_whole("t1", 11.0)
+    assert _kept_out([ENTERED, whole]) == []
+    assert _kept_out([ENTERED, whole, ENTERED]) == [("t1", 2_396)]
+
+
+def test_of_a_result_that_left_nothing_behind_the_fewest_tokens_are_booked():
+    assert _kept_out([{**ENTERED, "entered_chars": 0, "tokens": 0}]) == [("t1", 2_812)]  # 9,000 / 3.2
+    assert _kept_out([{**ENTERED, "entered_chars": 9_500}]) == [], "it is longer than it was"
+
+
+# --- what nobody wrote ------------------------------------------------------------------------------------------------------------
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=4,
+)
+KINDS = sorted({entry["event"] for entry, _, _ in ENTRIES.values()})
+FIELDS = (
+    "at", "ids", "id", "tokens", "in_place", "target", "changes", "reasons", "how", "why", "call", "files", "handle", "chars",
+    "entered_chars", "leans_on", "prompt", "read", "created", "output", "whole",
+)  # fmt: skip
+HOSTILE = st.lists(
+    st.one_of(
+        ANYTHING,
+        st.fixed_dictionaries({"event": st.sampled_from(KINDS) | ANYTHING}, optional=dict.fromkeys(FIELDS, ANYTHING)),
+        st.sampled_from([entry for entry, _, _ in ENTRIES.values()]),
+    ),
+    max_size=8,
+)
+
+
+@given(HOSTILE)
+def test_a_journal_may_hold_anything(entries):
+    found = settled(WITH, entries, {"t1"})
+    assert all(isinstance(value, (int, float)) for value in found.values())
+    known = journal.Sorted(entries, {"t1"})
+    assert [event.at for event in known.timed] == sorted(event.at for event in known.timed)
+    assert all(isinstance(id, str) for id in journal.clear_times(entries))
+    for entry in entries:
+        event = journal.event_of(entry)
+        assert event is None or abs(event.at) < 1e11
+
+
+@pytest.mark.parametrize("tokens", [-5, True, 3.5, "8000", None])
+def test_an_entry_without_a_count_reclaims_nothing(tokens):
+    assert settled(WITH, [{**CLEAR, "tokens": tokens}], {"t1"})["reclaimed_tokens"] == 0
+
+
+def test_a_restore_books_only_what_was_put_back_in_its_place():
+    printed = {**journal.restored("t1", 5.0), "tokens": 900}
+    assert journal.booking_of(printed) is None
+    assert journal.event_of(printed).in_place is False
+
+
+@pytest.mark.parametrize("at", [1e12, -1e12, float("inf"), float("nan"), "5", None])
+def test_a_time_that_cannot_be_is_none(at):
+    assert journal.event_of({**CLEAR, "at": at}).at == 0.0
+
+
+def test_a_reason_is_no_novel():
+    event = journal.event_of(journal.cleared(["t1"], 5, {"t1": "x" * 9_000, "t2": 7}, 1.0))
+    assert (list(event.reasons), len(event.reasons["t1"])) == (["t1"], 200)

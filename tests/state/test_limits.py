@@ -1,0 +1,154 @@
+"""The history of limits: what is kept, how much of it, and that nothing which cannot be used harms."""
+
+from __future__ import annotations
+
+import json
+import stat
+import threading
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.state import fitting, limits
+from tests.policy.weighed import weights
+
+T = 1_800_000_000.0
+RESETS = "2027-01-15T12:00:00Z"  # four hours after T
+NEXT = "2027-01-15T17:00:00.000Z"
+
+
+def told(percent: object, resets: object = RESETS, kind: object = "five_hour") -> dict[str, object]:
+    return {"kind": kind, "percentUsed": percent, "resetsAt": resets}
+
+
+def note(home: Path, percent: float, at: float, resets: str = RESETS, fresh: bool = True) -> None:
+    limits.note(str(home), [told(percent, resets)], at, fresh)
+
+
+def stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, timezone.utc).isoformat()
+
+
+def kept(home: Path) -> list[float]:
+    return [reading.percent for reading in limits.readings(str(home))]
+
+
+def test_a_reading_is_kept_whole_in_a_private_file(tmp_path: Path):
+    home = tmp_path / "popkit"
+    limits.note(str(home), [told(62.5), told(31, "2027-01-20T08:00:00Z", "seven_day")], T, fresh=True)
+    five, seven = limits.readings(str(home))
+    assert (five.kind, five.at, five.percent, five.resets_at) == ("five_hour", T, 62.5, T + 4 * 3_600)
+    assert (seven.kind, seven.percent) == ("seven_day", 31)
+    assert stat.S_IMODE((home / limits.NAME).stat().st_mode) == 0o600
+
+
+def test_what_has_not_moved_is_kept_again_after_a_while_only(tmp_path: Path):
+    for seconds in range(0, 601, 60):
+        note(tmp_path, 10, T + seconds)
+    assert [reading.at - T for reading in limits.readings(str(tmp_path))] == [0, 300, 600]
+
+
+def test_a_session_that_rests_does_not_take_back_what_another_has_seen(tmp_path: Path):
+    note(tmp_path, 50, T)
+    note(tmp_path, 30, T + 60, fresh=False)
+    assert kept(tmp_path) == [50]
+    note(tmp_path, 30, T + 60)  # its provider has given some back
+    assert kept(tmp_path) == [50, 30]
+
+
+def test_the_next_window_begins_low_and_the_one_before_does_not_come_again(tmp_path: Path):
+    note(tmp_path, 80, T)
+    note(tmp_path, 1, T + 5 * 3_600, NEXT, fresh=False)
+    note(tmp_path, 80, T + 5 * 3_600 + 60, fresh=False)  # its reset has passed
+    assert kept(tmp_path) == [80, 1]
+
+
+def test_it_is_bounded(tmp_path: Path):
+    rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(limits.MOST_READINGS)]
+    (tmp_path / limits.NAME).write_text(json.dumps(rows))
+    note(tmp_path, 99, T + 5_000)
+    found = limits.readings(str(tmp_path))
+    assert (len(found), found[0].percent, found[-1].percent) == (limits.MOST_READINGS, 0.01, 99)
+    assert (tmp_path / limits.NAME).stat().st_size < limits.MOST_BYTES
+
+
+CORRUPT = [
+    "",
+    "{",
+    "[]",
+    "{}",
+    "null",
+    '[1, [], ["five_hour"], ["five_hour", 1, null, 0], ["five_hour", true, 1, 0], [[], 1, 1, 1]]',
+    "\0",
+    "[" * 9_999,
+]
+
+
+@pytest.mark.parametrize("content", CORRUPT, ids=range(len(CORRUPT)))
+def test_a_corrupt_file_holds_nothing_and_is_written_anew(content: str, tmp_path: Path):
+    (tmp_path / limits.NAME).write_text(content)
+    assert kept(tmp_path) == []
+    note(tmp_path, 10, T)
+    assert kept(tmp_path) == [10]
+
+
+ODD = [None, "x", {}, [1], [{}], [told("7")], [told(True)], [told(-1)], [told(float("nan"))], [told(7, kind="one_day")], [told(7, kind=[])]]
+
+
+@pytest.mark.parametrize("reported", ODD, ids=range(len(ODD)))
+def test_what_is_no_reading_is_not_kept(reported: object, tmp_path: Path):
+    limits.note(str(tmp_path), reported, T, fresh=True)
+    assert not (tmp_path / limits.NAME).exists()
+
+
+def test_a_reset_that_nobody_can_read_is_as_if_none_were_given(tmp_path: Path):
+    limits.note(str(tmp_path), [told(7, "soon")], T, fresh=True)
+    assert [reading.resets_at for reading in limits.readings(str(tmp_path))] == [0.0]
+
+
+def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
+    def write(first: int) -> None:
+        for number in range(first, 100, 2):
+            limits.note(str(tmp_path), [told(number)], T + number, fresh=True)
+
+    threads = [threading.Thread(target=write, args=(first,)) for first in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(kept(tmp_path)) == list(range(100))
+
+
+# --- what tokens are worth -----------------------------------------------------------------------------------------------------------
+
+
+def test_weights_are_kept_in_a_private_file_for_two_weeks_the_shorter_window_first(tmp_path: Path):
+    home = tmp_path / "popkit"
+    limits.keep_weights(str(home), [weights(window="seven_day"), weights()], T)
+    assert [each.window for each in limits.weights(str(home), T + 86_400)] == ["five_hour", "seven_day"]
+    assert limits.fitted_at(str(home)) == T
+    assert stat.S_IMODE((home / limits.WEIGHTS).stat().st_mode) == 0o600
+    for at in (T + 15 * 86_400, T - 15 * 86_400):
+        assert limits.weights(str(home), at) == []
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", '{"at": "x"}', '{"at": 1800000000, "weights": 3}', '{"at": 1800000000, "weights": [3, {}]}']
+)
+def test_weights_that_cannot_be_used_are_none(content: str, tmp_path: Path):
+    (tmp_path / limits.WEIGHTS).write_text(content)
+    assert limits.weights(str(tmp_path), T) == []
+
+
+def test_a_fit_is_due_with_eight_windows_and_again_after_hours(tmp_path: Path):
+    home = tmp_path / "popkit"
+    for window in range(7):
+        note(home, 5, T + window * 20_000, stamp(T + window * 20_000 + 18_000))
+    assert not fitting.is_due(str(home), T)
+    note(home, 5, T + 7 * 20_000, stamp(T + 7 * 20_000 + 18_000))
+    assert fitting.is_due(str(home), T)
+    limits.keep_weights(str(home), [], T)
+    assert not fitting.is_due(str(home), T + 3_600)
+    assert fitting.is_due(str(home), T + fitting.EVERY_S)
+    assert fitting.is_due(str(home), T - 1)

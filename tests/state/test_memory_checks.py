@@ -1,0 +1,155 @@
+"""What MEMORY.md lists is checked in the checkout when it is told: what is gone, renamed or changed since it was learnt."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.io import git, repository
+from hooks.utils.state import memory_checks
+from hooks.utils.state.memory_checks import CHANGED, GONE, RENAMED, SAME, Fact, Verdict
+from hooks.utils.state.memory_text import COMMAND, ERROR, NAME, NOTE, PATH, Entry, render
+
+CART = b"def countTheCoins():\n    return sum(purse)\n" * 9
+
+
+class Checkout:
+    """A real repository with one commit of a few files."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir()
+        self.git("init", "-q")
+        (root / "src").mkdir()
+        for name in ("src/cart.py", "src/other.py"):
+            (root / name).write_bytes(CART if "cart" in name else b"x = 1\n")
+        (root / "package.json").write_text('{"scripts": {"test": "x"}}')
+        self.commit()
+        self.first = repository.head(str(root))
+
+    def git(self, *words: str) -> str:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+        return subprocess.run(["git", "-C", str(self.root), *identity, *words], capture_output=True, text=True, check=True).stdout.strip()
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-qm", "x")
+
+    def fact(self, file: str, holds: str = "") -> Fact:
+        return Fact(file, holds, self.first, git.blob_of(CART if "cart" in file else b"x = 1\n"))
+
+    def state(self, fact: Fact) -> Verdict:
+        return memory_checks.check(str(self.root), [fact])[fact]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path / "shop")
+
+
+def test_the_commit_of_a_checkout_is_read_without_git(shop: Checkout):
+    assert shop.first == shop.git("rev-parse", "HEAD")
+    shop.git("pack-refs", "--all")
+    assert repository.head(str(shop.root)) == shop.first
+    shop.git("checkout", "-q", "--detach")
+    assert repository.head(str(shop.root)) == shop.first
+    shop.git("worktree", "add", "-q", str(shop.root.parent / "tree"))
+    assert repository.head(str(shop.root.parent / "tree")) == shop.first
+    assert repository.head(str(shop.root / "src")) == ""
+
+
+def test_a_file_is_the_same_changed_renamed_or_gone(shop: Checkout):
+    fact = shop.fact("src/cart.py")
+    assert shop.state(fact) == (SAME, "src/cart.py")
+    (shop.root / "src/cart.py").write_bytes(CART + b"\n")
+    assert shop.state(fact) == (CHANGED, "src/cart.py")
+    shop.git("mv", "src/cart.py", "src/basket.py")
+    assert shop.state(fact) == (RENAMED, "src/basket.py")
+    shop.commit()
+    assert shop.state(fact) == (RENAMED, "src/basket.py")
+    (shop.root / "src/basket.py").unlink()
+    assert shop.state(fact) == (GONE, "src/cart.py")
+
+
+def test_a_name_is_gone_once_its_file_does_not_hold_it(shop: Checkout):
+    fact = shop.fact("src/cart.py", "countTheCoins")
+    (shop.root / "src/cart.py").write_bytes(CART + b"\n")
+    assert shop.state(fact).state == CHANGED
+    (shop.root / "src/cart.py").write_bytes(b"pass\n")
+    assert shop.state(fact).state == GONE
+
+
+def test_a_script_is_gone_once_package_json_does_not_hold_it(shop: Checkout):
+    assert shop.state(Fact("package.json", '"test"')).state == SAME
+    assert shop.state(Fact("package.json", '"lint"')).state == GONE
+    assert shop.state(Fact("src")).state == SAME
+    assert shop.state(Fact("lib")).state == GONE
+
+
+def test_without_a_checkout_nothing_can_be_told(tmp_path: Path):
+    assert memory_checks.check(str(tmp_path / "gone"), [Fact("a.py")]) == {}
+
+
+@pytest.mark.parametrize("commit", ["--output=owned", "0" * 40, "", "HEAD"])
+def test_a_commit_that_is_none_leads_nowhere(shop: Checkout, commit):
+    assert shop.state(Fact("src/gone.py", "", commit, "x")).state == GONE
+    assert not (shop.root / "owned").exists()
+
+
+def test_entries_follow_what_became_of_their_files(shop: Checkout):
+    entries = [
+        Entry(PATH, "cart.py", "src", [shop.fact("src/cart.py")]), Entry(PATH, "other.py", "src", [shop.fact("src/other.py")]),
+        Entry(NAME, "countTheCoins", "src/cart.py", [shop.fact("src/cart.py", "countTheCoins")]),
+        Entry(COMMAND, "python src/cart.py", "run", [shop.fact("src/cart.py")]),
+        Entry(ERROR, "pytest: no coins → edit src/cart.py", "", [shop.fact("src/cart.py")]), Entry(NOTE, "Always count twice."),
+    ]  # fmt: skip
+    shop.git("mv", "src/cart.py", "src/basket.py")
+    (shop.root / "src/other.py").unlink()
+    kept = memory_checks.current(str(shop.root), entries)
+    assert [(entry.kind, entry.home, entry.text) for entry in kept] == [
+        (PATH, "src", "basket.py"), (NAME, "src/basket.py", "countTheCoins"), (ERROR, "", "pytest: no coins → edit src/basket.py"),
+        (NOTE, "", "Always count twice."),
+    ]  # fmt: skip
+
+
+def test_entries_are_read_back_as_they_were_written(shop: Checkout):
+    entries = [Entry(PATH, "cart.py", "src", [shop.fact("src/cart.py")]), Entry(NOTE, "Always.")]
+    entries[0].changed = True
+    again = memory_checks.from_json(memory_checks.to_json(entries))
+    assert render(again) == render(entries)
+    assert again[0].facts == entries[0].facts
+
+
+@pytest.mark.parametrize(
+    "value", [None, {}, [1], [["path", "a", "", False]], [["lore", "a", "", False, []]], [["path", "a", "", 0, [[1]]]]]
+)
+def test_what_no_entries_are_is_refused(value):
+    with pytest.raises(ValueError, match="not as it was written"):
+        memory_checks.from_json(value)
+
+
+@pytest.mark.bench
+def test_500_items_are_checked_in_50_milliseconds(shop: Checkout):
+    """Of which 100 have changed, 20 were renamed and 20 are gone, since two commits."""
+    data = CART * 20  # 8 kB each
+    for number in range(500):
+        (shop.root / f"src/file_{number}.py").write_bytes(data + b"# %d" % number)
+    shop.commit()
+    commit = repository.head(str(shop.root))
+    facts = [Fact(f"src/file_{n}.py", "", commit if n % 2 else shop.first, git.blob_of(data + b"# %d" % n)) for n in range(500)]
+    for number in range(100):
+        (shop.root / f"src/file_{number}.py").write_bytes(data + b"# changed")
+    for number in range(101, 140, 2):
+        shop.git("mv", f"src/file_{number}.py", f"src/renamed_{number}.py")
+        (shop.root / f"src/file_{number + 1}.py").unlink()
+    times = []
+    for _ in range(7):
+        began = time.perf_counter()
+        found = memory_checks.check(str(shop.root), facts)
+        times.append(time.perf_counter() - began)
+    states = [verdict.state for verdict in found.values()]
+    assert [states.count(state) for state in (SAME, CHANGED, RENAMED, GONE)] == [360, 100, 20, 20]
+    assert sorted(times)[3] < 0.05

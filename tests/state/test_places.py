@@ -1,0 +1,232 @@
+"""Where results stand in the prompt of a transcript: measured by the requests that called them, and moved by what was cleared since."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.placeholder import gain, placeholder
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.state import rebuild
+from tests.hosts.lines import START, Lines
+
+AT = seconds_of(START + "00.000Z")
+
+
+class Measured(Lines):
+    """A transcript whose every call is a request with a prompt of so many tokens, 2,000 more each time. One line a second."""
+
+    def __init__(self, tokens: int = 30_000):
+        super().__init__()
+        self.tokens = tokens
+
+    @property
+    def now(self) -> float:
+        """The time of the last line."""
+        return AT + len(self.entries) - 1
+
+    def call(self, id: str) -> None:
+        self.request(id)
+        self.result(id, text_of(id))
+
+    def request(self, id: str, message: str = "") -> None:
+        usage = {"input_tokens": 10, "cache_read_input_tokens": self.tokens - 10, "cache_creation_input_tokens": 0}
+        self.use(id, "mcp__demo__find", {"what": id}, message, usage)
+        self.tokens += 0 if message else 2_000
+
+    def clear(self, *ids: str) -> dict:
+        """Placeholders take the place of these results; the journal entry of it, right after the last line."""
+        for entry in self.entries:
+            for block in entry["message"]["content"] if isinstance(entry["message"]["content"], list) else []:
+                if block.get("tool_use_id") in ids:
+                    block["content"] = placeholder("demo", "old", handle_of(block["tool_use_id"]))
+        return {"event": "clear", "at": self.now + 0.5, "ids": list(ids), "tokens": 1_000 * len(ids)}
+
+
+def text_of(id: str) -> str:
+    return f"what was found on a line of {id}\n" * 100
+
+
+def handle_of(id: str) -> str:
+    return (id + "a" * 8)[:8]
+
+
+def rebuilt(lines: Lines, tmp_path, *journal: dict) -> rebuild.Rebuilt:
+    texts = {handle_of(name): json.dumps(text_of(name)) for name in "abcdefgh"}
+    return rebuild.rebuild(
+        lines.write(tmp_path / "s.jsonl"), list(journal), lambda profile: Ruleset.from_config({}, TOOLS, profile), original=texts.get
+    )
+
+
+def prefixes(made: rebuild.Rebuilt) -> dict[str, int]:
+    """id -> tokens of the prompt before each result."""
+    return {id: place.prefix for id, place in made.conversation.places.items()}
+
+
+@pytest.fixture
+def lines() -> Measured:
+    lines = Measured()
+    lines.prompt()
+    return lines
+
+
+def left(made: rebuild.Rebuilt, *ids: str) -> int:
+    """Tokens that left the context with these results."""
+    results = {**made.state.live, **made.state.expired}
+    return sum(gain(results[id], made.state.calibration, Ruleset.from_config({}, TOOLS)) for id in ids)
+
+
+def test_a_result_stands_behind_the_prompt_of_the_request_that_called_it(lines, tmp_path):
+    for id in "abc":
+        lines.call(id)
+    assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
+
+
+def test_results_that_one_request_called_stand_at_the_same_place(lines, tmp_path):
+    lines.call("a")
+    for id in "bc":
+        lines.request(id, "both")
+    for id in "bc":
+        lines.result(id, text_of(id))
+    assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 32_000}
+
+
+def test_where_no_request_tells_they_stand_at_the_beginning(tmp_path):
+    lines = Lines()
+    lines.prompt()
+    lines.bash("a", "ls", text_of("a"))
+    assert prefixes(rebuilt(lines, tmp_path)) == {"a": 0}
+
+
+def test_what_stands_behind_a_cleared_result_moves_forward_by_what_left_with_it(lines, tmp_path):
+    for id in "abcd":
+        lines.call(id)
+    before = prefixes(rebuilt(lines, tmp_path))
+    made = rebuilt(lines, tmp_path, lines.clear("b"))
+    gone = left(made, "b")
+    assert gone > 500
+    assert prefixes(made) == {**before, "c": before["c"] - gone, "d": before["d"] - gone}
+
+
+def test_a_clear_of_several_moves_each_by_those_before_it(lines, tmp_path):
+    for id in "abcde":
+        lines.call(id)
+    before = prefixes(rebuilt(lines, tmp_path))
+    made = rebuilt(lines, tmp_path, lines.clear("a", "c"))
+    one, both = left(made, "a"), left(made, "a", "c")
+    assert [before[id] - prefixes(made)[id] for id in "abcde"] == [0, one, one, both, both]
+
+
+def test_what_came_after_the_clear_was_measured_without_what_left(lines, tmp_path):
+    for id in "abc":
+        lines.call(id)
+    entry = lines.clear("a")
+    lines.tokens = 33_000
+    lines.call("d")
+    made = rebuilt(lines, tmp_path, entry)
+    assert prefixes(made)["d"] == 33_000
+    assert prefixes(made)["c"] == 34_000 - left(made, "a")
+
+
+def test_a_second_clear_moves_what_came_between_by_its_own_results_alone(lines, tmp_path):
+    for id in "abc":
+        lines.call(id)
+    first = lines.clear("a")
+    lines.tokens = 33_000
+    for id in "de":
+        lines.call(id)
+    second = lines.clear("b", "d")
+    made = rebuilt(lines, tmp_path, first, second)
+    assert prefixes(made) == {
+        "a": 30_000,
+        "b": 32_000 - left(made, "a"),
+        "c": 34_000 - left(made, "a", "b"),
+        "d": 33_000 - left(made, "b"),
+        "e": 35_000 - left(made, "b", "d"),
+    }
+
+
+@pytest.mark.parametrize("came_back", ["an undo", "nothing that the journal tells"])
+def test_what_came_back_stands_where_it_stood(lines, tmp_path, came_back):
+    for id in "abc":
+        lines.call(id)
+    before = prefixes(rebuilt(lines, tmp_path))
+    entry = {"event": "clear", "at": lines.now + 0.5, "ids": ["a"], "tokens": 900}
+    undone = [{"event": "undo", "at": lines.now + 0.7, "ids": ["a"], "tokens": 900}] if came_back == "an undo" else []
+    assert prefixes(rebuilt(lines, tmp_path, entry, *undone)) == before, "no placeholder stands in the file"
+
+
+def test_of_a_clear_that_the_journal_does_not_tell_nothing_moves(lines, tmp_path):
+    """A kill came between the transcript and the journal: since when it has been gone, nobody knows."""
+    for id in "abc":
+        lines.call(id)
+    lines.clear("a")
+    assert prefixes(rebuilt(lines, tmp_path)) == {"a": 30_000, "b": 32_000, "c": 34_000}
+
+
+def test_no_result_stands_before_the_beginning(tmp_path):
+    lines = Measured(tokens=200)
+    lines.prompt()
+    lines.call("a")
+    lines.tokens = 300
+    lines.call("b")
+    assert prefixes(rebuilt(lines, tmp_path, lines.clear("a"))) == {"a": 200, "b": 0}
+
+
+def test_after_a_compaction_nothing_that_it_took_has_a_place(lines, tmp_path):
+    lines.call("a")
+    lines.compact()
+    lines.tokens = 9_000
+    lines.call("b")
+    assert prefixes(rebuilt(lines, tmp_path)) == {"b": 9_000}
+
+
+# --- what no request has sent -----------------------------------------------------------------------------------------------------
+
+
+def test_what_came_since_the_last_request_has_not_been_sent(lines, tmp_path):
+    lines.call("a")
+    asked = rebuilt(lines, tmp_path)
+    assert asked.conversation.unsent == asked.state.live["a"].tokens + estimate_tokens(json.dumps({"what": "a"}), "markup")
+    lines.say("That is it.", {"input_tokens": 32_000})
+    assert rebuilt(lines, tmp_path).conversation.unsent == estimate_tokens("That is it.")
+
+
+def test_what_two_calls_of_one_request_gave_has_not_been_sent(lines, tmp_path):
+    lines.call("a")
+    for id in "bc":
+        lines.request(id, "both")
+    lines.result("b", text_of("b"))
+    one = rebuilt(lines, tmp_path).conversation.unsent
+    lines.result("c", text_of("c"))
+    made = rebuilt(lines, tmp_path)
+    assert made.conversation.unsent - one == made.state.live["c"].tokens
+    assert "a" in made.state.live
+    assert made.conversation.unsent < made.state.live["b"].tokens + made.state.live["c"].tokens + 100
+
+
+def test_before_the_first_request_everything_that_was_said_is_unsent(tmp_path):
+    lines = Lines()
+    lines.prompt("go")
+    assert rebuilt(lines, tmp_path).conversation.unsent == estimate_tokens("go")
+    lines.bash("a", "ls", text_of("a"))
+    made = rebuilt(lines, tmp_path)
+    assert made.conversation.unsent == estimate_tokens("go") + made.state.live["a"].tokens
+
+
+def test_what_no_request_has_sent_the_model_has_not_seen(lines, tmp_path):
+    lines.call("a")
+    for id in "bc":
+        lines.request(id, "both")
+        lines.result(id, text_of(id))
+    made = rebuilt(lines, tmp_path)
+    assert made.conversation.unseen == {"b", "c"}
+    assert set(prefixes(made)) == {"a", "b", "c"}
+    lines.say("[interrupted]")
+    assert rebuilt(lines, tmp_path).conversation.unseen == {"b", "c"}, "the client wrote that, no request answered"
+    lines.say("Both are there.", {"input_tokens": 34_000})
+    assert rebuilt(lines, tmp_path).conversation.unseen == set()

@@ -1,0 +1,18 @@
+"""The models of need that come with the plugin are the ones that hold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hooks.utils.policy.need import FEATURES
+from hooks.utils.state import shipped
+
+
+@pytest.mark.parametrize(("name", "read"), [("need-model", shipped.need_model), ("need-soon-model", shipped.need_soon_model)])
+def test_they_are_what_their_files_say(repo_root, name, read) -> None:
+    plain = json.loads((repo_root / "hooks" / "utils" / "data" / f"{name}.json").read_text())
+    weights = read().weights
+    assert weights == plain["weights"]
+    assert weights.keys() <= set(FEATURES)

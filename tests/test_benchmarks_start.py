@@ -1,0 +1,38 @@
+"""Every benchmark starts, and tells a bound that is missed; test_benchmarks.py runs them, with --bench."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from benchmarks import context_clients, mcp_server
+from tests.paths import ROOT
+
+# Each as a program that is asked for its help, all in one process: what they import takes longest.
+STARTS = """
+import contextlib, io, pathlib, runpy, sys
+for path in map(pathlib.Path, sys.argv[1:]):
+    sys.argv, sys.path[0] = [path.name, "--help"], str(path.parent)
+    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit):
+        runpy.run_path(str(path), run_name="__main__")
+    if "usage: " not in printed.getvalue():
+        print(path.name)
+"""
+
+
+def is_program(text: str) -> bool:
+    return '__name__ == "__main__"' in text and "argparse.ArgumentParser(" in text
+
+
+def test_every_benchmark_starts():
+    programs = [path for path in ROOT.glob("benchmarks/**/*.py") if is_program(path.read_text())]
+    assert len(programs) > 20
+    done = subprocess.run([sys.executable, "-c", STARTS, *programs], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_bound_that_is_missed_is_told():
+    found = {"popkit": {"ready_s": 0.0, "memory_mb": 1e9}, "working_mb": 0.0, "apply_ms": 0.0, "growth_mb": 0.0}
+    assert [line.partition(":")[0] for line in mcp_server.missed(found)] == ["memory when ready, MB"]
+    row = {"client": "anthropic", "tokens": 1_000, "user": True, "added_cpu_ms": 1e9}
+    assert context_clients.missed([row, {**row, "added_cpu_ms": 0.0}]) == ["anthropic, 1,000 tokens: 1000000000.0 ms added"]

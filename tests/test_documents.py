@@ -1,0 +1,64 @@
+"""The documents about the code say what it is now."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+DECISIONS = sorted(path for path in (DOCS / "decisions").rglob("*.md") if path.name != "README.md")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+WRITTEN = sorted(path for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_documents_that_are_made_are_what_docstrings_and_tables_say():
+    command = [sys.executable, str(ROOT / "scripts" / "docs"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "All are up to date.\n")
+
+
+def test_every_module_says_in_a_sentence_what_it_is():
+    assert [line for line in read(DOCS / "modules.md").splitlines() if line.endswith("|  |")] == []
+
+
+def test_the_design_is_read_in_one_sitting():
+    assert len(read(DOCS / "design.md").splitlines()) <= 200
+
+
+def test_a_decision_has_a_title_a_date_and_what_would_revoke_it():
+    for path in DECISIONS:
+        lines = read(path).splitlines()
+        assert lines[0].startswith("# "), path
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d · " + path.parent.name, lines[2]), path
+        assert lines[-1].startswith("**What would revoke it:** "), path
+
+
+def test_every_decision_is_listed():
+    listed = LINK.findall(read(DOCS / "decisions" / "README.md"))
+    assert sorted(listed) == [path.relative_to(DOCS / "decisions").as_posix() for path in DECISIONS]
+
+
+def test_what_a_document_links_to_is_there():
+    for path in WRITTEN:
+        links = [link for link in LINK.findall(read(path)) if "://" not in link and not link.startswith("mailto:")]
+        assert [link for link in links if not (path.parent / link).exists()] == [], path
+
+
+def test_the_tests_that_a_document_names_are_there():
+    tests = {name for test in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"\bdef (test_\w+)\(", read(test))}
+    for path in WRITTEN:
+        named = re.findall(r"(?<![\w/])(?:[\w/]+\.py::)?(test_\w+)(?![\w.])", read(path))
+        assert [name for name in named if name not in tests] == [], path
+
+
+def test_the_files_that_contributors_are_sent_to_are_there():
+    named = re.findall(r"`([\w/.-]+/[\w/.-]*)`", read(ROOT / "CONTRIBUTING.md"))
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -1,0 +1,46 @@
+"""What the configuration and the environment say about where the database is."""
+
+from __future__ import annotations
+
+import pytest
+
+from popkit_retention.usage.address import BadAddress, Server, server_of
+
+
+def test_nothing_said_means_the_file_in_our_folder() -> None:
+    assert server_of("", {"PGUSER": "me", "PGPASSWORD": "secret"}, "login") is None
+
+
+def test_credentials_come_from_the_environment() -> None:
+    found = server_of("postgresql://db/popkit", {"PGUSER": "me", "PGPASSWORD": "secret"}, "login")
+    assert found == Server("db", 5432, "popkit", "me", "secret", "prefer")
+    assert server_of("postgresql://db:6000/popkit", {}, "login") == Server("db", 6000, "popkit", "login", "", "prefer")
+
+
+def test_the_environment_may_hold_the_whole_address() -> None:
+    environ = {"POPKIT_DATABASE_URL": "postgres://me:s%40cret@[::1]:6000/popkit", "PGPASSWORD": "other", "PGSSLMODE": "verify-full"}
+    assert server_of("postgresql://db/popkit", environ, "login") == Server("::1", 6000, "popkit", "me", "s@cret", "verify-full")
+
+
+@pytest.mark.parametrize(
+    ("configured", "environ", "told"),
+    [
+        ("postgresql://me:swordfish@db/x", {}, "PGUSER and PGPASSWORD"),
+        ("postgresql://db", {}, "name a database"),
+        ("postgresql://db/a/b", {}, "name a database"),
+        ("postgresql://db/x?password=swordfish", {}, "nothing after it"),
+        ("postgresql://db:port/x", {}, "is not an address"),
+        ("mysql://db/x", {}, "PostgreSQL"),
+        ("", {"POPKIT_DATABASE_URL": "swordfish"}, "POPKIT_DATABASE_URL"),
+        ("postgresql://db/x", {"PGSSLMODE": "maybe"}, "disable, prefer, require, verify-full"),
+    ],
+)
+def test_what_means_no_database_is_said_without_repeating_it(configured: str, environ: dict[str, str], told: str) -> None:
+    with pytest.raises(BadAddress) as error:
+        server_of(configured, environ, "login")
+    assert told in str(error.value)
+    assert "swordfish" not in str(error.value)
+
+
+def test_a_server_is_never_shown_with_its_password() -> None:
+    assert "secret" not in repr(Server("db", 5432, "x", "me", "secret", "prefer"))

@@ -1,0 +1,113 @@
+"""What clients write down stands in the database, and limits that are used up are told."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.context import ContextBuildOptions, Provider, build_context
+from popkit_retention.context.service import Caller, ContextService, Request, Used
+from popkit_retention.context.usage_log import DatabaseLog, get_context_status, snapshot_of
+from popkit_retention.usage.database import open_store
+from tests.patience import HANG_S, until
+from tests.usage.homes import House, answer, append
+from tests.usage.records import NOW, snapshot
+
+CALLER = Caller("alice", "s1", agent="reviewer")
+REQUEST = Request(Provider.ANTHROPIC, "claude-opus-5", [{"role": "user", "content": "the question"}])
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    limits = {"session_tokens": 1_000, "month_usd": 10.0}
+    (tmp_path / "retention-config.json").write_text(json.dumps({"retention": {"context": limits}}))
+    return {"POPKIT_HOME": str(tmp_path)}
+
+
+@pytest.fixture
+def log(environ: dict[str, str]) -> Iterator[DatabaseLog]:
+    found = DatabaseLog(environ)
+    yield found
+    found.close()
+
+
+def test_a_build_leaves_a_snapshot_without_contents(environ: dict[str, str], log: DatabaseLog) -> None:
+    service = ContextService(build_context, log=log)
+    assert service.build(CALLER, REQUEST) == REQUEST.messages
+    assert log.flush(HANG_S)
+    status = get_context_status("s1", environ)
+    assert status.current_context["agent"] == "reviewer"
+    assert status.current_context["model"] == "claude-opus-5"
+    assert status.tier_breakdown.total == status.current_context["totalTokens"] > 0
+    assert b"the question" not in b"".join(path.read_bytes() for path in Path(environ["POPKIT_HOME"]).glob("usage.sqlite*"))
+
+
+def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], log: DatabaseLog) -> None:
+    until(lambda: log.used_percent("alice", "s1") == 0.0, "the first answer")
+    log.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
+    assert log.flush(HANG_S)
+    with open_store(environ) as store:
+        found = store.of_session("s1")
+    assert found[:5] == (1, 100, 200, 150, 50)
+    assert found.usd == pytest.approx((100 + 200 * 0.025 + 100 * 1.25 + 50 * 2) * 8 / 1e6 + 50 * 40 / 1e6)
+    until(lambda: log.used_percent("alice", "s1") == 50.0, "the thread to ask again")
+
+
+def test_a_limit_that_is_set_meanwhile_holds_at_once(environ: dict[str, str], log: DatabaseLog) -> None:
+    log.answered(CALLER, "claude-fable-5-2", Used(100))
+    assert log.flush(HANG_S)
+    until(lambda: log.used_percent("alice", "s1") == 10.0, "the first answer")
+    changed = {"context": {"session_tokens": 200}}
+    (Path(environ["POPKIT_HOME"]) / "retention-config.json").write_text(json.dumps({"retention": changed}))
+    until(lambda: log.used_percent("alice", "s1") == 50.0, "the new limit")
+
+
+def test_a_model_without_a_price_costs_nobody_knows_what(environ: dict[str, str], log: DatabaseLog) -> None:
+    log.answered(CALLER, "gpt-of-tomorrow", Used(100))
+    assert log.flush(HANG_S)
+    with open_store(environ) as store:
+        assert store.of_session("s1")[5:] == (0.0, 1)
+
+
+def test_a_snapshot_is_what_the_build_said() -> None:
+    built = build_context(ContextBuildOptions(messages=REQUEST.messages, budgetPercent=30.0))
+    found = snapshot_of(built, "s", "alice", NOW, "m", "/shop", "main")
+    assert (found.budget_percent, found.budget_remaining_percent) == (30.0, 70.0)
+    assert found.pruning_strategy["budgetRange"] == "60-80%"
+    assert set(found.tier_breakdown) == set(snapshot().tier_breakdown)
+
+
+@pytest.mark.usefixtures("collected")
+def test_what_sessions_of_the_host_use_fills_the_months_limit_too(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.configure(month_tokens=30)
+    append(house.begin(), answer("m1"))
+    log = DatabaseLog(house.environ, itertools.count(NOW).__next__)
+    until(lambda: log.used_percent("alice", "another") == 50.0, "the session to be booked")
+    log.close()
+
+
+@pytest.mark.server
+@pytest.mark.usefixtures("collected")
+def test_a_server_that_cannot_be_told_of_sessions_fails_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    house = House(tmp_path)
+    house.configure(month_tokens=30, database="postgresql://127.0.0.1:1/x")
+    append(house.begin(), answer("m1"))
+    log = DatabaseLog(house.environ)
+    assert log.used_percent("alice", "another") is None
+    until(lambda: house.used().requests == 1, "the session to be booked here")
+    log.close()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_without_limits_no_transcript_is_read(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    append(house.begin(), answer("m1"))
+    log = DatabaseLog(house.environ)
+    assert log.used_percent("alice", "another") is None
+    log.close()
+    assert house.used().requests == 0

@@ -1,0 +1,38 @@
+"""A Scenario as answers see it: with a prompt, a cache and plans."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy.conversation import Conversation, Place, Usage
+from hooks.utils.policy.planning import Asked, Plan
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.reclaim.outlook import Outlook, plan_of
+from hooks.utils.state.rebuild import Rebuilt
+from popkit_retention.cli.try_command import Unwritten
+from tests.policy.scenario import Scenario
+
+PROMPT = 50_000
+SITE = Unwritten("", "/p", "session")
+
+
+def conversation_of(session: Scenario, prompt: int = PROMPT, since_s: float = 5.0, model: str = "claude-opus-4-8") -> Conversation:
+    """A conversation whose last request, `since_s` seconds ago, had all of it in a prompt of so many tokens."""
+    told = Conversation(session.state, lambda profile: Ruleset.from_config(session.config, TOOLS, profile or session.rules.profile))
+    told.places = {result.id: Place(prompt // 5, 0) for result in told.results()}
+    if prompt:
+        told.requests, told.count = [(Usage(prompt, session.at - since_s, model), 0)], 1
+    return told
+
+
+def seen(session: Scenario, now: float = 0.0, **conversation) -> Outlook:
+    """The outlook of a Scenario at a time; by default of its last call, with a warm cache."""
+    told = conversation_of(session, **conversation)
+    made = Rebuilt(told, SimpleNamespace(abandoned=0, doubts=[], translated=""))
+    return Outlook(SITE, "/p/session.jsonl", session.state, told.rules, max(now, session.at), made)
+
+
+def planned(session: Scenario, asked: Asked, cold: bool = False, **conversation) -> Plan:
+    """What a clear would do."""
+    return plan_of(SITE, conversation_of(session, **conversation), asked, session.at, cold)

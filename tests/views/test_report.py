@@ -1,0 +1,327 @@
+"""The report: one dict that every answer is drawn from, and the laws that hold in it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.operations import arguments
+from hooks.utils.policy import events
+from hooks.utils.policy.planning import Asked
+from hooks.utils.policy.ruleset import PROFILES
+from hooks.utils.policy.tiers import TIERS
+from hooks.utils.state import shipped
+from hooks.utils.text import laid_out
+from hooks.utils.views import clear, phrases, report, timeline
+from hooks.utils.views.panel import panel
+from hooks.utils.views.report_shapes import Report, ResultRow
+from hooks.utils.views.results import detail_lines
+from tests.policy.scenario import Scenario
+from tests.views.seen import planned, seen
+
+KEYS = {
+    "schema", "session", "host", "project", "transcript", "enabled", "profile", "profile_source", "calls", "turns", "at", "context",
+    "calibration", "tiers", "expired", "reclaimable", "cleared", "by_host", "figures", "compactions", "compacted", "abandoned", "pins",
+    "configured_pins",
+    "agents", "partial_reads", "results", "doubt", "verdict",
+}  # fmt: skip
+ROW_KEYS = {
+    "id", "number", "label", "tool", "kind", "tier", "basis", "tokens", "at", "turn", "age", "quiet_age", "error", "verdict", "shows",
+    "subjects", "state", "pinned_by", "entered", "plan",
+}  # fmt: skip
+
+
+def _report(session: Scenario, now: float = 0.0, **conversation) -> dict:
+    return report.build(seen(session, now, **conversation))
+
+
+def _row(found: dict, number: int) -> dict:
+    return arguments.find(found, f"T{number}")
+
+
+def _busy(profile: str | None = None) -> Scenario:
+    session = Scenario(profile=profile)
+    session.read("/p/a.ts")
+    session.grep("login")
+    session.edit("/p/a.ts")
+    session.bash_fails("npm test", "3 failed")
+    session.bash("npm test", "9 passed")
+    session.nothing(3)
+    session.read("/p/b.ts", 1, 100)
+    session.read("/p/b.ts", 50, 150)
+    session.call("AskUserQuestion", {"query": "which"})
+    session.bash_fails("mkdir /x", "denied")
+    return session
+
+
+def _planned(session: Scenario, **asked) -> dict:
+    """What a dry run of a clear answers with a cold cache."""
+    plan = planned(session, Asked(**asked), cold=True)
+    return clear.clear_data(plan, plan, None, _report(session), True)
+
+
+def test_its_keys_are_the_documented_ones():
+    found = _report(_busy())
+    assert set(found) == KEYS
+    for row in found["results"]:
+        assert set(row) == ROW_KEYS | ({"expires"} if row["state"] == "live" else {"ended", "handle"})
+    assert Report.__annotations__.keys() == KEYS
+    assert ResultRow.__annotations__.keys() == ROW_KEYS | {"expires", "ended", "handle"}
+    assert json.loads(json.dumps(found)) == found
+
+
+CALLS = st.lists(st.sampled_from(["read", "grep", "edit", "test", "fail", "ask", "other", "turn", "commit", "compact", "pin"]), max_size=40)
+
+
+@given(CALLS, st.sampled_from(sorted(PROFILES)), st.sampled_from([0.6, 1.0, 1.37]))
+@settings(deadline=None)
+def test_its_sums_are_those_of_its_results(calls, profile, calibration):
+    session = Scenario(profile=profile)
+    acts = {
+        "read": lambda: session.read(f"/p/{session.steps % 3}.ts"),
+        "grep": lambda: session.grep("x"),
+        "edit": lambda: session.edit(f"/p/{session.steps % 3}.ts"),
+        "test": lambda: session.bash("npm test"),
+        "fail": lambda: session.bash_fails("npm test"),
+        "ask": lambda: session.call("AskUserQuestion", {}),
+        "other": session.nothing,
+        "turn": session.new_turn,
+        "commit": lambda: session.bash("git commit -m x", committed=["/p/1.ts"]),
+        "compact": session.compact,
+        "pin": lambda: session.pin("*.ts"),
+    }
+    for call in calls:
+        acts[call]()
+    session.state.calibration = calibration
+    found = _report(session)
+    live = [row for row in found["results"] if row["state"] == "live"]
+    expired = [row for row in found["results"] if row["state"] == "expired"]
+    assert {row["id"] for row in live} == set(session.live)
+    assert {row["id"] for row in expired} == set(session.expired)
+    for state, rows in (("live", live), ("expired", expired)):
+        for tier in TIERS:
+            mine = [row["tokens"] for row in rows if row["tier"] == tier]
+            assert found["tiers"][tier][state] == {"items": len(mine), "tokens": sum(mine)}
+    assert found["expired"] == {"items": len(expired), "tokens": sum(row["tokens"] for row in expired)}
+    assert [row["number"] for row in found["results"]] == sorted(row["number"] for row in found["results"])
+    whole = _planned(session, now=True)
+    gone = [row for row in whole["results"] if row["state"] == "expired"]
+    assert gone == whole["results"] or profile == "auto"
+    stays = whole["kept"].values()
+    assert len(gone) + sum(have["items"] for have in stays) == found["expired"]["items"]
+    assert sum(row["tokens"] for row in gone) + sum(have["tokens"] for have in stays) == found["expired"]["tokens"]
+    assert whole["tokens"] == whole["sum"]["leaves"]
+    drawn = [line for line in laid_out(timeline.timeline(found, None)) if line.startswith("T") and "[" in line]
+    assert len(drawn) == len(found["results"])
+
+
+def test_a_search_says_how_many_calls_and_seconds_it_has():
+    session = Scenario()
+    session.grep("login")
+    session.nothing(2)
+    found = _report(session, session.at + 100)
+    expires = _row(found, 1)["expires"]
+    assert (expires["at_call"], expires["calls_left"]) == (6, 3)
+    assert expires["seconds_left"] == 300 - 102
+    assert found["tiers"]["short"]["next"]["soonest"] == {"number": 1, "calls_left": 3, "seconds_left": 198}
+    assert "T1 in 3 calls or 3 min" in "\n".join(laid_out(panel(found)))
+
+
+def test_what_the_report_says_of_the_end_is_what_the_engine_does():
+    """A search ends at the call that the report names, under every profile."""
+    for profile in ("spec", "aggressive", "conservative"):
+        session = Scenario(profile=profile)
+        session.nothing(2)
+        session.grep("login")
+        at_call = _row(_report(session), 3)["expires"]["at_call"]
+        session.nothing(at_call - 4)
+        assert "T3" in session.live
+        session.nothing()
+        assert session.expired == {"T3": "ttl_calls"}
+
+
+@pytest.mark.parametrize(
+    ("number", "on"),
+    [(5, ["rerun", "session_end"]), (9, ["edit", "commit", "reread"]), (11, ["manual"]), (12, ["success", "manual"])],
+)
+def test_each_kind_names_the_events_that_end_it(number, on):
+    assert _row(_report(_busy()), number)["expires"]["on"] == on
+
+
+def test_partial_reads_of_a_file_are_shown_together():
+    found = _report(_busy())
+    assert found["partial_reads"] == [{"path": "/p/b.ts", "lines": "lines 1-150", "reads": [9, 10]}]
+    assert "  /p/b.ts lines 1-150 in 2 reads" in laid_out(detail_lines(found))
+
+
+def test_an_expired_result_names_the_call_that_ended_it():
+    ended = _row(_report(_busy()), 4)["ended"]
+    assert (ended["trigger"], ended["at_call"], ended["by"], ended["by_number"]) == ("superseded", 5, "T5", 5)
+    assert ended["reasons"][0] == "a newer run of the same thing: Bash npm test"
+
+
+def test_a_pin_names_what_holds_the_result():
+    session = _busy()
+    session.pin("T9")
+    session.pin("*.ts")
+    found = _report(session)
+    assert _row(found, 9)["pinned_by"] == "T9"
+    assert _row(found, 10)["pinned_by"] == "*.ts"
+    assert _row(found, 9)["expires"]["on"] == ["unpin"]
+    assert phrases.until(_row(found, 9)) == "pinned"
+
+
+def test_a_result_that_a_pin_brought_back_is_over_again_once_it_is_let_go():
+    session = Scenario()
+    session.bash("npm test")
+    session.bash("npm test")
+    session.pin("T1")
+    assert _row(_report(session), 1)["state"] == "live"
+    session.unpin("T1")
+    row = _row(_report(session), 1)
+    assert (row["state"], row["ended"]["trigger"]) == ("expired", "superseded")
+
+
+def _grow(session: Scenario) -> None:
+    """None of its results is too small to be worth it."""
+    for result in (*session.state.live.values(), *session.state.expired.values()):
+        result.tokens = 20 * result.tokens + 200
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_forced_tier_takes_its_live_results_but_none_that_is_pinned(tier):
+    session = _busy()
+    session.pin("T9")
+    _grow(session)
+    forced = _planned(session, tier=tier)
+    taken = {row["id"] for row in forced["results"]}
+    assert taken == {row["id"] for row in _report(session)["results"] if row["tier"] == tier and row["id"] != "T9"}
+    assert {row["tier"] for row in forced["results"]} <= {tier}
+
+
+def test_unasked_nothing_that_lives_would_go_by_lifetime():
+    session = _busy("spec")
+    _grow(session)
+    assert {row["state"] for row in _planned(session, now=True)["results"]} == {"expired"}
+
+
+def test_unasked_what_lives_would_go_under_auto_and_is_told_with_the_chance_that_it_is_needed():
+    session = _busy()
+    session.read("/p/long.ts", 1, 900)
+    session.nothing(150)
+    planned = _planned(session)
+    (row,) = [row for row in planned["results"] if row["label"] == "Read long.ts:1-900"]
+    assert (row["state"], planned["profile"]) == ("live", "auto")
+    assert row["need"] == round(shipped.need_model().probability(session.result("T13"), session.state, TOOLS), 4)
+    assert all(0 <= row["need"] <= 1 for row in planned["results"])
+    assert {row["need"] for row in _planned(session, tier="medium")["results"]} == {None}, "what is forced was not weighed"
+
+
+def test_what_a_placeholder_stands_for_is_neither_reclaimable_nor_expired():
+    session = _busy()
+    session.clear("T12")
+    session.observe(events.Cleared({"T4": "abcd2345", "T12": "bcde3456"}))
+    found = _report(session)
+    assert {row["number"]: row["handle"] for row in found["results"] if row["state"] == "cleared"} == {4: "abcd2345", 12: "bcde3456"}
+    assert found["cleared"]["items"] == 2
+    assert found["expired"]["items"] == len([row for row in found["results"] if row["state"] == "expired"])
+    assert found["tiers"]["preserved"]["expired"]["items"] == 0
+    assert phrases.fate(_row(found, 4)) == "cleared: restore abcd2345"
+
+
+def test_what_was_restored_says_how_long_it_is_held():
+    session = _busy()
+    session.clear("T12")
+    session.observe(events.Cleared({"T12": "bcde3456"}))
+    session.observe(events.Restored("T12", True, session.at))
+    row = _row(_report(session), 12)
+    assert (row["state"], row["pinned_by"], row["expires"]["held_until"], row["expires"]["at_call"]) == ("live", "", 33, None)
+    assert phrases.until(row) == "restored, held until T33"
+    session.pin("T12")
+    assert phrases.until(_row(_report(session), 12)) == "pinned"
+
+
+@pytest.mark.parametrize("word", ["T9", "t9", "9", "toolu_nine", "_nine"])
+def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
+    session = _busy()
+    session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_nine")
+    found = _report(session)
+    assert arguments.find(found, word)["number"] == (13 if "nine" in word else 9)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("T99", "there is no call T99. The newest is T12. Near it: T8, T9, T10, T11, T12"),
+        ("0", "there is no call T0. The newest is T12. Near it: T1, T2, T3, T4, T5"),
+        ("same", '"same" could be T13, T14. Give more of the id, or the number'),
+        ("none-such", 'no result has an id with "none-such" in it. Give a number such as T14. The newest are'),
+        ("sa", 'no result has an id with "sa" in it'),
+    ],
+)
+def test_a_name_of_none_or_several_is_answered_with_those_near(word, said):
+    session = _busy()
+    session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_same1")
+    session.call("Read", {"file_path": "/p/d.ts"}, id="toolu_same2")
+    found = _report(session)
+    found["calls"] = 12 if word in ("T99", "0") else found["calls"]
+    found["results"] = [row for row in found["results"] if row["number"] <= 12 or word not in ("T99", "0")]
+    with pytest.raises(arguments.NotFound) as error:
+        arguments.find(found, word)
+    assert said in str(error.value)
+
+
+def test_a_compacted_result_is_said_to_be_out_of_the_context():
+    session = Scenario()
+    session.read("/p/a.ts")
+    session.compact()
+    session.read("/p/b.ts")
+    with pytest.raises(arguments.NotFound, match="T1 is out of the context"):
+        arguments.find(_report(session), "T1")
+
+
+@pytest.mark.parametrize(
+    ("label", "columns", "short"),
+    [
+        ("Read src/a.ts", 26, "Read src/a.ts"),
+        ("Read packages/plugin-backfill/README.md", 26, "Read …n-backfill/README.md"),
+        ("Edit src/components/checkout/Step.tsx", 26, "Edit …/checkout/Step.tsx"),
+        ("Bash cd /home/dev/shop && npm test", 26, "Bash … npm test"),
+        ("Bash NODE_ENV=test CI=1 npm run build:all", 26, "Bash … npm run build:all"),
+        ("Bash cd /a && X='a b' make", 16, "Bash … make"),
+        ("Bash python3 scripts/train.py --epochs 3", 26, "Bash python3 scripts/trai…"),
+        ('Grep "a very long pattern indeed"', 20, 'Grep "a very long p…'),
+    ],
+)
+def test_a_label_is_shortened_to_what_tells_most(label, columns, short):
+    assert phrases.shortened(label, columns) == short
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("Bash npm test", "npm test"),
+        ("Bash cd /x && CI=1 npm run build 2>&1 | tail -5", "npm run build"),
+        ("Bash cargo test; echo done", "cargo test"),
+        ("Bash pnpm --filter @scope/package exec jest --config x", "test"),
+        ("Bash", "test"),
+    ],
+)
+def test_a_run_has_the_name_that_a_person_would_type(label, name):
+    assert phrases.run_name(label, "test") == name
+
+
+def test_the_panel_says_once_what_its_tilde_means():
+    session = _busy()
+    session.state.calibration = 1.25
+    lines = laid_out(panel(_report(session)))
+    assert ["~ marks estimates, scaled x1.25 to this session's usage" in line for line in lines].count(True) == 1
+
+
+def test_a_retention_that_is_off_is_said_so():
+    session = Scenario({"enabled": False})
+    assert "Retention is switched off" in "\n".join(laid_out(panel(_report(session))))

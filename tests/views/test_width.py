@@ -1,0 +1,226 @@
+"""The law of every answer: no line wider than 70 columns, nothing that a terminal would obey, whatever the labels hold."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pyte
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils import flag_parser, text
+from hooks.utils.context_table import CONTEXT
+from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.operations import arguments
+from hooks.utils.operations.context import _mistake
+from hooks.utils.policy import figures
+from hooks.utils.policy.ledger import Ledger
+from hooks.utils.policy.planning import Asked
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tiers import TIERS
+from hooks.utils.policy.verdict import KINDS
+from hooks.utils.reclaim.clearing import Cleared
+from hooks.utils.reclaim.undoing import PutBack
+from hooks.utils.views import clear, ledgers, memory, phrases, putback, report, results
+from hooks.utils.views.help import lines_of
+from hooks.utils.views.panel import panel
+from hooks.utils.views.stats import stats_lines
+from hooks.utils.views.timeline import timeline
+from tests.examples import examples
+from tests.policy.scenario import Scenario
+from tests.views.seen import planned, seen
+
+HOSTILE = st.one_of(
+    st.text(max_size=150),
+    st.text(alphabet="漢字ｗｉｄｅ한글👩‍👩‍👧\u0301\u0489\u200d\ufe0f\u202e\x1b[31m\x07\r\n\t\x9b\u2028", max_size=120),
+    st.sampled_from(["\x1b]0;title\x07", "\x1b[2J", "a" * 400, "漢" * 200, "…" * 200, "/" * 90, "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢", ""]),
+)
+CALLS = st.tuples(st.sampled_from(["Read", "Grep", "Edit", "Bash", "fails", "run", "mcp", "ask", "todo", "turn", "pin", "wait"]), HOSTILE)
+
+
+def _lawful(lines: list) -> None:
+    for line in text.laid_out(lines, 70):
+        assert text.width(line) <= 70, line
+        assert line == line.rstrip(), line
+        assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in line), line
+
+
+def _played(calls: list) -> Scenario:
+    session = Scenario()
+    for what, said in calls:
+        if what == "Read":
+            session.read("/p/" + said)
+        elif what == "Grep":
+            session.grep(said, "/p/" + said[:10])
+        elif what == "Edit":
+            session.edit("/p/" + said)
+        elif what == "Bash":
+            session.bash(said or "ls")
+        elif what == "fails":
+            session.bash_fails(said or "x", said)
+        elif what == "run":
+            session.bash("npm test " + said, "1 failed " + said)
+        elif what == "mcp":
+            session.call("mcp__" + said, {"description": said})
+        elif what == "ask":
+            session.call("AskUserQuestion", {"query": said})
+        elif what == "todo":
+            session.call("TodoWrite", {})
+        elif what == "turn":
+            session.new_turn()
+        elif what == "pin":
+            session.pin(said)
+        else:
+            session.wait(200)
+    return session
+
+
+@given(st.lists(CALLS, max_size=14), HOSTILE, st.integers(0, 10**12), st.sampled_from([0.6, 1.0, 1.7]))
+@settings(deadline=None, max_examples=examples(50, 150))
+def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration):
+    session = _played(calls)
+    session.state.calibration = calibration
+    session.state.session_id = said
+    sums = {"items": tokens, "tokens": tokens}
+    found = report.build(seen(session, session.at + 5, prompt=tokens, model=said))
+    found.update(project=said, transcript=said, abandoned=tokens, agents=[{"agent": said, "calls": tokens, "live": sums, "expired": sums}])
+    share = {"window": "five_hour", "percent": float(tokens), "error": tokens / 3, "requests": tokens}
+    for kind, wait_s in [(kind, wait_s) for kind in KINDS for wait_s in (None, tokens % 10_000)]:
+        if kind != "wait" or wait_s is not None:
+            told = {"kind": kind, **sums, "thinking": tokens, "pays_after": tokens, "wait_s": wait_s, "expired": tokens, "share": share}
+            _lawful(panel({**found, "verdict": told}))
+    for everything in (False, True):
+        _lawful(panel(found, True, everything))
+        _lawful(timeline(found, None if everything else 3))
+    for asked in (Asked(), Asked(now=True), Asked(pattern=said), *map(Asked, TIERS), Asked(ids=tuple(session.live))):
+        for data in (*_clears(session, "auto", asked, found, tokens), *_clears(session, "spec", asked, found, tokens)):
+            _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
+    _lawful(clear.taken_lines(found))
+    for row in found["results"]:
+        _lawful(results.why(found, row))
+    for word in (said, "T1", "T99", "zzzz"):
+        _lawful(_error_of(found, word))
+
+
+def _clears(session: Scenario, profile: str, asked: Asked, found: dict, tokens: int) -> list:
+    """What a clear answers under a profile: as a dry run, where it does not pay, where it was done."""
+    rules, session.rules = session.rules, Ruleset.from_config(session.config, TOOLS, profile)
+    model = ("claude-opus-4-8", "claude-fable-5-2")[tokens % 2]
+    plan = planned(session, asked, prompt=tokens, model=model)
+    cold = planned(session, asked, cold=True, prompt=tokens, model=model)
+    session.rules = rules
+    plan.likely_requests, plan.pays, plan.sum.thinking = tokens, bool(tokens % 3), tokens % 5
+    done = Cleared({result.id: "abcd2345" for result in plan.going}, tokens, tokens % 5, "/x", session.state.session_id)
+    return [clear.clear_data(plan, cold, *given) for given in ((None, found, True), (None, found, False), (done, found, False))]
+
+
+class Archived:
+    """What an answer reads of an archived record."""
+
+    def __init__(self, label: str, tokens: int):
+        self.id, self.tool_use_id, self.label, self.tokens, self.created_at, self.zone = "abcd2345", label, label, tokens, "", "hot"
+
+
+@given(st.lists(st.tuples(HOSTILE, st.integers(0, 10**12)), max_size=10), HOSTILE)
+def test_no_record_that_goes_back_is_wide(records, said):
+    back = PutBack()
+    back.records = [Archived(label, tokens) for label, tokens in records]
+    back.tokens = [tokens for _, tokens in records]
+    back.gone = [Archived(said, 1)]
+    back.trouble = text.clean(said).strip()
+    _lawful(putback.undo_lines(back, said))
+    _lawful(putback.in_place_lines(back, said, 20))
+
+
+def _error_of(found: dict, word: str) -> list:
+    try:
+        arguments.find(found, word)
+    except arguments.NotFound as error:
+        return _mistake(str(error), "/popkit:context").lines
+    return []
+
+
+@given(st.lists(HOSTILE, max_size=4), st.booleans())
+def test_no_error_is_wide(words, shell):
+    try:
+        flag_parser.parse(words, CONTEXT, shell=shell)
+    except flag_parser.UsageError as error:
+        _lawful(_mistake(str(error), "/popkit:context").lines)
+
+
+def test_no_help_is_wide():
+    for shell in (False, True):
+        for name in ("", *CONTEXT.by_name):
+            _lawful(lines_of(name, "popkit context", CONTEXT, shell))
+
+
+@given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))
+def test_no_figures_are_wide(numbers, agent, amount):
+    signed = ("net", "saved", "usd_cleared", "saved_kept_warm")
+    ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
+    _lawful(text.wrap(ledgers.in_words(figures.of_ledger(ledger))))
+    metrics = metrics_of(
+        {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
+    )
+    metrics.days = {f"2026-11-22 {name}": value for name, value in metrics.ledger.items()}
+    period = worth(metrics, 1795348800.0)
+    _lawful(ledgers.table(period))
+    _lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
+
+
+@given(HOSTILE, st.integers(0, 90))
+def test_cutting_and_wrapping_keep_to_their_columns(said, columns):
+    cleaned = text.clean(said)
+    assert text.clean(cleaned) == cleaned
+    assert text.width(text.cut(cleaned, columns)) <= columns
+    assert text.width(text.cut_start(cleaned, columns)) <= columns
+    assert text.width(text.pad(cleaned, columns)) == columns
+    if columns >= 8:
+        assert all(text.width(line) <= columns for line in text.wrapped(said, columns, "    "))
+
+
+@given(HOSTILE)
+def test_wrapping_loses_no_word(said):
+    words = text.clean(said).split()
+    assert "".join(text.wrapped(said, 20)).replace(" ", "") == "".join(words)
+
+
+@pytest.mark.parametrize("said", ["plain", "漢字とかな", "ｗｉｄｅ", "한국어", "cafe\u0301", "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢", "👩‍👩‍👧 ✔️ ⚠️", "█░─►←…"])
+def test_a_terminal_counts_the_same_columns(said):
+    screen = pyte.Screen(120, 2)
+    pyte.Stream(screen).feed(text.clean(said))
+    assert text.width(text.clean(said)) == screen.cursor.x
+
+
+def test_what_fits_is_left_as_it_is():
+    assert text.cut("short", 5) == "short"
+    assert text.cut("shorter", 5) == "shor…"
+    assert text.cut_start("/a/b/c.ts", 5) == "…c.ts"
+    assert text.cut("漢字漢字", 5) == "漢字…"
+    assert text.wrapped("  one two three", 9, "  ") == ["  one two", "  three"]
+    assert [text.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
+        "0", "0", "~1", "~999", "~1.0k", "~9.9k", "~10k", "~15k", "~999k", "~1.0M", "~2.5M",
+    ]  # fmt: skip
+    assert [text.long_tokens(n) for n in (0, 1, 42, 15_234, 1_234_567)] == [
+        "~0 tokens", "~1 token", "~42 tokens", "~15,200 tokens", "~1,230,000 tokens",
+    ]  # fmt: skip
+    assert [text.countdown(s) for s in (0, 45, 270, 300, 720, 3_600, 3_900)] == [
+        "0 s", "45 s", "4 min 30 s", "5 min", "12 min", "1 h", "1 h 5 min",
+    ]  # fmt: skip
+    assert [text.span(s) for s in (-3, 0, 140, 599.6, 3_600, 7_200, 172_800)] == [
+        "0 s",
+        "0 s",
+        "2 min",
+        "10 min",
+        "60 min",
+        "2 h",
+        "2 days",
+    ]
+
+
+@given(st.booleans(), st.booleans(), HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+def test_memory_that_is_switched_on_or_off(on, changed, project, folder, store, summariser):
+    found = {"on": on, "changed": changed, "project": project, "folder": folder, "store": store, "summariser": summariser, "tokens": 500}
+    _lawful(memory.turned_lines(found, "/popkit:context"))

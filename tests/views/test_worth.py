@@ -1,0 +1,283 @@
+"""What PopKit was worth: over all sessions of this machine, in three periods, in tokens and in money."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hooks.utils import efficiency_tracker as tracker
+from hooks.utils import text
+from hooks.utils.efficiency_tracker import EfficiencyMetrics
+from hooks.utils.operations.context import answer
+from hooks.utils.policy import figures
+from hooks.utils.policy.context import Counts
+from hooks.utils.policy.ledger import Ledger
+from hooks.utils.state import days, journal, live, session, settling, store, sweeping
+from hooks.utils.views import ledgers
+from hooks.utils.views.stats import stats_lines
+from tests.views.written import BEGAN, STEP_S, Written
+
+DAY_S = 86_400.0
+LEFT_OUT = 10_000 * 299.5 / 1_000  # tokens, of the entry below
+KEPT = round(LEFT_OUT)
+USD = 5 / 1e6  # a token, of the model below
+
+
+class Machine:
+    """Sessions on one machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.home = folder, folder / "popkit"
+
+    def session(self, name: str, at: float, model: str = "claude-opus-4-8", requests: int = 3) -> Written:
+        """One of which a result entered shorter, and so many requests went without it."""
+        made = Written(self.folder / "p", session=name)
+        made.now, made.model = at, model
+        made.say("go")
+        id = made.grep("one")
+        self._note(made, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], made.now - STEP_S / 4))
+        self.go_on(made, requests)
+        session.update(str(self.home), name, transcript=str(made.path), project=made.project)
+        return made
+
+    def advised(self, made: Written, tokens: int) -> None:
+        self._note(made, journal.advised(tokens, made.now))
+
+    def _note(self, made: Written, entry: dict) -> None:
+        store.journal(made.site(self.home).paths(), entry)
+
+    def go_on(self, made: Written, requests: int = 1) -> None:
+        for number in range(requests):
+            made.grep(f"more {number}")
+
+    def ask(self, made: Written, now: float | None = None, words: str = "stats --json") -> str:
+        return answer(words, made.site(self.home), str(made.path), made.now if now is None else now)
+
+    def worth(self, made: Written, now: float | None = None) -> dict:
+        return json.loads(self.ask(made, now))["worth"]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def _units(requests: int) -> float:
+    return LEFT_OUT * (1.25 + (requests - 1) * 0.1)
+
+
+def test_each_period_has_what_was_saved_in_it_and_all_are_over_all_sessions(machine: Machine) -> None:
+    for name, days_ago in (("today", 0), ("yesterday", 1), ("last-week", 5), ("long-ago", 40)):
+        made = machine.session(name, BEGAN - days_ago * DAY_S)
+        machine.ask(made)
+    found = machine.worth(machine.session("here", BEGAN), BEGAN + 100)
+    each = _units(3)
+    sessions = {"yesterday": 3, "week": 4, "installed": 5}
+    for period, number in sessions.items():
+        assert found[period]["kept_out_tokens"] == number * KEPT
+        assert found[period]["saved_by_usd"]["kept_out"] == pytest.approx(number * each * USD, rel=1e-4)
+    assert found["installed"]["net_usd"] == found["installed"]["saved_usd"]
+    assert found["yesterday"]["since"] == days.days_before(days.day_of(BEGAN), 1)
+
+
+def test_a_day_later_what_was_today_is_yesterday_and_then_of_the_week(machine: Machine) -> None:
+    made = machine.session("here", BEGAN)
+    told = [machine.worth(made, BEGAN + number * DAY_S) for number in (0, 1, 2, 6, 7)]
+    assert [bool(each["yesterday"]["net_usd"]) for each in told] == [True, True, False, False, False]
+    assert [bool(each["week"]["net_usd"]) for each in told] == [True, True, True, True, False]
+    assert len({each["installed"]["net_usd"] for each in told}) == 1
+
+
+def test_a_session_over_several_days_has_its_part_in_each(machine: Machine) -> None:
+    made = machine.session("here", BEGAN, requests=1)
+    made.now += 3 * DAY_S
+    made.tokens = 0  # nothing is left in the cache
+    machine.go_on(made)
+    found = machine.worth(made)
+    assert found["week"]["net_usd"] == pytest.approx(found["installed"]["net_usd"], abs=1e-5)
+    assert found["installed"]["saved_usd"] == pytest.approx(2 * LEFT_OUT * 1.25 * USD, rel=1e-3)
+    assert found["yesterday"]["saved_usd"] == pytest.approx(LEFT_OUT * 1.25 * USD, rel=1e-3), "written again, when it was cold"
+    assert (found["yesterday"]["kept_out_tokens"], found["week"]["kept_out_tokens"]) == (0, KEPT), "it was kept out once"
+
+
+def test_sessions_that_went_on_since_are_reckoned_again_before_the_sums_are_told(machine: Machine) -> None:
+    other, here = machine.session("other", BEGAN), machine.session("here", BEGAN)
+    first = machine.worth(here)["installed"]["saved_usd"]
+    assert first == pytest.approx(_units(3) * USD, rel=1e-3), "of the other one nothing is stored yet"
+    machine.ask(other)
+    machine.go_on(other)
+    assert machine.worth(here)["installed"]["saved_usd"] == pytest.approx((_units(4) + _units(3)) * USD, rel=1e-3)
+
+
+def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
+    main, here = machine.session("main", BEGAN), machine.session("here", BEGAN)
+    machine.ask(main)
+    agent = Written(main.path.with_suffix("") / "subagents", session="agent-sub1")
+    paths = main.site(machine.home).paths("sub1")
+    agent.say("go")
+    id = agent.grep("one")
+    live.reconcile(main.site(machine.home), str(agent.path), "sub1")
+    store.journal(paths, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], agent.now - STEP_S / 4))
+    machine.go_on(agent)
+    found = machine.worth(here)["installed"]
+    assert found["saved_usd"] == pytest.approx((2 * _units(3) + _units(1)) * USD, rel=1e-3)
+    assert found["kept_out_tokens"] == 3 * KEPT
+
+
+def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_to_be_missing_until_then(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others, here = [machine.session(name, BEGAN) for name in ("one", "two", "three")], machine.session("here", BEGAN)
+    for other in others:
+        machine.ask(other)
+    for other in others:
+        machine.go_on(other)
+    monkeypatch.setattr(settling, "BYTES", 10)
+    assert "Not in it yet: what 2 sessions did lately." in " ".join(machine.ask(here, words="stats").split())
+    assert [json.loads(machine.ask(here))["behind"] for _ in range(3)] == [1, 0, 0]
+
+
+def test_what_was_saved_stays_when_the_transcript_and_the_state_are_gone(machine: Machine) -> None:
+    made, here = machine.session("gone", BEGAN), machine.session("here", BEGAN)
+    machine.ask(made)
+    before = machine.worth(here)
+    made.path.unlink()
+    assert machine.worth(here) == before
+    sweeping._note_past(str(machine.home), "gone")
+    folder = machine.home / "sessions" / "gone"
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    assert machine.worth(here) == before
+
+
+def test_a_rebuild_gives_the_same_days(machine: Machine) -> None:
+    made = machine.session("here", BEGAN)
+    first = live.reconcile(made.site(machine.home), str(made.path)).state.counts
+    (machine.home / "sessions" / "here" / "main.state.json").unlink()
+    again = live.reconcile(made.site(machine.home), str(made.path)).state.counts
+    assert (first.days, first.ledger, first.settled) == (again.days, again.ledger, made.path.stat().st_size)
+
+
+def test_of_a_context_the_days_of_its_last_week_are_kept() -> None:
+    by_day = {days.days_before("2026-03-10", number): {"charged": 1.0 + number} for number in range(40)}
+    table = days.newest_days(by_day)
+    assert sorted(table) == [f"{days.days_before('2026-03-10', number)} charged" for number in range(7, -1, -1)]
+    assert days.sums_since(table, "2026-03-09")["charged"] == 3.0
+    assert days.newest_days({}) == days.newest_days({"": {"charged": 1.0}}) == {}
+
+
+def test_a_negative_net_is_shown_as_such(machine: Machine) -> None:
+    made = machine.session("here", BEGAN, requests=1)
+    machine.advised(made, 20_000)
+    machine.go_on(made, 2)
+    found = machine.worth(made)["installed"]
+    assert found["net_usd"] < 0 < found["cost_usd"]
+    assert found["net_usd"] == pytest.approx(found["saved_usd"] - found["cost_usd"], abs=2e-6)
+    assert machine.ask(made, words="stats").splitlines()[3] == f"Net {ledgers.usd(found['net_usd'])} since installed (API-equivalent)"
+    assert ledgers.usd(found["net_usd"]).startswith("-$0.")
+
+
+def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_in_their_place(machine: Machine) -> None:
+    made = machine.session("here", BEGAN, model="somebody-elses-model")
+    found = machine.worth(made)["installed"]
+    assert (found["kept_out_tokens"], found["unpriced"]) == (KEPT, True)
+    assert {found["cost_usd"], found["net_usd"], found["saved_usd"], *found["saved_by_usd"].values()} == {None}
+    lines = machine.ask(made, words="stats").splitlines()
+    assert lines[3] == "Net: no price is known for the models that were used"
+    assert "Requests to a model whose price is not known are not in the money." in " ".join(lines)
+    assert not any("$" in line for line in lines)
+    assert [line.split() for line in lines if line.startswith("Net  ")] == [["Net", "-", "-", "-"]] * 2
+    told = " ".join(machine.ask(made, words="retention").split())
+    assert f"This session: kept out {text.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in told
+
+
+def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_said_to_be_missing(machine: Machine) -> None:
+    machine.ask(machine.session("there", BEGAN, model="somebody-elses-model"))
+    made = machine.session("here", BEGAN)
+    found = machine.worth(made)["installed"]
+    assert (found["kept_out_tokens"], found["unpriced"]) == (2 * KEPT, True)
+    assert found["net_usd"] == pytest.approx(_units(3) * USD, rel=1e-3)
+    assert "Requests to a model whose price is not known" in " ".join(machine.ask(made, words="stats").split())
+
+
+def test_what_was_stored_before_causes_were_told_apart_comes_from_clears_at_no_known_price() -> None:
+    counts = Counts()
+    counts.ledger = {"saved": 900.0, "charged": 400.0, "net": 500.0, "clears": 1, "reclaimed_tokens": 70}
+    found = tracker.worth(tracker.metrics_of(counts), BEGAN)
+    assert (found["installed"]["cleared_tokens"], found["installed"]["net_usd"], found["installed"]["unpriced"]) == (70, None, True)
+    assert found["week"]["net_usd"] == 0, "of which days it is nobody knows"
+
+
+def test_days_that_are_none_count_for_nothing() -> None:
+    metrics = tracker.metrics_of({"days": {"2026-09-21 usd_charged": "many", "2026-09-21": 7, "x usd_charged": 3, "2026-09-21 other": 9}})
+    assert tracker.worth(metrics, BEGAN)["week"]["cost_usd"] in (0, 3)
+
+
+def test_where_nothing_was_done_there_is_no_table() -> None:
+    none = EfficiencyMetrics()
+    lines = text.laid_out(stats_lines((none, none, none), tracker.worth(none, BEGAN), "", 0))
+    assert lines[3] == "Net: PopKit has saved and cost nothing yet"
+    assert not any("Since" in line for line in lines)
+
+
+def _periods(tokens: float, usd: float, cost: float, memory: float = 0.0) -> dict:
+    sums = {"kept_out_tokens": tokens, "reclaimed_tokens": tokens, "usd_charged": cost, "usd_memory": memory}
+    period = {"since": "", **figures.of({**sums, **dict.fromkeys(("usd_kept_out", "usd_kept_warm", "usd_cleared"), usd)})}
+    return dict.fromkeys(("yesterday", "week", "installed"), period)
+
+
+@pytest.mark.parametrize("columns", [40, 49, 60, 70, 110])
+def test_the_table_fits_and_no_two_figures_touch(columns: int) -> None:
+    for tokens in (0.2, 7, 12_345, 999_999, 123_456_789, 9e12):
+        for usd in (0.001, 7.2, 1_234.5, 9e7):
+            lines = text.laid_out(ledgers.table(_periods(tokens, usd, 9 * usd)), columns)
+            assert max(map(len, lines)) <= columns
+            assert {len(line[16:].split()) for line in lines[1:]} == {0, 3}
+
+
+def test_memory_has_a_row_where_it_saved_anything() -> None:
+    names = [line[:16].strip() for line in text.laid_out(ledgers.table(_periods(1, 2, 3)))]
+    assert names == ["", "Kept out", "Cleared", "Saved by", "smaller results", "a warm cache", "clears", "Cost", "Net"]
+    assert [line[:16].strip() for line in text.laid_out(ledgers.table(_periods(1, 2, 3, memory=5)))] == [*names[:7], "memory", *names[7:]]
+
+
+def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
+    ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "usd_memory": 0.9, "usd_charged": 1.0, "usd_charged_memory": 1.0}
+    told = figures.of_ledger(ledger)
+    assert ledgers.in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
+    metrics, worth = EfficiencyMetrics(ledger=ledger), _periods(0, 0, 1.0, memory=0.9)
+    lines = text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0, contexts={}))
+    rows = [(line[:28].strip(), line[28:].split()) for line in lines]
+    assert ("memory", ["$0.90"] * 3) in rows
+    assert ("memory", ["$1.00"] * 3) in rows
+    assert ("Net of memory", ["-$0.10"] * 3) in rows
+    assert ("Net", ["-$0.10"] * 3) in rows
+    assert any(line.startswith("Net of memory") for line in text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0)))
+
+
+@pytest.mark.parametrize(
+    ("dollars", "said"),
+    [
+        (0, "$0.00"), (0.0004, "$0.00"), (-0.0004, "$0.00"), (0.003, "$0.003"), (-0.003, "-$0.003"), (0.0096, "$0.01"), (12.344, "$12.34"),
+        (-99.99, "-$99.99"), (123.4, "$123"), (-9_999, "-$9,999"), (12_300, "$12.3k"), (1_234_567, "$1.23M"),
+    ],
+)  # fmt: skip
+def test_money_is_said_in_a_few_columns(dollars: float, said: str) -> None:
+    assert ledgers._usd(dollars) == said
+
+
+def test_a_ledger_of_nothing_but_the_door_is_told_in_a_sentence() -> None:
+    ledger = {
+        **Ledger().to_json(),
+        "kept_out_tokens": 4_000,
+        "kept_warm": 1,
+        "usd_kept_out": 0.02,
+        "usd_kept_warm": 0.3,
+        "usd_charged": 0.1,
+    }
+    assert ledgers.in_words(figures.of_ledger(ledger)) == (
+        "This session: kept out ~4,000 tokens, cache kept warm once, cost $0.10, net +$0.22"
+    )
