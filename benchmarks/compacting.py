@@ -36,7 +36,7 @@ import held_out
 from lab import conversations
 from lab.fitting import AHEAD
 
-from hooks.utils.policy import compacting, planning, ways
+from hooks.utils.policy import compacting, names, planning, ways
 from hooks.utils.policy.economics import prices_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
@@ -48,10 +48,12 @@ SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5
 KEPT_USES = 3
 _FILES_PUT_BACK = 5
-# Other values for the constants of policy/ways.py.
+# Other values for the constants of policy/ways.py and policy/names.py.
 STEPS = {
-    "_CALLS": (5, 20), "_FALLS": (0.5, 1.0), "_NEWEST_OF_FILE": (1.0, 3.0), "_REPLACED": (0.1, 0.4), "_INPUT": (1.0, 2.0),
-    "_SIZE": (0.6, 0.9), "_OUTLINED": (0.35, 0.65), "_NOTICED": (0.05, 0.2),
+    (ways, "_CALLS"): (5, 20), (ways, "_FALLS"): (0.5, 1.0), (ways, "_NEWEST_OF_FILE"): (1.0, 3.0), (ways, "_REPLACED"): (0.1, 0.4),
+    (ways, "_INPUT"): (1.0, 2.0), (ways, "_SIZE"): (0.6, 0.9), (ways, "_OUTLINED"): (0.35, 0.65), (ways, "_NOTICED"): (0.05, 0.2),
+    (ways, "_WRITTEN"): (0.9, 0.97), (names, "SHARE"): (0.003, 0.008), (names, "_CALLS"): (64, 256), (names, "_HALVED"): (10, 40),
+    (names, "_IN_INPUT"): (1, 6), (names, "_BESIDE"): (0, 10),
 }  # fmt: skip
 _WINDOW_S = 1e5  # so long after the last request the cache is cold
 
@@ -274,16 +276,19 @@ def report(found: list[Case], shares: list[float]) -> None:
 
 
 def tune(found: list[Case], shares: list[float]) -> None:
-    """Prints what ours keeps with each constant of policy/ways.py a step lower and a step higher, all else equal."""
-    for name, tried in {"": (0.0,), **STEPS}.items():
-        shipped = getattr(ways, name, None)
+    """Prints what ours keeps with each constant of STEPS a step lower and a step higher, all else equal."""
+
+    def show(head: str) -> None:
+        row = [kept(found, ours, lambda case, share=share: round(share * case.tokens)) for share in shares]  # type: ignore[misc]
+        print(f"{head:<24}" + "".join(f"{each:>14}" for each in row), flush=True)
+
+    show("shipped")
+    for (module, name), tried in STEPS.items():
+        chosen = getattr(module, name)
         for value in tried:
-            if name:
-                setattr(ways, name, value)
-            row = [kept(found, ours, lambda case, share=share: round(share * case.tokens)) for share in shares]  # type: ignore[misc]
-            print(f"{f'{name} {value:g}' if name else 'shipped':<24}" + "".join(f"{each:>14}" for each in row), flush=True)
-        if name:
-            setattr(ways, name, shipped)
+            setattr(module, name, value)
+            show(f"{module.__name__.rpartition('.')[2]}.{name} {value:g}")
+        setattr(module, name, chosen)
 
 
 def _met(name: str, found: list[Case], room_of: Callable[[Case], int]) -> None:
@@ -313,7 +318,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of *.jsonl")
     parser.add_argument("--kind", choices=("all", "auto"), default="all", help="auto: automatic compactions alone")
     parser.add_argument("--share", type=float, nargs="*", default=list(SHARES), help="sizes, as shares of the conversation")
-    parser.add_argument("--tune", action="store_true", help="with each constant of policy/ways.py a step lower and higher")
+    parser.add_argument("--tune", action="store_true", help="with each constant of policy/ways.py and names.py a step lower and higher")
     parser.add_argument("--held-out", action="store_true", help="by a model of need that has not seen the repository; takes a minute more")
     options = parser.parse_args()
     models = held_out.models(held_out.read_sessions(options.transcripts), shipped.rules(), ahead=AHEAD) if options.held_out else None

@@ -137,6 +137,44 @@ def test_the_content_of_a_written_file_leaves_the_call_before_the_call_itself():
     assert [text for _, text, _ in given.values()] == [text for _, text, _ in standing(talk.messages).values()], "results stand"
 
 
+def test_of_an_edit_what_it_has_replaced_leaves_before_what_it_wrote():
+    talk = talk_of(*[lambda t, n=n: t.change(f"/p/{n}.py", f"{n} {LONG}", f"{n} {LONG}new") for n in range(4)], quiet=12)
+    done = talk.compact(0.7)
+    given, whole = standing(done.messages), standing(talk.messages)
+    assert kinds(done) == [(INPUT, f"T{n}") for n in (1, 2, 3)]
+    for n in (1, 2, 3):
+        assert "popkit restore" in given[f"T{n}"][0]["old_string"]
+        assert given[f"T{n}"][0]["new_string"] == whole[f"T{n}"][0]["new_string"]
+
+
+def test_what_a_failed_call_was_to_write_stands_for_it_is_nowhere_else():
+    talk = talk_of(
+        lambda t: t.call("Write", {"file_path": "/p/a.py", "content": LONG}, "no such folder", failed=True),
+        lambda t: t.write("/p/a.py", LONG),
+        lambda t: t.write("/p/b.py", LONG),
+        quiet=40,
+    )
+    stands = [standing(talk.compact(share).messages).get("T1") for share in (0.6, 0.4, 0.2, 0.0)]
+    whole = standing(talk.messages)["T1"]
+    assert {each is None or each == whole for each in stands} == {True}
+
+
+def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
+    path, other = "/home/someone/project/src/shop/cart.py", "/home/someone/project/src/shop/total.py"
+
+    def act(talk: Talk) -> None:
+        for read in (path, path, other):
+            talk.call("Read", {"file_path": read}, LONG)
+            talk.say(ASSISTANT, "next")
+        talk.nothing(12)
+        talk.call("Read", {"file_path": other}, "unchanged")
+
+    lines = [each.text for each in talk_of(act, quiet=0).compact(0.0).messages if stubs.handle_of_fold(each.text)]
+    assert f"Read {path}:" in lines[0]
+    assert "Read …/shop/cart.py:" in lines[1]
+    assert "Read …/shop/total.py" in lines[2]
+
+
 def test_an_outline_holds_no_name_that_words_or_calls_have():
     text = "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/payment.ts " + WORDS * 60
 

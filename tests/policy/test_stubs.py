@@ -18,7 +18,9 @@ from hooks.utils.policy.stubs import (
     handle_of_stub,
     long_fields,
     put_back,
+    replaced_fields,
     stub,
+    stub_with_names,
 )
 from tests.policy.test_placeholder import HANDLES
 
@@ -95,6 +97,39 @@ def test_whatever_its_fields_hold_a_stub_is_valid_shorter_and_names_its_handle(t
         assert sum(map(len, fields.values())) < LEAST_CHARS
 
 
+def test_of_an_edit_what_it_has_replaced_can_leave_alone_and_all_of_it_comes_back():
+    edit = Use("T1", TOOLS.of("Edit"), CALLS["Edit"])
+    short = stub(edit, "abcd2345", replaced_fields(edit))
+    assert replaced_fields(edit) == ["old_string"]
+    assert {name for name in short if short[name] != CALLS["Edit"][name]} == {"old_string"}
+    assert is_valid("Edit", short)
+    whole = call("T1", "Edit", CALLS["Edit"])
+    assert plain(put_back(call("T1", "Edit", short), {"abcd2345": CALLS["Edit"]}.get, TOOLS)) == plain(whole)
+
+
+def test_what_has_left_in_part_leaves_no_second_time():
+    edit = Use("T1", TOOLS.of("Edit"), CALLS["Edit"])
+    short = Use("T1", TOOLS.of("Edit"), stub(edit, "abcd2345", replaced_fields(edit)))
+    assert (long_fields(short), replaced_fields(short)) == ([], [])
+
+
+@pytest.mark.parametrize("tool", ["Write", "NotebookEdit"])
+def test_what_is_written_whole_has_replaced_nothing_that_it_holds(tool: str):
+    assert replaced_fields(Use("T1", TOOLS.of(tool), CALLS[tool])) == []
+
+
+@CALL
+@given(HANDLES, st.lists(st.from_regex(r"[a-z][a-z0-9_./:@-]{10,40}[a-z]", fullmatch=True), min_size=1, max_size=60))
+def test_a_stub_with_names_behind_it_is_known_and_comes_back(tool: str, handle: str, names: list[str]):
+    whole = Use("T1", TOOLS.of(tool), CALLS[tool])
+    short = Use("T1", TOOLS.of(tool), stub_with_names(Use("T1", TOOLS.of(tool), stub(whole, handle)), names))
+    assert is_valid(tool, short.input)
+    assert handle_of_stub(short) == handle
+    assert short.input[LONG_FIELDS[tool][-1]].endswith("\n" + " ".join(names))
+    assert long_fields(short) == []
+    assert plain(put_back(call("T1", tool, short.input), {handle: CALLS[tool]}.get, TOOLS)) == plain(call("T1", tool, CALLS[tool]))
+
+
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
@@ -134,6 +169,17 @@ def test_one_line_stands_for_whole_calls_and_says_what_they_were():
     assert (line.role, line.text) == (USER, "[PopKit left out Read a.ts; Bash npm test: popkit restore abcd2345]")
 
 
+def test_what_was_called_several_times_is_named_once():
+    line = folded(["Edit a.ts", "Bash npm test", "Edit a.ts", "Edit a.ts"], "abcd2345").text
+    assert line == "[PopKit left out Edit a.ts (3 times); Bash npm test: popkit restore abcd2345]"
+
+
+def test_names_stand_behind_the_calls_that_they_were_in():
+    line = folded(["Bash npm test"], "abcd2345", ["cartTotalsOf", "src/a:12"])
+    assert line.text == "[PopKit left out Bash npm test; in them: cartTotalsOf src/a:12: popkit restore abcd2345]"
+    assert handle_of_fold(line.text) == "abcd2345"
+
+
 def test_of_many_calls_the_first_are_named_and_the_rest_counted():
     text = folded([f"Read {n}.ts" for n in range(40)], "abcd2345").text
     assert "Read 0.ts; " in text
@@ -146,7 +192,7 @@ def test_whatever_the_labels_hold_it_is_one_line_that_names_its_handle(labels: l
     message = folded(labels, handle)
     assert handle_of_fold(message.text) == handle
     assert message.text.isprintable()
-    assert len(message.text) < 12 * 92 + 120
+    assert len(message.text) < 12 * (92 + len(" (20 times)")) + 120
     assert paired([message])[0].to_json() == message.to_json()
 
 

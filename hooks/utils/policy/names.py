@@ -7,23 +7,21 @@ of one large result. A name is worth more the later it was last shown, the more 
 from __future__ import annotations
 
 from . import chance, secret_shapes
-from .masking import mask
 from .messages import texts_in
-from .outline import is_name, names_said
+from .outline import LONGEST, SHORTEST, is_plain, names_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Sequence
 
-    from .messages import Use
     from .ways import Pair
 
 # Tokens of names, as a share of the conversation.
 SHARE = 0.005
 # So many of the newest calls are looked at: what only older ones hold is hardly written again.
-_CALLS = 250
-# Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): what a name is worth halves in so many
-# calls; to be in a call's input counts as much as so many results; a name costs so many characters beside its own.
+_CALLS = 128
+# Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): a name is worth half as much after so
+# many calls; to be in the input of a call counts as much as so many results; a name costs so many characters beside its own.
 _HALVED, _IN_INPUT, _BESIDE = 20, 3, 5
 _CHARS_PER_TOKEN = 2.5
 # Characters that stand between names and what they belong to.
@@ -33,40 +31,36 @@ _KEY = "-----BEGIN "
 
 
 def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Container[str], tokens: float) -> dict[str, list[str]]:
-    """Return {id of a call: names that stand for what left of it}, in at most so many `tokens`. `homes`: ids of the calls of which something
-    left. Each name stands once, with the newest of these that held it, and none that is `standing` already."""
-    worth: dict[str, float] = {}
+    """Return {id of a call: names that stand for what left of it}, in at most so many `tokens`. `homes`: ids of the calls of which
+    something left. Each name stands once, with the newest of these that held it, and none that is `standing` already."""
+    shown: dict[str, float] = {}  # name -> how often, a call's input counted more
+    since: dict[str, int] = {}  # name -> calls since it was last shown
     home: dict[str, str] = {}
-    newest: dict[str, int] = {}  # name -> calls since it was last shown
     for pair in reversed(pairs[-_CALLS:]):
-        of_input = _names(_texts_of(pair.use))
+        of_input = _names([pair.masked if text is pair.given else text for text in texts_in(pair.use.input)])
         for name in of_input | _names([pair.shown.text]):
-            newest.setdefault(name, pair.age)
-            worth[name] = worth.get(name, 0.0) + 1.0 + (_IN_INPUT if name in of_input else 0.0)
+            shown[name] = shown.get(name, 0.0) + (1 + _IN_INPUT if name in of_input else 1)
+            since.setdefault(name, pair.age)
             if pair.use.id in homes:
                 home.setdefault(name, pair.use.id)
-    ranked = sorted((-worth[name] / ((_HALVED + newest[name]) * (_BESIDE + len(name))), name) for name in home if name not in standing)
-    room, chosen = tokens * _CHARS_PER_TOKEN, {}
-    for _, name in ranked:
-        if not (is_name(name) and is_harmless(name)):
+    worth = {name: shown[name] / ((_HALVED + since[name]) * (_BESIDE + len(name))) for name in home if name not in standing}
+    chosen: dict[str, list[str]] = {}
+    room = tokens * _CHARS_PER_TOKEN
+    for name in sorted(worth, key=lambda name: (-worth[name], name)):
+        if is_plain(name) or chance.runs(name):
             continue
         room -= len(name) + 1 + (0 if home[name] in chosen else _FRAME)
         if room < 0:
             break
         chosen.setdefault(home[name], []).append(name)
-    return chosen
-
-
-def is_harmless(name: str) -> bool:
-    """Return whether a name has no form of a key and was not drawn by chance."""
-    return not secret_shapes.spans(name) and not chance.runs(name)
+    return {id: kept for id, names in chosen.items() if (kept := _without_keys(names))}
 
 
 def _names(texts: Iterable[str]) -> set[str]:
-    return names_said(text for text in texts if _KEY not in text)
+    return {word for word in names_said(text for text in texts if _KEY not in text) if SHORTEST <= len(word) <= LONGEST}
 
 
-def _texts_of(use: Use) -> list[str]:
-    """Return the texts of a call, of a command without its secrets."""
-    line = use.input.get(use.traits.line)
-    return [mask(text) if text is line else text for text in texts_in(use.input)]
+def _without_keys(names: list[str]) -> list[str]:
+    if not secret_shapes.spans(" ".join(names)):
+        return names
+    return [name for name in names if not secret_shapes.spans(name)]

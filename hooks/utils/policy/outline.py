@@ -38,7 +38,7 @@ BETWEEN = " -- "
 # So many times as much as fits is found: names that the conversation says elsewhere leave their place to others.
 _SPARE = 2
 _NOT_AT_END = "-./:@"
-_SHORTEST, _LONGEST = 12, 192  # characters of a name, as in NAME
+SHORTEST, LONGEST = 12, 192  # characters of a name, as in NAME
 _IN_NAMES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:@~"
 _BLANKED = bytes(code if code in _IN_NAMES else 32 for code in range(256))
 
@@ -86,16 +86,16 @@ def findings(text: str, is_run: bool) -> Findings:
 
 
 def names_said(texts: Iterable[str]) -> set[str]:
-    """Return the words in texts that can be names."""
+    """Return the words in texts that can be names, those of SHORTEST characters and more."""
     words = "\n".join(texts).encode("ascii", "replace").translate(_BLANKED).decode("ascii").split()
-    return {word.rstrip(_NOT_AT_END) for word in words}
+    return {word.rstrip(_NOT_AT_END) for word in words if len(word) >= SHORTEST}
 
 
-def is_name(word: str) -> bool:
-    """Return whether a word is a name: long enough not to be chance, no plain language, no number."""
+def is_plain(word: str) -> bool:
+    """Return whether a word is one of plain language, or a number: no name."""
     import re
 
-    return _SHORTEST <= len(word) <= _LONGEST and not word.isdigit() and not re.match(PLAIN, word)
+    return word.isdigit() or re.match(PLAIN, word) is not None
 
 
 def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] = findings, said: Container[str] = ()) -> str:

@@ -7,9 +7,8 @@ been archived: a result as its content, a call as its input, whole calls as the 
 
 from __future__ import annotations
 
-from . import placeholder as placeholders
 from .messages import USER, Message, Shown, Use, message_of
-from .placeholder import handle_in, is_handle, placeholder
+from .placeholder import handle_in, is_handle, placeholder, with_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,15 +38,17 @@ def replaced_fields(use: Use) -> list[str]:
     return [field for field in long_fields(use) if field not in use.traits.written] if use.traits.written else []
 
 
-def stub(use: Use, fields: Sequence[str], handle: str) -> dict[str, Any]:
-    """Return the input of a call with placeholders in these fields. Two fields never say the same: no tool edits a text into itself."""
-    return {**use.input, **{field: placeholder(f"{field} of this {use.tool}", WHY, handle) for field in fields}}
+def stub(use: Use, handle: str, fields: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return the input of a call with placeholders in these fields, in all long ones by default. Two fields never say the same: no tool
+    edits a text into itself."""
+    names = long_fields(use) if fields is None else fields
+    return {**use.input, **{name: placeholder(f"{name} of this {use.tool}", WHY, handle) for name in names}}
 
 
-def with_names(use: Use, names: Sequence[str]) -> dict[str, Any]:
+def stub_with_names(use: Use, names: Sequence[str]) -> dict[str, Any]:
     """Return the input of a stub with names behind its last placeholder."""
     field = [name for name in use.traits.on_disk if handle_in(use.input.get(name))][-1]
-    return {**use.input, field: placeholders.with_names(use.input[field], names)}
+    return {**use.input, field: with_names(use.input[field], names)}
 
 
 def handle_of_stub(use: Use) -> str:

@@ -1,7 +1,8 @@
 """The ways in which a call and its result can stand after a compaction, and what each is worth. Pure.
 
-From the whole to a line in a list: the result whole, as a placeholder with an outline, as a placeholder alone; the call whole or with a
-stub for its long fields; or neither. What a way is worth is a guess at what of it will still be looked for.
+A way says how much of the result stands (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
+it, of an edit only what it wrote, a stub). The last way is neither, but a line in a list that names the call. What a way is worth is a
+guess at what of it will still be looked for.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ if TYPE_CHECKING:
     from .outline import Findings
     from .planning import Decision
 
-# How much of a result stands, and how much of an input: of an edit what it has replaced leaves first.
+# How much of a result stands, and how much of an input.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
 WRITTEN, STUBBED = 1, 0
 # Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): how fast what is needed falls with the
 # calls since; what the newest call on a file is worth more, and what a newer result has replaced less; a text twice as long holds less than
-# twice as much that is looked for; an outline holds half of it, a placeholder or stub a tenth; a call's input more than a result.
+# twice as much that is looked for; an outline holds half of it, a placeholder or stub a tenth; a call's input more than a result, and
+# nearly all that is looked for in an edit is in what it wrote.
 _CALLS, _FALLS = 10, 0.75
 _NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
-_OUTLINED, _NOTICED, _WRITTEN = 0.5, 0.1, 0.9
+_OUTLINED, _NOTICED, _WRITTEN = 0.5, 0.1, 0.95
 _UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _REPLACING = ("superseded", "same_content")
 _HANDLE = "a" * SHORTEST_HANDLE
@@ -39,15 +41,25 @@ _LINE_TOKENS = estimate_tokens(stubs.folded([""], _HANDLE).text)  # of a line th
 # What tells of a call that the engine does not know, or whose result has left before.
 _ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
 # What a list names as it was written, for that is written again most: a path and a command.
-_PATHS, _LISTED_CHARS = ("file_path", "notebook_path"), 90
-_LISTED = (*_PATHS, "command")
-_SHORT, _BACKSLASH = "…/", "\\"
+_FILES = ("file_path", "notebook_path")
+_LISTED, _LISTED_CHARS = (*_FILES, "command"), 90
+_SHORT, _FOLDERS = "…/", 2
+
+
+def file_of(use: Use) -> str:
+    """Return the path of the file that a call is about; "" for none."""
+    return _first(use, _FILES)
+
+
+def _first(use: Use, fields: Sequence[str]) -> str:
+    """Return the first of these fields of a call that holds a text; "" for none."""
+    return next((use.input[field] for field in fields if isinstance(use.input.get(field), str)), "")
 
 
 class Way:
-    """One way to stand: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls)
-    and its `worth`, how much of the `result` stands (WHOLE, OUTLINED, NOTICED), and whether the `input` stands whole. `listed`: neither,
-    but a line that names the call."""
+    """One way to stand: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls),
+    its `worth`, how much of the `result` stands (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED).
+    `listed`: neither, but a line that names the call."""
 
     __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
 
@@ -66,7 +78,7 @@ class Pair:
     more worth for each token than the one before; `at`: which of them holds. `estimated`: tokens of its result, None where its text tells.
     `lost`: its text does not say what it showed."""
 
-    __slots__ = ("_all", "_outline", "age", "at", "decision", "estimated", "lost", "newest", "shown", "stands", "use", "ways")
+    __slots__ = ("_all", "_masked", "_outline", "age", "at", "decision", "estimated", "lost", "newest", "shown", "stands", "use", "ways")
 
     def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool, stands: bool) -> None:
         self.use = use
@@ -77,13 +89,14 @@ class Pair:
         self.stands = stands
         self.estimated = decision.result.tokens if decision else None
         self.lost = False
+        self._masked: str | None = None
         self._outline: str | None = None  # once it is known: to find it takes longer than all else
         self.at = 0
         self._all = _all_ways(self)
         self.ways = _falling(self._all)
 
     def leave(self, lost: bool = False) -> None:
-        """Its result has left, before any target is looked at, and what it was called with stands: unless a placeholder would be no
+        """Let its result leave before any target is looked at, while what it was called with stands: unless a placeholder would be no
         shorter. What is `lost` leaves even then."""
         if lost:
             self.lost = lost
@@ -93,7 +106,7 @@ class Pair:
             self.ways = _falling(ways)
 
     def make_whole(self, text: str) -> None:
-        """Its result stands as it was before the door shortened it, or leaves as that."""
+        """Put `text`, its result as it was before the door shortened it, in the place of what stands."""
         self.shown = Shown(self.shown.id, text, self.shown.error)
         self.estimated = self._outline = None
         self._all = _all_ways(self)
@@ -116,32 +129,42 @@ class Pair:
         """The way in which it stands where it cannot be listed, as a call that was made with it stands."""
         return self.ways[self.at - 1] if self.now.listed and self.at else self.now
 
+    def fields_left(self, level: int) -> list[str]:
+        """Return the fields of its input in whose place placeholders stand at a level (WHOLE, WRITTEN, STUBBED); none of a call that
+        failed, which has left nothing on disk."""
+        if level == WHOLE or self.shown.error:
+            return []
+        return stubs.replaced_fields(self.use) if level == WRITTEN else stubs.long_fields(self.use)
+
     @property
     def label(self) -> str:
         """What a person reads of it."""
-        return self.decision.result.label if self.decision else mask(f"{self.use.tool} {self._given(_ABOUT)}".strip())[:_LABEL_CHARS]
+        return self.decision.result.label if self.decision else mask(f"{self.use.tool} {_first(self.use, _ABOUT)}".strip())[:_LABEL_CHARS]
 
     @property
-    def line(self) -> str:
-        """What a list says of it."""
-        given = self._given(_LISTED)
-        return mask(f"{self.use.tool} {given}")[:_LISTED_CHARS] if given else self.label
+    def given(self) -> str:
+        """The path or the command that it was called with; "" for neither."""
+        return _first(self.use, _LISTED)
 
-    def line_beside(self, named: set[str]) -> str:
-        """Return what a list says of it: of a file whose whole path is `named` already, its folder and name; any other is named then."""
-        path = next((self.use.input[field] for field in _PATHS if isinstance(self.use.input.get(field), str)), "")
-        if not path or path not in named:
-            named.add(path)
-            return self.line
-        return mask(f"{self.use.tool} {_SHORT}{'/'.join(path.replace(_BACKSLASH, '/').split('/')[-2:])}")[:_LISTED_CHARS]
+    @property
+    def masked(self) -> str:
+        """The same without its secrets."""
+        if self._masked is None:
+            self._masked = mask(self.given)
+        return self._masked
 
-    def _given(self, names: Sequence[str]) -> str:
-        return next((self.use.input[name] for name in names if isinstance(self.use.input.get(name), str)), "")
+    def line(self, named: Container[str] = ()) -> str:
+        """Return what a list says of it; of a file whose whole path is `named` already the end of that."""
+        path = file_of(self.use)
+        if path and path in named:
+            end = "/".join(path.replace("\\", "/").split("/")[-_FOLDERS:])
+            return mask(f"{self.use.tool} {_SHORT}{end}")[:_LISTED_CHARS]
+        return f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.given else self.label
 
     def placeholder(
         self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], said: Container[str]
     ) -> str:  # fmt: skip
-        """What stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`, `said`: as `outline_of` takes
+        """Return what stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`, `said`: as `outline_of` takes
         them."""
         result = self.decision.result  # type: ignore[union-attr]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
@@ -157,9 +180,10 @@ def _all_ways(pair: Pair) -> list[Way]:
     use = pair.use
     worth_of_whole = _worth_of_input(pair, use.tokens)
     inputs = [(use.tokens, worth_of_whole, WHOLE)]
-    for share, level, fields in ((_WRITTEN, WRITTEN, stubs.replaced_fields(use)), (_NOTICED, STUBBED, stubs.long_fields(use))):
+    for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)):
+        fields = pair.fields_left(level)
         if fields:
-            inputs.append((Use(use.id, use.traits, stubs.stub(use, fields, _HANDLE)).tokens, share * worth_of_whole, level))
+            inputs.append((Use(use.id, use.traits, stubs.stub(use, _HANDLE, fields)).tokens, share * worth_of_whole, level))
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
         for tokens, worth, level, names in _results(pair)
@@ -167,7 +191,7 @@ def _all_ways(pair: Pair) -> list[Way]:
     ]
     if pair.decision and outline.said_of(pair.decision.result):
         return made
-    line = _LINE_TOKENS + estimate_tokens(pair.line)
+    line = _LINE_TOKENS + estimate_tokens(pair.line())
     return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
 
 

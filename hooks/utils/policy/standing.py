@@ -1,0 +1,167 @@
+"""Build the messages that stand after a compaction, and say what left. Pure.
+
+How much of each call and its result stands has been decided (ways.py). Here they become messages: a placeholder for a result, a stub for
+the input of a call, a list for whole calls, and names beside each of them.
+"""
+
+from __future__ import annotations
+
+from . import stubs
+from .messages import Message, Shown, Use, texts_in
+from .outline import names_said
+from .placeholder import handle_in, with_names
+from .ways import WHOLE, file_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Union
+
+    from .conversation import Conversation
+    from .outline import Findings
+    from .ways import Pair, Way
+
+    Content = Union[str, dict[str, Any], list[dict[str, Any]]]
+
+RESULT, INPUT, CALLS = "result", "input", "calls"
+NEEDED_ROOM = "to make room: of all that stood it was the least likely to be needed"
+_PICTURE = "it shows a picture or a document, which a compaction cannot carry"
+
+
+class Left:
+    """Something that left: its `kind` (RESULT, INPUT, CALLS), the `id` of its call ("" for several), a `label` and `why` for people, the
+    `handle` under which its `content` is archived: the text of a result, the input of a call, messages as JSON."""
+
+    __slots__ = ("content", "handle", "id", "kind", "label", "why")
+
+    def __init__(self, kind: str, id: str, label: str, why: str, handle: str, content: Content) -> None:
+        self.kind = kind
+        self.id = id
+        self.label = label
+        self.why = why
+        self.handle = handle
+        self.content = content
+
+
+class Built:
+    """The messages that stand, what `left`, and the `ids` of the calls of which something left."""
+
+    __slots__ = ("ids", "left", "messages")
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.left: list[Left] = []
+        self.ids: set[str] = set()
+
+    def names(self) -> set[str]:
+        """Return all words that stand and can be names."""
+        texts = [message.text for message in self.messages]
+        for message in self.messages:
+            texts += [text for use in message.uses for text in texts_in(use.input)] + [shown.text for shown in message.results]
+        return names_said(texts)
+
+
+class Builder:
+    """Builds what stands of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
+    archived. `find`: as `outline.findings` does it. `why`: the reason for which a live result leaves."""
+
+    __slots__ = ("_known", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
+
+    def __init__(
+        self, messages: Sequence[Message], pairs: Mapping[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str],
+        find: Callable[[str, bool], Findings], why: str,
+    ) -> None:  # fmt: skip
+        self.messages = messages
+        self.pairs = pairs
+        self.conversation = conversation
+        self.handle_of = handle_of
+        self.find = find
+        self.why = why
+        # Names in words and calls: no outline has to hold them.
+        texts = [message.text for message in messages]
+        self.said = names_said([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
+        self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}  # each way is built once
+
+    def build(self, names: Mapping[str, Sequence[str]]) -> Built:
+        """Return what stands. `names`: id of a call -> names beside what stands for what left of it. Calls that are only listed are listed
+        together where nothing stands between them."""
+        built = Built()
+        away: list[Message] = []  # whole calls, with their results as they stand in the archive
+        named = {file_of(pair.use) for pair in self.pairs.values() if not pair.now.listed}  # files whose whole path stands
+        for at, message in enumerate(self.messages):
+            if message.results:
+                continue  # with their calls
+            if not message.uses:
+                self._list(built, away, named, names)
+                built.messages.append(message)
+                continue
+            answer = self.messages[at + 1]
+            leave = all(self.pairs[use.id].now.listed for use in message.uses) and not (message.text or answer.text)
+            made = [self._of_call(self.pairs[use.id], leave, built, names) for use in message.uses]
+            both = [
+                Message(message.role, message.text, [use for use, _ in made]),
+                Message(answer.role, answer.text, (), [shown for _, shown in made]),
+            ]
+            if leave:
+                away += both
+            else:
+                self._list(built, away, named, names)
+                built.messages += both
+        self._list(built, away, named, names)
+        return built
+
+    def _list(self, built: Built, away: list[Message], named: set[str], names: Mapping[str, Sequence[str]]) -> None:
+        """Add a line for the calls that are `away`, and empty that. `named`: files whose whole path stands."""
+        if not away:
+            return
+        ids = [use.id for message in away for use in message.uses]
+        labels = []
+        for id in ids:
+            labels.append(self.pairs[id].line(named))
+            named.add(file_of(self.pairs[id].use))
+        content = [message.to_json() for message in away]
+        handle = self.handle_of("", content)
+        built.messages.append(stubs.folded(labels, handle, [name for id in ids for name in names.get(id, ())]))
+        built.left.append(Left(CALLS, "", f"{len(ids)} calls", NEEDED_ROOM, handle, content))
+        built.ids.update(ids)
+        away.clear()
+
+    def _of_call(self, pair: Pair, leaves: bool, built: Built, names: Mapping[str, Sequence[str]]) -> tuple[Use, Shown]:
+        """Return a call and its result as they stand; `leaves`: the whole message does."""
+        way = pair.now if leaves else pair.beside
+        known = self._known.get(pair.use.id)
+        if known is None or known[0] is not way:
+            known = self._known[pair.use.id] = (way, *self._in_way(pair, way))
+        _, use, shown, left = known
+        built.left += left
+        if left:
+            built.ids.add(use.id)
+        beside = names.get(use.id)
+        if left and beside and not leaves:
+            if left[0].kind == RESULT:
+                return use, Shown(shown.id, with_names(shown.text, beside), shown.error)
+            return Use(use.id, use.traits, stubs.stub_with_names(use, beside)), shown
+        return use, shown
+
+    def _in_way(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
+        use, shown, left = pair.use, pair.shown, []
+        if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
+            handle = self.handle_of(use.id, shown.text)
+            text = pair.placeholder(handle, self.conversation, way.result, self.find, self.said)
+            if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
+                left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
+                shown = Shown(shown.id, text, shown.error)
+        fields = pair.fields_left(way.input)
+        if fields:
+            handle = self.handle_of(use.id, use.input)
+            left.append(Left(INPUT, use.id, f"{use.tool} {file_of(use)}".strip(), stubs.WHY, handle, use.input))
+            use = Use(use.id, use.traits, stubs.stub(use, handle, fields))
+        return use, shown, left
+
+
+def _why(pair: Pair, alive: str) -> str:
+    """Return why a result left, for people; `alive`: the reason for which a live one did."""
+    result = pair.decision.result if pair.decision else None
+    if result is not None and result.ended:
+        return result.reasons[0] if result.reasons else "expired"
+    return _PICTURE if pair.lost else alive
