@@ -62,7 +62,7 @@ export async function ready($: EngineInterface): Promise<void> {
   await come($, Math.max(TURN_WAIT_MS, rowMs))
 }
 
-/** Lets go of the helper; the next one begins anew. */
+/** Ends the helper. The next one has all its tries again. */
 export async function end($: EngineInterface): Promise<void> {
   const gone = helper
   starts = 0
@@ -75,7 +75,7 @@ export async function end($: EngineInterface): Promise<void> {
   }
 }
 
-/** What the helper answers; undefined when it is absent, later than `patienceMs`, or wrong. Without patience: a row, which waits for no start. */
+/** Returns the helper's answer; undefined when it is absent, later than `patienceMs`, or wrong. A row has no patience: it waits for no start. */
 export async function ask($: EngineInterface, path: string, asked: Answer, patienceMs?: number): Promise<Answer | undefined> {
   if (helper === undefined) {
     await start($)
@@ -116,7 +116,7 @@ export async function ask($: EngineInterface, path: string, asked: Answer, patie
   return undefined
 }
 
-/** How large the window is, what the session has cost, and how full the plan's limits are, as the client says; empty where it says nothing. */
+/** Returns the window's size, the session's cost and how full the plan's limits are, as the client says; empty where it says nothing. */
 export async function usage($: EngineInterface): Promise<Answer> {
   try {
     const { context, cost, rateLimits } = await $.session.usage()
@@ -145,13 +145,13 @@ export async function standing($: EngineInterface, again = false): Promise<void>
   }
 }
 
-/** The tools that are left where some are hidden, by their names, or by how these begin where that ends in `__`. */
+/** Returns the tools without the hidden ones. A name that ends in `__` hides all that begin so. */
 export function without<Tool extends { name: string }>(tools: readonly Tool[], names: readonly string[]): Tool[] {
   return tools.filter(tool => !names.some(name => tool.name === name || (name.endsWith('__') && tool.name.startsWith(name))))
 }
 
-/** What is hidden from this project's sessions. The same all session long, for tools that come and go cost the whole prompt cache, unless it
- * is asked `again`. */
+/** Returns the tools that are hidden from this project's sessions: the same all session long, because tools that come and go cost the whole
+ * prompt cache, unless it is asked `again`. */
 export async function hidden($: EngineInterface, again = false): Promise<string[]> {
   if (hiding === undefined || again) {
     const names = (await ask($, '/hidden', {}, Math.max(START_MS, Math.min(rowMs, LIST_MS))))?.names
@@ -161,7 +161,7 @@ export async function hidden($: EngineInterface, again = false): Promise<string[
   return hiding
 }
 
-/** After words that bring a hidden tool back: it comes now, for somebody waits for it. What is hidden goes with the next session. */
+/** Brings a hidden tool back at once after the words for it, because somebody waits for it. What is hidden now goes with the next session. */
 export async function comeBack($: EngineInterface, words: string): Promise<void> {
   if (/^bill show\b/.test(words)) {
     await hidden($, true)
@@ -219,7 +219,7 @@ async function attend($: EngineInterface, session: string, words: string[]): Pro
   }
 }
 
-/** The helper that a first line tells of; undefined where it is switched off, or speaks otherwise. */
+/** Returns the helper that a first line names; undefined where it is switched off, or has another protocol. */
 function heard(line: string, session: string, stop: () => unknown): Helper | undefined {
   const told = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
   isOff = told.off === true
