@@ -14,7 +14,7 @@ type Summarise = Next<'session.compact'>
 const WAIT_MS = 15_000
 const TOAST_MS = 8_000
 
-/** What comes of a compaction. */
+/** Answers a compaction: with what the helper says, or as the client does itself. */
 export async function compacted($: EngineInterface, e: Compacting, next: Summarise) {
   const own = e.instructions === MARK && e.trigger === 'manual' && e.agentId === undefined
 
@@ -38,7 +38,7 @@ export async function compacted($: EngineInterface, e: Compacting, next: Summari
   return made
 }
 
-/** What is made of a compaction, and whether what the helper answered stands. */
+/** Returns the answer to the client, and whether it is what the helper answered. */
 async function taken($: EngineInterface, e: Compacting, next: Summarise, answer: Record<string, unknown>, own: boolean) {
   if (typeof answer.skip === 'string') {
     return { made: { skip: answer.skip }, stood: false }
@@ -75,7 +75,7 @@ async function taken($: EngineInterface, e: Compacting, next: Summarise, answer:
   }
 }
 
-/** A message as it is handed to the helper. */
+/** Returns a message in the form that the helper takes. */
 function plain(row: Row) {
   return {
     role: row.role,
@@ -86,7 +86,7 @@ function plain(row: Row) {
   }
 }
 
-/** A compaction as it goes on to the summariser: behind the instructions that it has stands what the helper says. */
+/** Returns a compaction for the summariser: with what the helper says, behind its own instructions. */
 async function advised($: EngineInterface, e: Compacting): Promise<Compacting> {
   const answer = e.agentId === undefined && e.trigger !== 'precompute' ? await ask($, '/compacting', {}, WAIT_MS) : undefined
   const text = answer?.text

@@ -26,7 +26,7 @@ export function remember(e: EngineEventOf['tool.call']): void {
   }
 }
 
-/** The row as it enters. */
+/** Returns the row as it enters. */
 export async function enter($: EngineInterface, row: Row): Promise<Entering> {
   const agentId = row.agentId ?? ''
   const ids = row.message.content.flatMap(block => (block.type === 'tool_result' ? [String(block.tool_use_id)] : []))

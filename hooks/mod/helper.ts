@@ -64,7 +64,7 @@ export async function ready($: EngineInterface): Promise<void> {
   await come($, Math.max(TURN_WAIT_MS, rowMs))
 }
 
-/** Lets go of the helper; the next one begins anew. */
+/** Ends the helper. The next one has all its tries again. */
 export async function end($: EngineInterface): Promise<void> {
   const gone = helper
   starts = 0
@@ -77,7 +77,7 @@ export async function end($: EngineInterface): Promise<void> {
   }
 }
 
-/** What the helper answers; undefined when it is absent, later than `patienceMs`, or wrong. Without patience: a row, which waits for no start. */
+/** Returns the helper's answer; undefined when it is absent, later than `patienceMs`, or wrong. A row has no patience: it waits for no start. */
 export async function ask($: EngineInterface, path: string, asked: Answer, patienceMs?: number): Promise<Answer | undefined> {
   if (helper === undefined) {
     await start($)
@@ -118,7 +118,7 @@ export async function ask($: EngineInterface, path: string, asked: Answer, patie
   return undefined
 }
 
-/** How large the window is, what the session has cost, and how full the plan's limits are, as the client says; empty where it says nothing. */
+/** Returns the window's size, the session's cost and how full the plan's limits are, as the client says; empty where it says nothing. */
 export async function usage($: EngineInterface): Promise<Answer> {
   try {
     const { context, cost, rateLimits } = await $.session.usage()
@@ -147,13 +147,13 @@ export async function standing($: EngineInterface, again = false): Promise<void>
   }
 }
 
-/** Whether a tool is among these. */
+/** Returns whether a tool is among these. A name that ends in `__` means all that begin so. */
 export function isAmong(tool: string, names: readonly string[]): boolean {
   return names.some(name => tool === name || (name.endsWith('__') && tool.startsWith(name)))
 }
 
-/** What is taken out of the prompts of this project's sessions. The same all session long, for tools that come and go cost the whole prompt
- * cache, unless it is asked `again`. */
+/** Returns what is taken out of the prompts of this project's sessions: the same all session long, because tools that come and go cost the
+ * whole prompt cache, unless it is asked `again`. */
 export async function takenOut($: EngineInterface, again = false): Promise<Out> {
   if (out === undefined || again) {
     const { names, deferred } = (await ask($, '/hidden', {}, Math.max(START_MS, Math.min(rowMs, LIST_MS)))) ?? {}
@@ -167,7 +167,7 @@ export async function takenOut($: EngineInterface, again = false): Promise<Out> 
   return out
 }
 
-/** After words that bring a hidden tool back: it comes now, for somebody waits for it. What is hidden goes with the next session. */
+/** Brings a hidden tool back at once after the words for it, because somebody waits for it. What is hidden now goes with the next session. */
 export async function comeBack($: EngineInterface, words: string): Promise<void> {
   if (/^bill show\b/.test(words)) {
     await takenOut($, true)
@@ -225,7 +225,7 @@ async function attend($: EngineInterface, session: string, words: string[]): Pro
   }
 }
 
-/** The helper that a first line tells of; undefined where it is switched off, or speaks otherwise. */
+/** Returns the helper that a first line names; undefined where it is switched off, or has another protocol. */
 function heard(line: string, session: string, stop: () => unknown): Helper | undefined {
   const told = JSON.parse(line.slice(0, line.indexOf('\n'))) as { off?: boolean; protocol?: number; socket?: string }
   isOff = told.off === true

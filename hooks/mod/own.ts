@@ -4,7 +4,7 @@ import type { EngineInterface } from 'claude-code'
 // Milliseconds: what holds a command is over by then.
 const START_MS = 100
 
-// Behind a compaction of ours stands this word: whoever types it himself gets what we were asked for, which is nothing.
+// Marks a compaction of ours. Typed by hand it does what we were asked for, which is nothing.
 export const MARK = 'popkit'
 
 /** Starts a compaction that does what the helper has been asked to do, once the session is idle. */

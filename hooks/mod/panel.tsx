@@ -29,7 +29,7 @@ const TICK_MS = 1_000
 const WRITTEN_MS = 500
 const TOAST_MS = 8_000
 const TICKS_BETWEEN_LOOKS = 20
-// As the cache cools, what the band says changes, so it is asked for anew: soon where little is left.
+// What the band says changes as the cache cools, so it is asked for again: soon where little is left.
 const SHARE_BETWEEN_LOOKS = 1 / 15
 const SOONEST_MS = 5_000
 const LATEST_MS = 60_000
@@ -42,7 +42,7 @@ let rows = ROWS
 let page = ''
 let chosen = ''
 
-/** Asks anew and lets everything that shows it redraw. */
+/** Asks again and redraws everything that shows it. */
 export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded = false): Promise<void> {
   const answer = await ask($, '/view', { columns, rows, page, chosen, turn_ended: turnEnded, usage: await usage($) }, PATIENCE_MS)
 
@@ -67,7 +67,7 @@ export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded =
   void lookAgain($, seen.cacheUntil)
 }
 
-/** Asks anew in a while, as long as the cache is warm, and once when it has gone cold. */
+/** Asks again in a while, as long as the cache is warm, and once when it has gone cold. */
 async function lookAgain($: EngineInterface, cacheUntil: number | null): Promise<void> {
   nextLook?.cancel()
 
@@ -78,7 +78,7 @@ async function lookAgain($: EngineInterface, cacheUntil: number | null): Promise
   nextLook = $.clock.after(Math.min(LATEST_MS, Math.max(SOONEST_MS, left * SHARE_BETWEEN_LOOKS)), () => refresh($))
 }
 
-/** What `/popkit WORDS` answers, undefined where the helper does not. */
+/** Returns the answer to `/popkit WORDS`; undefined where the helper has none. */
 export async function run($: EngineInterface, words: string, width: number): Promise<string | undefined> {
   const answer = await ask($, '/command', { words, columns: Math.max(60, width - 10) }, DEED_MS)
   void refresh($)
@@ -117,7 +117,7 @@ async function press($: EngineInterface, id: string): Promise<void> {
   await openPane($)
 }
 
-/** A compaction of ours is over: the pane says what it came to, where it still says what was begun. */
+/** Says in the pane what a compaction of ours came to, where it still says what was begun. */
 export async function ended($: EngineInterface, notice: string): Promise<void> {
   await $.clock.sleep(WRITTEN_MS)
 
@@ -127,7 +127,7 @@ export async function ended($: EngineInterface, notice: string): Promise<void> {
   await refresh($)
 }
 
-/** Opens the pane and keeps it live until it is closed; what to say, undefined where the helper does not answer. */
+/** Opens the pane and keeps it live until it is closed. Returns what to say; undefined where the helper does not answer. */
 export async function openPane($: EngineInterface): Promise<string | undefined> {
   await refresh($)
   const opened = await $.ui.open({ id: PANE, title: 'PopKit', closeOnEscape: true, focus: true })
@@ -166,7 +166,7 @@ async function count($: EngineInterface): Promise<void> {
 
 const MINUTE_S = 60
 
-/** The band: what to do now; nothing when there is nothing to do. */
+/** Draws the band: what to do now; nothing when there is nothing to do. */
 export async function band($: EngineInterface, e: RenderInput<'AbovePrompt'>) {
   const seen = await read($, view)
 
@@ -185,7 +185,7 @@ export async function band($: EngineInterface, e: RenderInput<'AbovePrompt'>) {
   )
 }
 
-/** The pane: its pages, the lines of one, what can be chosen and done there, what the last deed came to. */
+/** Draws the pane: its pages, the lines of one, what can be chosen and done there, what the last deed came to. */
 export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const seen = await read($, view)
   const said = await read($, told)
@@ -257,7 +257,7 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   )
 }
 
-/** Seconds as 4:05. */
+/** Returns seconds as 4:05. */
 function countdown(seconds: number): string {
   return `${Math.floor(seconds / MINUTE_S)}:${String(seconds % MINUTE_S).padStart(2, '0')}`
 }

@@ -15,7 +15,7 @@ let isBetweenTurns = false
 // Which time between two turns it is: what comes later than its end begins nothing.
 let between = 0
 
-/** A turn, a compaction or the session's end: nothing is sent any more. */
+/** Stops: a turn or a compaction has begun, or the session has ended. */
 export function rest(): void {
   between += 1
   isBetweenTurns = false
@@ -23,14 +23,14 @@ export function rest(): void {
   timer = undefined
 }
 
-/** A turn of the main thread has ended. */
+/** Begins to wait, as a turn of the main thread has ended. */
 export async function begin($: EngineInterface, e: EngineEventOf['turn.complete']): Promise<void> {
   rest()
   isBetweenTurns = true
   await plan($, { reason: e.reason, turn_ms: e.durationMs })
 }
 
-/** Asks anew: the user may have said another word. */
+/** Asks once more: the user may have changed the setting. */
 export async function again($: EngineInterface): Promise<void> {
   if (isBetweenTurns) {
     await plan($, {})
@@ -52,7 +52,7 @@ async function plan($: EngineInterface, told: Record<string, unknown>, more = MO
   }
 }
 
-/** `later`, `more`: what to ask where there was no answer, and how often. */
+/** Does what the helper answers. Where it did not, asks `later`, `more` times at most. */
 async function follow($: EngineInterface, answer: Answer, later: Record<string, unknown>, more: number): Promise<void> {
   timer?.cancel()
   timer = undefined
@@ -66,7 +66,7 @@ async function follow($: EngineInterface, answer: Answer, later: Record<string, 
   }
 }
 
-/** The main thread's last request once more, with one line behind it; what it cost is told in any case. */
+/** Sends the main thread's last request once more, with one line behind it, and reports what it cost in any case. */
 async function send($: EngineInterface, prompt: string): Promise<void> {
   const mine = between
   const reply = await $.model.fork({ prompt }).catch(() => ({ isAnswered: false, reason: 'rejected' }) as const)

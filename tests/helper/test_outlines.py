@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from hooks.utils.helper import compactions
 from hooks.utils.helper.compactions import Outlines
-from hooks.utils.policy import outline
+from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.policy import masking, outline
+from hooks.utils.policy.messages import Use
 from tests.patience import HANG_S
 
 RUN = "\n".join(
@@ -58,6 +60,15 @@ def test_a_text_that_is_too_short_for_an_outline_is_not_prepared():
     made.prepare("short", "read")
     made.prepare(FILE, "read")
     assert waited_for(made, 1) == 1
+
+
+def test_what_a_list_says_of_a_call_is_masked_before_it_is_asked_for():
+    made = Outlines(failing)
+    command = f"curl -H 'Authorization: Bearer {'k3y' * 9}' https://shop/{time.monotonic_ns()}"
+    made.prepare("short", "run:other", Use("toolu_1", TOOLS.of("Bash"), {"command": command}))
+    made.prepare(FILE, "read")
+    assert waited_for(made, 1) == 1
+    assert masking._known[f"Bash {command}", False] == masking.mask(f"Bash {command}") != f"Bash {command}"
 
 
 def test_what_was_found_first_goes_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch):

@@ -13,7 +13,9 @@ from .. import text
 from ..hosts.claude_code.usage import newest_usage
 from ..operations import reclaiming
 from ..policy import kinds, outline
+from ..policy.messages import Shown
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
+from ..policy.ways import Pair
 from ..reclaim import in_place
 from ..reclaim.carried import Marked
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from ..policy.messages import Use
     from ..policy.outline import Findings
     from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
@@ -180,20 +183,20 @@ def _size(tokens: int) -> str:
 
 class Outlines:
     """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
-    of a text and whether it is a run's, the result of `outline.findings`; the newest is last."""
+    of a text and whether it is a run's, the result of `outline.findings`; the newest is last. What a list says of a call is masked ahead,
+    too, and remembered there (policy/masking)."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
         self.known: dict[tuple[bytes, bool], Findings] = {}
         self.chars = 0
         self._lock = threading.Lock()
-        self._waiting: queue.SimpleQueue[tuple[str, bool]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[str, bool, Use | None]] = queue.SimpleQueue()
         threading.Thread(target=self._find_all, daemon=True).start()
 
-    def prepare(self, text: str, kind: str) -> None:
-        """Queue a result of this text and kind, to be outlined soon."""
-        if len(text) >= outline.LEAST_CHARS:
-            self._waiting.put((text, kinds.is_run(kind)))
+    def prepare(self, text: str, kind: str, use: Use | None = None) -> None:
+        """Queue a result of this text and kind, and its call, to be outlined and masked soon."""
+        self._waiting.put((text, kinds.is_run(kind), use))
 
     def findings(self, text: str, is_run: bool) -> Findings:
         """Return what `outline.findings` does, from memory where it is known."""
@@ -214,9 +217,12 @@ class Outlines:
 
     def _find_all(self) -> None:
         while True:
-            waiting = self._waiting.get()
+            text, is_run, use = self._waiting.get()
             try:
-                self.findings(*waiting)
+                if use is not None:
+                    Pair(use, Shown(use.id, text), None, 0, False, False)
+                if len(text) >= outline.LEAST_CHARS:
+                    self.findings(text, is_run)
             except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for
                 self._failed(error)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from ..hosts.claude_code import calls, entries, usage
 from ..policy import door, provider_clearing
 from ..policy.door.packed import Lines
+from ..policy.messages import Use
 from ..policy.placeholder import handle_in
 from ..policy.tools import READ
 from ..state import live
@@ -126,7 +127,13 @@ class Context:
 
 
 def learnt(
-    site: Site, transcript_path: str, agent_id: str, cwd: str, say_once: str, editing: Editing | None, entered: Callable[[str, str], None]
+    site: Site,
+    transcript_path: str,
+    agent_id: str,
+    cwd: str,
+    say_once: str,
+    editing: Editing | None,
+    entered: Callable[[str, str, Use], None],
 ) -> Context:
     """Return the context of a resumed session, from its transcript; an empty one where none can be read. `cwd`: where the session began;
     `say_once`, `editing` and `entered` as the door has them."""
@@ -148,7 +155,7 @@ def learnt(
                     is_shown = not result.cleared and result.id not in gone
                     arrival = _arrival(site, result, block if is_shown else {}, called.pop(result.id, None), cwd)
                     stand(context, arrival, say_once)
-                    entered(arrival.text, arrival.kind)
+                    entered(arrival.text, arrival.kind, Use(arrival.id, arrival.traits, arrival.tool_input))
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
         return context

@@ -16,6 +16,7 @@ from ..io import failures, files, home
 from ..policy import door
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
+from ..policy.messages import Use
 from ..policy.trials import BY_HELPER
 from ..reclaim.places import stamp_of
 from ..state import journal, live, provider_cleared, store, trials
@@ -43,11 +44,11 @@ def _seconds(configured: str | None) -> float:
 
 class Door:
     """The contexts of one session. Not for several threads at once: the server holds a lock. `later(work)` does what need not be done
-    before the answer; `entered(text, kind)` is called with every result that enters a context."""
+    before the answer; `entered(text, kind, use)` is called with every result that enters a context, and its call."""
 
     def __init__(
         self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, later: Callable[..., None],
-        entered: Callable[[str, str], None] = lambda text, kind: None,
+        entered: Callable[[str, str, Use], None] = lambda text, kind, use: None,
     ) -> None:  # fmt: skip
         self.environ = environ
         self.host = protocol.of(session_id)
@@ -192,7 +193,7 @@ class Door:
         entry = door.enter(arrival, context.shown, self.settings) if arrived.is_ours_to_shorten else door.Entry(arrived.text, (), ())
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._kept(chain, arrival, classified, content)):
             entry = door.Entry(arrived.text, (), ())
-        self.entered(entry.text, classified.kind)
+        self.entered(entry.text, classified.kind, Use(arrived.id, call.traits, call.tool_input))
         context.grown += estimate_tokens(entry.text, classified.content)
         context.before = asked if door.is_partial(entry) else ()
         for source in door.shows(arrival, entry.text, self.settings):

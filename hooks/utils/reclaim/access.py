@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TRIES, _PAUSE_S = 5, 0.05
 # What a turn ends with stands in the transcript a moment after the host has shown it; on a busy machine that moment is long.
 _ANSWER_S = 2.0
-# How a doubtful file is told of; the transcript stays as it is.
+# Begins every message about a file that is in doubt; the transcript stays as it is.
 _REFUSED = "the transcript is not understood, so nothing was changed: "
 
 

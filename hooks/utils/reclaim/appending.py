@@ -101,7 +101,7 @@ def carry_over(old: int, new: int, carried: int, path: str, keep: str | None, pa
     who has the old one open may take `patience_s`."""
     began, late, failure = time.monotonic(), 0, None
     while True:
-        # In this order: whoever is gone by now has written what he had to write.
+        # In this order: a writer that is gone by now has written all that it had.
         unwritten = unwritten_by_anybody(old)
         waited = time.monotonic() - began
         over = waited > (patience_s if unwritten is False else _SETTLE_S if unwritten else _PATIENCE_S)

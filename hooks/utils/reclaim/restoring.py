@@ -135,7 +135,7 @@ def printed(db: Connection, records: list[Record]) -> list[tuple[Record, str | N
 
 def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:
     """Book each as a false expiration in the context that it was cleared from; return what kept it from that, for a person, "" for nothing:
-    whoever wants a content back gets it, counted or not."""
+    content that somebody asks for is given, counted or not."""
     try:
         for record in records:
             chain = archive.chain(db, record.task_id)
