@@ -206,6 +206,9 @@ def test_a_subagent_that_fills_up_is_compacted_too(world: Compacted):
     ((agent_id, lines),) = world.home.subagent_transcripts(done.session_id).items()
     assert whole(lines)
     assert world.stored(done.session_id, agent_id) == world.rebuilt(done.session_id, agent_id)
+    said = world.asked("why", "--session", done.session_id)
+    assert said["receipts"] == [], "nothing left the main thread"
+    assert {(receipt["agent"], receipt["why"]) for receipt in said["agents"]} == {(agent_id, "auto")}
     assert world.errors() == ""
 
 

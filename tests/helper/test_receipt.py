@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,15 @@ def test_a_journal_of_an_older_version_gives_a_receipt_as_well(busy: Helper):
         return sorted((call["number"], call["label"], call["left"][0]["why"], call["state"]) for call in calls)
 
     assert known(found) == known(now)
+
+
+def test_why_lists_what_left_the_contexts_of_subagents_apart(busy: Helper):
+    Running(busy).compacts("auto")
+    folder = busy.home / "sessions" / busy.transcript.stem
+    for kept in ("state.json", "journal.jsonl", "receipts.jsonl"):
+        shutil.copy(folder / f"main.{kept}", folder / f"agent-a1b2c3.{kept}")
+    data = json.loads(busy.run("context", "why", "--json", "--transcript", str(busy.transcript)))
+    assert [receipt["agent"] for receipt in data["agents"]] == ["a1b2c3"]
+    assert data["agents"][0]["calls"] == data["receipts"][0]["calls"]
+    words = told(busy, "why")
+    assert words.index("What left the contexts of subagents") < words.index("in agent a1b2c3, because the context was nearly full: ")

@@ -56,13 +56,26 @@ def test_the_receipt_in_the_pane(columns: int, rows: int, golden) -> None:
 
 @pytest.mark.parametrize("everything", [False, True])
 def test_the_receipt_in_words(everything: bool, golden) -> None:
-    drawn = text.laid_out(receipt.lines([made(LEFT[:9], summarised=True), *EARLIER[:2]], NOW, everything, "popkit context"))
+    drawn = text.laid_out(receipt.lines([made(LEFT[:9], summarised=True), *EARLIER[:2]], [], NOW, everything, "popkit context"))
     golden(GOLDENS / f"receipt-{'all' if everything else 'newest'}.txt", "\n".join(drawn) + "\n")
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_what_left_subagents_in_words(everything: bool, golden) -> None:
+    of_agents = [made(LEFT[:3], agent="a1b2c3"), made(LEFT[:2], agent="d4e5f6", at=NOW - 3_600)]
+    drawn = text.laid_out(receipt.lines([made(LEFT[:2])], of_agents, NOW, everything, "popkit context"))
+    golden(GOLDENS / f"receipt-agents-{'all' if everything else 'newest'}.txt", "\n".join(drawn) + "\n")
+
+
+def test_where_only_a_subagent_lost_something_nothing_is_said_of_undoing_it() -> None:
+    drawn = " ".join(text.laid_out(receipt.lines([], [made(LEFT[:2], agent="a1b2c3")], NOW, False, "/popkit")))
+    assert "in agent a1b2c3, because the context was nearly full" in drawn
+    assert "undo" not in drawn
 
 
 def test_of_nothing_that_left_it_says_so() -> None:
     assert receipt.pane_head([], NOW) == receipt.pane_lines([], NOW, 70, 40, "/popkit") == []
-    assert "has taken anything out" in " ".join(text.laid_out(receipt.lines([], NOW, False, "/popkit")))
+    assert "has taken anything out" in " ".join(text.laid_out(receipt.lines([], [], NOW, False, "/popkit")))
 
 
 @given(st.sampled_from([40, 49, 76, 100]), st.integers(-5, 60), st.integers(1, len(LEFT)))

@@ -121,7 +121,9 @@ def _why(request: Request) -> Answer:
     report = request.report()
     left = reclaiming.receipts_of(request.site, report)
     if not request.arguments:
-        return Answer(receipt.lines(left, request.now, "all" in request.flags, request.command), {"receipts": left})
+        of_agents = reclaiming.receipts_of_agents(request.site)
+        shown = receipt.lines(left, of_agents, request.now, "all" in request.flags, request.command)
+        return Answer(shown, {"receipts": left, "agents": of_agents})
     gone = reclaiming.find_receipt(left, request.arguments[0])
     try:
         row = arguments.find(report, request.arguments[0])

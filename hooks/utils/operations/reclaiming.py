@@ -8,7 +8,7 @@ from .. import flag_parser, text
 from ..hosts.claude_code.usage import newest_usage
 from ..policy import limit_weights, planning
 from ..reclaim import access, outlook, restoring
-from ..state import archived, limits, receipts, store
+from ..state import archived, limits, peek, receipts, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
@@ -153,18 +153,14 @@ def _ids_of(report: Report, words: str) -> tuple[str, ...]:
 def receipts_of(site: Site, report: Report) -> list[Receipt]:
     """Return the receipts of the main thread (views/receipt.py), the newest first. `report`: of the same context; it completes what an
     older version wrote."""
-    found = _read_receipts(site)
+    found = _read_receipts(site.paths())
     rows = {row["id"]: row for row in report["results"]}
-    calls = [call for receipt in found for call in receipt["calls"]]
-    for call in calls:
+    for call in (call for receipt in found for call in receipt["calls"]):
         row = rows.get(call["id"])
         if row is not None and not call["label"]:
             call.update({name: row[name] for name in ("number", "label", "tokens")})
             call["left"] = [{**part, "handle": part["handle"] or row.get("handle", "")} for part in call["left"]]
-    handles = {part["handle"] for call in calls if not call["back"] for part in call["left"] if part["handle"]}
-    held = archived.restorable(site.home, handles) if handles else None
-    for call in calls:
-        call["state"] = _state_of_call(call, held)
+    _add_states(site, found)
     for receipt in found[:1]:
         receipt["share"] = share_of_reads(site, report["transcript"], _gone(receipt), report["at"])
     return found
@@ -186,9 +182,29 @@ def _gone(receipt: Receipt) -> int:
     return sum(call["tokens"] or 0 for call in receipt["calls"] if not call["back"])
 
 
-def _read_receipts(site: Site) -> list[Receipt]:
-    paths = site.paths()
+def receipts_of_agents(site: Site) -> list[Receipt]:
+    """Return the receipts of the session's subagents, the newest first, each with the id of its `agent`."""
+    found = [
+        {**receipt, "agent": paths.agent_id}
+        for paths in peek.contexts_of(site.home, site.session_id)
+        if paths.agent_id
+        for receipt in _read_receipts(paths)
+    ]
+    _add_states(site, found)
+    return sorted(found, key=lambda receipt: -receipt["at"])
+
+
+def _read_receipts(paths: store.ContextFiles) -> list[Receipt]:
     return receipts.receipts(store.read_lines(paths.journal), store.read_lines(paths.receipts))
+
+
+def _add_states(site: Site, found: list[Receipt]) -> None:
+    """Say of each call whether what left of it can be restored."""
+    calls = [call for receipt in found for call in receipt["calls"]]
+    handles = {part["handle"] for call in calls if not call["back"] for part in call["left"] if part["handle"]}
+    held = archived.restorable(site.home, handles) if handles else None
+    for call in calls:
+        call["state"] = _state_of_call(call, held)
 
 
 def _state_of_call(call: dict[str, Any], held: set[str] | None) -> str:
@@ -212,5 +228,5 @@ def find_receipt(found: list[Receipt], word: str) -> tuple[Receipt, dict[str, An
 
 def handles_of_receipt(site: Site, word: str) -> list[str]:
     """Return the handles under which a call that has left is archived, by number or id; [] where none has."""
-    gone = find_receipt(_read_receipts(site), word)
+    gone = find_receipt(_read_receipts(site.paths()), word)
     return list(dict.fromkeys(part["handle"] for part in gone[1]["left"] if part["handle"])) if gone else []

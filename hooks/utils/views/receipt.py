@@ -2,7 +2,7 @@
 
 The data: receipts, the newest first, as state/receipts.py has them; each of their `calls` with a `state` too: `archived` (can be restored),
 `back` (was put back), `gone` (for good) or `unknown` (the archive does not tell now); the newest with the `share` of a window of the plan
-that it saves, None where that is unknown.
+that it saves, None where that is unknown. A subagent's has the id of its `agent`.
 """
 
 from __future__ import annotations
@@ -38,17 +38,29 @@ _ALL = {"archived": "all can be restored", "back": "all were put back", "gone": 
 _NOTHING = "No clear or compaction of PopKit has taken anything out of this context."
 
 
-def lines(found: list[Receipt], now: float, everything: bool, command: str) -> list[text.Line]:
-    """Return the newest receipt whole, the earlier ones in a line each, or whole as well."""
+def lines(found: list[Receipt], of_agents: list[Receipt], now: float, everything: bool, command: str) -> list[text.Line]:
+    """Return the newest receipt whole, the earlier ones and those of subagents in a line each, or whole as well."""
     shown = text.title("What left the context")
-    if not found:
+    if not found and not of_agents:
         return [*shown, *text.wrap(_NOTHING)]
-    whole, brief = (found, []) if everything else (found[:1], found[1:])
-    for receipt in whole:
-        shown += [*([""] if receipt is not found[0] else []), *_head(receipt, now), *_results(receipt, None, "")]
-    shown += _earlier(brief, now, len(brief), " --all shows each", command) if brief else []
-    shown += ["", *text.wrap("To put one result back, or all that the last one took:")]
-    return [*shown, *phrases.command_lines(f"{command} restore T12 --in-place"), *phrases.command_lines(f"{command} undo")]
+    if found:
+        whole, brief = (found, []) if everything else (found[:1], found[1:])
+        shown += _whole(whole, now)
+        shown += _earlier(brief, now, len(brief), " --all shows each", command) if brief else []
+        shown += ["", *text.wrap("To put one result back, or all that the last one took:")]
+        shown += [*phrases.command_lines(f"{command} restore T12 --in-place"), *phrases.command_lines(f"{command} undo")]
+    if of_agents:
+        shown += text.title("What left the contexts of subagents")
+        shown += _whole(of_agents, now) if everything else _earlier(of_agents, now, len(of_agents), " --all shows each", command)[1:]
+        shown += ["", *text.wrap(f"{command} why --json names their handles, by which popkit restore prints them.")]
+    return shown
+
+
+def _whole(found: list[Receipt], now: float) -> list[text.Line]:
+    shown: list[text.Line] = []
+    for receipt in found:
+        shown += [*([""] if shown else []), *_head(receipt, now), *_results(receipt, None, "")]
+    return shown
 
 
 def pane_head(found: list[Receipt], now: float) -> list[text.Line]:
@@ -78,9 +90,10 @@ def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) 
 
 
 def when(receipt: Receipt, now: float) -> str:
-    """Return `5 min ago, by /compact`."""
+    """Return `5 min ago, by /compact`; of a subagent's `5 min ago, in agent a1b2c3, because the context was nearly full`."""
     ago = now - receipt["at"]
-    return f"{text.span(ago) + ' ago' if ago >= _JUST_S else 'Just now'}, {_BY.get(receipt['why'], 'by PopKit')}"
+    where = f"in agent {text.clean(receipt['agent'])}, " if "agent" in receipt else ""
+    return f"{text.span(ago) + ' ago' if ago >= _JUST_S else 'Just now'}, {where}{_BY.get(receipt['why'], 'by PopKit')}"
 
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:
