@@ -35,7 +35,7 @@ def cluster(folder: Path, workers: int = 2, **env: str) -> Iterator[str]:
                 subprocess.Popen(command, env=given, stdout=log, stderr=log, cwd=folder, start_new_session=True) for command in commands
             )
             deadline = time.monotonic() + HANG_S
-            while not told.exists():
+            while not (told.exists() and told.read_text().endswith("}")):  # the scheduler writes it while we look
                 assert time.monotonic() < deadline, (folder / "log").read_text()
                 time.sleep(0.05)
             yield json.loads(told.read_text())["address"]
