@@ -10,7 +10,7 @@ from . import stubs
 from .messages import Message, Shown, Use, texts_in
 from .outline import names_said
 from .placeholder import handle_in, with_names
-from .ways import WHOLE, file_of
+from .ways import WHOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,11 +61,25 @@ class Built:
         return names_said(texts)
 
 
+class _Exchange:
+    """A message with calls and the answer to it, as they stand in these `ways`: both `messages`, what `left` and the `ids` of the calls
+    that it left, and whether a line of a list stands for all of it."""
+
+    __slots__ = ("ids", "is_listed", "left", "messages", "ways")
+
+    def __init__(self, ways: list[Way], is_listed: bool) -> None:
+        self.ways = ways
+        self.is_listed = is_listed
+        self.messages: list[Message] = []
+        self.left: list[Left] = []
+        self.ids: list[str] = []
+
+
 class Builder:
     """Builds what stands of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
     archived. `find`: as `outline.findings` does it. `why`: the reason for which a live result leaves."""
 
-    __slots__ = ("_known", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
+    __slots__ = ("_exchanges", "_known", "_lists", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
 
     def __init__(
         self, messages: Sequence[Message], pairs: Mapping[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str],
@@ -80,14 +94,17 @@ class Builder:
         # Names in words and calls: no outline has to hold them.
         texts = [message.text for message in messages]
         self.said = names_said([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
-        self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}  # each way is built once
+        # Each way is built once, and so is each exchange in its ways, and the content of each list.
+        self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
+        self._exchanges: dict[int, _Exchange] = {}  # by the place of the message that makes the calls
+        self._lists: dict[tuple[Way, ...], tuple[Content, str]] = {}
 
     def build(self, names: Mapping[str, Sequence[str]]) -> Built:
         """Return what stands. `names`: id of a call -> names beside what stands for what left of it. Calls that are only listed are listed
         together where nothing stands between them."""
         built = Built()
         away: list[Message] = []  # whole calls, with their results as they stand in the archive
-        named = {file_of(pair.use) for pair in self.pairs.values() if not pair.now.listed}  # files whose whole path stands
+        named = {pair.file for pair in self.pairs.values() if not pair.now.listed}  # files whose whole path stands
         for at, message in enumerate(self.messages):
             if message.results:
                 continue  # with their calls
@@ -95,20 +112,35 @@ class Builder:
                 self._list(built, away, named, names)
                 built.messages.append(message)
                 continue
-            answer = self.messages[at + 1]
-            leave = all(self.pairs[use.id].now.listed for use in message.uses) and not (message.text or answer.text)
-            made = [self._of_call(self.pairs[use.id], leave, built, names) for use in message.uses]
-            both = [
-                Message(message.role, message.text, [use for use, _ in made]),
-                Message(answer.role, answer.text, (), [shown for _, shown in made]),
-            ]
-            if leave:
-                away += both
+            ways = [self.pairs[use.id].now for use in message.uses]
+            known = self._exchanges.get(at)
+            if known is None or known.ways != ways or any(use.id in names for use in message.uses):
+                known = self._exchanges[at] = self._exchange(at, ways, names)
+            built.left += known.left
+            built.ids.update(known.ids)
+            if known.is_listed:
+                away += known.messages
             else:
                 self._list(built, away, named, names)
-                built.messages += both
+                built.messages += known.messages
         self._list(built, away, named, names)
         return built
+
+    def _exchange(self, at: int, ways: list[Way], names: Mapping[str, Sequence[str]]) -> _Exchange:
+        """Return the calls that a message made, and the answer, as they stand in these ways."""
+        message, answer = self.messages[at], self.messages[at + 1]
+        is_listed = all(way.listed for way in ways) and not (message.text or answer.text)
+        uses, results = [], []
+        exchange = _Exchange(ways, is_listed)
+        for each in message.uses:
+            use, shown, left = self._of_call(self.pairs[each.id], is_listed, names)
+            uses.append(use)
+            results.append(shown)
+            exchange.left += left
+            if left:
+                exchange.ids.append(use.id)
+        exchange.messages = [Message(message.role, message.text, uses), Message(answer.role, answer.text, (), results)]
+        return exchange
 
     def _list(self, built: Built, away: list[Message], named: set[str], names: Mapping[str, Sequence[str]]) -> None:
         """Add a line for the calls that are `away`, and empty that. `named`: files whose whole path stands."""
@@ -118,30 +150,32 @@ class Builder:
         labels = []
         for id in ids:
             labels.append(self.pairs[id].line(named))
-            named.add(file_of(self.pairs[id].use))
-        content = [message.to_json() for message in away]
-        handle = self.handle_of("", content)
+            named.add(self.pairs[id].file)
+        ways = tuple([self.pairs[id].now for id in ids])
+        known = self._lists.get(ways)
+        if known is None:
+            content: Content = [message.to_json() for message in away]
+            known = self._lists[ways] = (content, self.handle_of("", content))
+        content, handle = known
         built.messages.append(stubs.folded(labels, handle, [name for id in ids for name in names.get(id, ())]))
         built.left.append(Left(CALLS, "", f"{len(ids)} calls", NEEDED_ROOM, handle, content))
         built.ids.update(ids)
         away.clear()
 
-    def _of_call(self, pair: Pair, leaves: bool, built: Built, names: Mapping[str, Sequence[str]]) -> tuple[Use, Shown]:
-        """Return a call and its result as they stand; `leaves`: the whole message does."""
+    def _of_call(self, pair: Pair, leaves: bool, names: Mapping[str, Sequence[str]]) -> tuple[Use, Shown, list[Left]]:
+        """Return a call and its result as they stand, and what left of them; `leaves`: the whole message does."""
         way = pair.now if leaves else pair.beside
         known = self._known.get(pair.use.id)
         if known is None or known[0] is not way:
             known = self._known[pair.use.id] = (way, *self._in_way(pair, way))
         _, use, shown, left = known
-        built.left += left
-        if left:
-            built.ids.add(use.id)
         beside = names.get(use.id)
         if left and beside and not leaves:
             if left[0].kind == RESULT:
-                return use, Shown(shown.id, with_names(shown.text, beside), shown.error)
-            return Use(use.id, use.traits, stubs.stub_with_names(use, beside)), shown
-        return use, shown
+                shown = Shown(shown.id, with_names(shown.text, beside), shown.error)
+            else:
+                use = Use(use.id, use.traits, stubs.stub_with_names(use, beside))
+        return use, shown, left
 
     def _in_way(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
         use, shown, left = pair.use, pair.shown, []
@@ -154,7 +188,7 @@ class Builder:
         fields = pair.fields_left(way.input)
         if fields:
             handle = self.handle_of(use.id, use.input)
-            left.append(Left(INPUT, use.id, f"{use.tool} {file_of(use)}".strip(), stubs.WHY, handle, use.input))
+            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), stubs.WHY, handle, use.input))
             use = Use(use.id, use.traits, stubs.stub(use, handle, fields))
         return use, shown, left
 

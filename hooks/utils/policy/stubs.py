@@ -70,7 +70,9 @@ def folded(labels: Sequence[str], handle: str, names: Sequence[str] = ()) -> Mes
 
 
 def _in_a_line(label: str) -> str:
-    return " ".join("".join(char if char.isprintable() else " " for char in label).split())
+    if not label.isprintable():
+        label = "".join([char if char.isprintable() else " " for char in label])
+    return " ".join(label.split())
 
 
 def handle_of_fold(text: str) -> str:

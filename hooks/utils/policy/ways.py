@@ -74,11 +74,13 @@ class Way:
 
 class Pair:
     """A call with its result: what is known and decided of it (None where the engine knows nothing), its `age` in calls since, whether it
-    is the `newest` call on its file, whether it `stands` whole whatever the target is. `ways`: from the most to the least, each step losing
-    more worth for each token than the one before; `at`: which of them holds. `estimated`: tokens of its result, None where its text tells.
-    `lost`: its text does not say what it showed."""
+    is the `newest` call on its `file`, whether it `stands` whole whatever the target is. `ways`: from the most to the least, each step
+    losing more worth for each token than the one before; `at`: which of them holds. `estimated`: tokens of its result, None where its text
+    tells. `lost`: its text does not say what it showed."""
 
-    __slots__ = ("_all", "_masked", "_outline", "age", "at", "decision", "estimated", "lost", "newest", "shown", "stands", "use", "ways")
+    __slots__ = (
+        "_all", "_masked", "_outline", "age", "at", "decision", "estimated", "file", "lost", "newest", "shown", "stands", "use", "ways",
+    )  # fmt: skip
 
     def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool, stands: bool) -> None:
         self.use = use
@@ -88,6 +90,7 @@ class Pair:
         self.newest = newest
         self.stands = stands
         self.estimated = decision.result.tokens if decision else None
+        self.file = file_of(use)
         self.lost = False
         self._masked: str | None = None
         self._outline: str | None = None  # once it is known: to find it takes longer than all else
@@ -155,9 +158,8 @@ class Pair:
 
     def line(self, named: Container[str] = ()) -> str:
         """Return what a list says of it; of a file whose whole path is `named` already the end of that."""
-        path = file_of(self.use)
-        if path and path in named:
-            end = "/".join(path.replace("\\", "/").split("/")[-_FOLDERS:])
+        if self.file and self.file in named:
+            end = "/".join(self.file.replace("\\", "/").split("/")[-_FOLDERS:])
             return mask(f"{self.use.tool} {_SHORT}{end}")[:_LISTED_CHARS]
         return f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.given else self.label
 
