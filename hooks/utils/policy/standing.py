@@ -79,7 +79,7 @@ class Builder:
     """Builds what stands of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
     archived. `find`: as `outline.findings` does it. `why`: the reason for which a live result leaves."""
 
-    __slots__ = ("_exchanges", "_known", "_lists", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
+    __slots__ = ("_exchanges", "_json", "_known", "_lists", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
 
     def __init__(
         self, messages: Sequence[Message], pairs: Mapping[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str],
@@ -98,6 +98,7 @@ class Builder:
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
         self._exchanges: dict[int, _Exchange] = {}  # by the place of the message that makes the calls
         self._lists: dict[tuple[Way, ...], tuple[Content, str]] = {}
+        self._json: dict[Message, dict[str, Any]] = {}
 
     def build(self, names: Mapping[str, Sequence[str]]) -> Built:
         """Return what stands. `names`: id of a call -> names beside what stands for what left of it. Calls that are only listed are listed
@@ -154,13 +155,20 @@ class Builder:
         ways = tuple([self.pairs[id].now for id in ids])
         known = self._lists.get(ways)
         if known is None:
-            content: Content = [message.to_json() for message in away]
+            content: Content = [self._as_json(message) for message in away]
             known = self._lists[ways] = (content, self.handle_of("", content))
         content, handle = known
         built.messages.append(stubs.folded(labels, handle, [name for id in ids for name in names.get(id, ())]))
         built.left.append(Left(CALLS, "", f"{len(ids)} calls", NEEDED_ROOM, handle, content))
         built.ids.update(ids)
         away.clear()
+
+    def _as_json(self, message: Message) -> dict[str, Any]:
+        """Return a message as the archive takes it, made once: it is in one list now, and in a longer one when more has left."""
+        known = self._json.get(message)
+        if known is None:
+            known = self._json[message] = message.to_json()
+        return known
 
     def _of_call(self, pair: Pair, leaves: bool, names: Mapping[str, Sequence[str]]) -> tuple[Use, Shown, list[Left]]:
         """Return a call and its result as they stand, and what left of them; `leaves`: the whole message does."""
