@@ -864,8 +864,8 @@ MUTANTS = [
     Mutant(
         "of calls that were made at once none is listed while another stands",
         "standing.py",
-        "leave = all(self.pairs[use.id].now.listed",
-        "leave = any(self.pairs[use.id].now.listed",
+        "is_listed = all(way.listed",
+        "is_listed = any(way.listed",
         "test_compacting.py",
     ),
     Mutant(
