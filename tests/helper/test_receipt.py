@@ -52,6 +52,7 @@ def test_before_anything_has_left_the_page_has_no_receipt(busy: Helper):
 
 def test_pane_words_and_data_say_the_same_and_what_was_noted(busy: Helper):
     notice = Running(busy).compacts("auto")["notice"]
+    busy.ask("/view")  # the receipt is written after the answer
     noted = json.loads((busy.home / "sessions" / busy.transcript.stem / "main.receipts.jsonl").read_text())
     reasons = {call["id"]: call["left"][0][2] for call in noted["calls"]}
     assert reasons["toolu_00"] == "its file was edited: Edit app.py"
@@ -178,6 +179,7 @@ def test_a_journal_of_an_older_version_gives_a_receipt_as_well(busy: Helper):
 
 def test_why_lists_what_left_the_contexts_of_subagents_apart(busy: Helper):
     Running(busy).compacts("auto")
+    busy.ask("/view")  # the receipt is written after the answer
     folder = busy.home / "sessions" / busy.transcript.stem
     for kept in ("state.json", "journal.jsonl", "receipts.jsonl"):
         shutil.copy(folder / f"main.{kept}", folder / f"agent-a1b2c3.{kept}")
