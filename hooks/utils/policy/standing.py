@@ -187,7 +187,7 @@ class Builder:
 
     def _in_way(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
         use, shown, left = pair.use, pair.shown, []
-        if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
+        if way.result != WHOLE and pair.result is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
             text = pair.placeholder(handle, self.conversation, way.result, self.find, self.said)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
@@ -203,7 +203,7 @@ class Builder:
 
 def _why(pair: Pair, alive: str) -> str:
     """Return why a result left, for people; `alive`: the reason for which a live one did."""
-    result = pair.decision.result if pair.decision else None
+    result = pair.result
     if result is not None and result.ended:
         return result.reasons[0] if result.reasons else "expired"
     return _PICTURE if pair.lost else alive
