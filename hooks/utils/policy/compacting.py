@@ -68,27 +68,29 @@ def compact(
     `least`: tokens that may stand whatever their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
     pairs = pairs_of(messages, conversation, soon)
-    before = _tokens(messages, pairs)
+    said = sum([estimate_tokens(message.text) for message in messages])
+    before = said + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
     for pair in pairs.values():
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
     target = max(share * before, least / calibration)
     fitting = _Fitting(pairs, Builder(messages, pairs, conversation, handle_of, find, why), conversation, whole_of)
     if only is not None:
-        fitting.build(inf, inf)
+        fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, names.SHARE * before, sum([estimate_tokens(message.text) for message in messages]))
-    after, built = fitting.tokens, fitting.built
+        fitting.fit(target, names.SHARE * before, said)
+    built = fitting.built
     return Compacted(
-        built.messages, built.left, round(before * calibration), round(after * calibration), after <= target, fitting.made_whole
+        built.messages, built.left, round(before * calibration), round(built.tokens * calibration), built.tokens <= target,
+        fitting.made_whole,
     )
 
 
 class _Fitting:
     """Takes calls and their results from way to way until what stands has the room that there is: the messages as they are `built` now,
-    their `tokens`, and the ids of results that were `made_whole`."""
+    and the ids of results that were `made_whole`."""
 
-    __slots__ = ("builder", "built", "conversation", "made_whole", "pairs", "tokens", "whole_of")
+    __slots__ = ("builder", "built", "conversation", "made_whole", "pairs", "whole_of")
 
     def __init__(self, pairs: dict[str, Pair], builder: Builder, conversation: Conversation, whole_of: Callable[[str], str]) -> None:
         self.pairs = pairs
@@ -97,7 +99,6 @@ class _Fitting:
         self.whole_of = whole_of
         self.made_whole: list[str] = []
         self.built: Built
-        self.tokens = 0
 
     def fit(self, target: float, for_names: float, said: int) -> None:
         """Make room until at most `target` tokens stand; `for_names` of them are names wherever room has to be made. `said`: tokens of all
@@ -109,10 +110,10 @@ class _Fitting:
             make_room(shortest - aim, self.pairs.values())
         self.build(target, aim)
         if any(pair.at for pair in self.pairs.values()):
-            if give_back(aim - self.tokens, self.pairs.values()) or self.tokens > aim:
+            if give_back(aim - self.built.tokens, self.pairs.values()) or self.built.tokens > aim:
                 self.build(aim, aim)
         else:
-            for_names = min(for_names, target - self.tokens)
+            for_names = min(for_names, target - self.built.tokens)
         self.build(inf, inf, names.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
@@ -120,9 +121,8 @@ class _Fitting:
         here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time."""
         while True:
             self.made_whole += _make_whole(self.pairs, self.conversation, self.whole_of)
-            self.built = self.builder.build(named or {})
-            self.tokens = _tokens(self.built.messages, self.pairs)
-            if self.tokens <= most or not make_room(self.tokens - aim, self.pairs.values()):
+            self.built = self.builder.build(named)
+            if self.built.tokens <= most or not make_room(self.built.tokens - aim, self.pairs.values()):
                 return
             most = aim
 
@@ -158,19 +158,6 @@ def always_whole(messages: Sequence[Message], conversation: Conversation) -> set
     newest = [use.id for message in messages for use in message.uses][-NEWEST:]
     ruled = {each.id for each in conversation.results() if each.pinned or (each.tier == "preserved" and not each.ended)}
     return {*newest, *ruled} | conversation.unseen | last_words(conversation)
-
-
-def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
-    """Return the estimated tokens of messages; of a result that stands whole what the engine has estimated."""
-    total = 0
-    for message in messages:
-        total += estimate_tokens(message.text) if message.text else 0
-        for use in message.uses:
-            total += use.tokens
-        for shown in message.results:
-            pair = pairs[shown.id]
-            total += result_tokens(shown.text, pair.estimated if shown.text is pair.shown.text else None)
-    return total
 
 
 # --- what leaves ---------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from . import outline, stubs
 from .estimate import estimate_tokens
 from .masking import mask
 from .messages import Shown, Use, result_tokens
-from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
+from .placeholder import NO_HANDLE, beside, placeholder, why, with_outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ _NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
 _OUTLINED, _NOTICED, _WRITTEN = 0.5, 0.1, 0.95
 UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _REPLACING = ("superseded", "same_content")
-_HANDLE = "a" * SHORTEST_HANDLE
-_LINE_TOKENS = estimate_tokens(stubs.folded([""], _HANDLE).text)  # of a line that lists calls, beside them
+_LINE_TOKENS = estimate_tokens(stubs.folded([""], NO_HANDLE).text)  # of a line that lists calls, beside them
 # What tells of a call that the engine does not know, or whose result has left before.
 _ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
 # What a list names as it was written, for that is written again most: a path and a command.
@@ -83,8 +82,8 @@ class Pair:
     result, None where its text tells. `lost`: its text does not say what it showed."""
 
     __slots__ = (
-        "_all", "_masked", "_outline", "age", "at", "dead", "estimated", "file", "given", "lost", "need", "newest", "result", "shown",
-        "stands", "use", "ways",
+        "_all", "_line", "_outline", "_short_line", "age", "at", "dead", "estimated", "file", "given", "lost", "need", "newest", "result",
+        "shown", "stands", "use", "ways",
     )  # fmt: skip
 
     def __init__(
@@ -103,7 +102,8 @@ class Pair:
         self.file = file_of(use)
         self.given = self.file or _first(use, _LISTED)
         self.lost = False
-        self._masked: str | None = None
+        self._line: str | None = None
+        self._short_line: str | None = None
         self._outline: str | None = None  # once it is known: to find it takes longer than all else
         self.at = 0
         self._all = _all_ways(self)
@@ -125,6 +125,10 @@ class Pair:
         self.estimated = self._outline = None
         self._all = _all_ways(self)
         self.ways, self.at = _falling(self._all), 0
+
+    def tokens_of(self, shown: Shown) -> int:
+        """Return the estimated tokens of what stands of its result: of the whole what the engine has estimated."""
+        return result_tokens(shown.text, self.estimated if shown.text is self.shown.text else None)
 
     @property
     def now(self) -> Way:
@@ -158,16 +162,18 @@ class Pair:
     @property
     def masked(self) -> str:
         """The path or the command that it was called with, without its secrets."""
-        if self._masked is None:
-            self._masked = mask(self.given)
-        return self._masked
+        return mask(self.given)
 
     def line(self, named: Container[str] = ()) -> str:
         """Return what a list says of it; of a file whose whole path is `named` already the end of that."""
         if self.file and self.file in named:
-            end = "/".join(self.file.replace("\\", "/").split("/")[-_FOLDERS:])
-            return mask(f"{self.use.tool} {_SHORT}{end}")[:_LISTED_CHARS]
-        return f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.given else self.label
+            if self._short_line is None:
+                end = "/".join(self.file.replace("\\", "/").split("/")[-_FOLDERS:])
+                self._short_line = mask(f"{self.use.tool} {_SHORT}{end}")[:_LISTED_CHARS]
+            return self._short_line
+        if self._line is None:
+            self._line = f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.given else self.label
+        return self._line
 
     def placeholder(
         self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], said: Container[str]
@@ -191,7 +197,7 @@ def _all_ways(pair: Pair) -> list[Way]:
     for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)):
         fields = pair.fields_left(level)
         if fields:
-            inputs.append((Use(use.id, use.traits, stubs.stub(use, _HANDLE, fields)).tokens, share * worth_of_whole, level))
+            inputs.append((Use(use.id, use.traits, stubs.stub(use, NO_HANDLE, fields)).tokens, share * worth_of_whole, level))
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
         for tokens, worth, level, names in _results(pair)
@@ -210,7 +216,7 @@ def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
     worth = _worth_of_result(pair, whole)
     ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
-        notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
+        notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), outline.said_of(result)))
         most = outline.most_tokens(whole)
         for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
             if notice + names < ways[-1][0] or pair.lost:
