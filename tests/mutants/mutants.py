@@ -310,8 +310,8 @@ MUTANTS = [
     Mutant(
         "a placeholder is never more than what it stands for",
         "planning.py",
-        "(MOST_FORCED, 1) if asked.forces else",
-        "(9.0, -9_999) if asked.forces else",
+        "(MOST_FORCED, 1) if forced else",
+        "(9.0, -9_999) if forced else",
         "test_planning.py test_planning_laws.py",
     ),
     Mutant(
@@ -829,8 +829,8 @@ MUTANTS = [
     Mutant(
         "the two sides of an edit never say the same",
         "stubs.py",
-        'placeholder(f"{name} of this {use.tool}", WHY, handle)',
-        'placeholder(f"input of this {use.tool}", WHY, handle)',
+        'placeholder(f"{name} of this {use.tool}", why(failed), handle)',
+        'placeholder(f"input of this {use.tool}", why(failed), handle)',
         "test_stubs.py",
     ),
     Mutant(
@@ -843,15 +843,15 @@ MUTANTS = [
     Mutant(
         "what the model has not seen stands in a compaction",
         "compacting.py",
-        " | conversation.unseen | last_words(conversation)",
-        " | last_words(conversation)",
+        "if each.pinned]} | conversation.unseen",
+        "if each.pinned]}",
         "test_compacting.py",
     ),
     Mutant(
         "the newest calls stand in a compaction",
         "compacting.py",
-        "return {*newest, *ruled} | ",
-        "return {*ruled} | ",
+        "return {*newest, *[each.id",
+        "return {*[each.id",
         "test_compacting.py",
     ),
     Mutant(
@@ -883,9 +883,9 @@ MUTANTS = [
         "../state/test_receipts.py",
     ),
     Mutant(
-        "what a failed call was to write leaves no stub",
+        "an edit that failed has replaced nothing",
         "ways.py",
-        "if level == WHOLE or self.shown.error:",
+        "if level == WHOLE or (level == WRITTEN and self.shown.error):",
         "if level == WHOLE:",
         "test_compacting.py",
     ),

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import compacting, planning, stubs
-from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, Compacted
+from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, Compacted
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.messages import texts_in
 from hooks.utils.policy.placeholder import handle_in
 from tests.examples import examples
 from tests.policy.compactable import (
@@ -40,6 +42,12 @@ TALKS = st.builds(
     _calibrated, DEEDS, st.sampled_from(["auto", "auto", "spec"]), st.sampled_from([0, 0, 2, 6]), st.sampled_from([1.0, 0.6, 1.7])
 )
 MODELS = st.sampled_from([NEVER, SURE])
+
+
+def size(given: dict) -> int:
+    """Tokens of the newest calls and their results."""
+    newest = list(given.values())[-NEWEST:]
+    return sum(estimate_tokens(text) + 50 + sum(map(estimate_tokens, texts_in(made))) for made, text, _ in newest)
 
 
 def names(done: Compacted) -> list[tuple[str, str, str]]:
@@ -74,14 +82,15 @@ def test_what_must_stand_stands_whole_whatever_the_target_is(talk: Talk, share: 
     for at, (id, whole) in enumerate(given.items()):
         result = talk.state.live.get(id) or talk.state.expired[id]
         must = {
-            "newest": len(given) - at <= NEWEST,
+            "last": len(given) - at == 1,
+            "newest": len(given) - at <= NEWEST and size(given) < NEWEST_TOKENS / talk.state.calibration,
             "pinned": result.pinned,
-            "preserved": result.tier == "preserved" and not result.ended,
             "unseen": not conversation.is_seen(id),
-            "last word": id in last,
         }
         if any(must.values()):
             assert done.get(id) == whole, must
+        if (result.tier == "preserved" and not result.ended) or id in last:
+            assert done[id][1:] == whole[1:], "its result stands whole, whatever of its input has left"
 
 
 @many

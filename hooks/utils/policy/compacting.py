@@ -31,10 +31,23 @@ if TYPE_CHECKING:
     from .outline import Findings
     from .standing import Built, Content
 
-__all__ = ("CALLS", "INPUT", "NEEDED_ROOM", "NEWEST", "RESULT", "Compacted", "Left", "always_whole", "compact", "pairs_of", "tokens_of")
+__all__ = (
+    "CALLS",
+    "INPUT",
+    "NEEDED_ROOM",
+    "NEWEST",
+    "RESULT",
+    "Compacted",
+    "Left",
+    "always_whole",
+    "compact",
+    "pairs_of",
+    "telling_results",
+    "tokens_of",
+)
 
-# Calls at the end that stand whole: the work is about them.
-NEWEST = 4
+# Calls at the end that stand whole, for the work is about them, while they have no more tokens than this.
+NEWEST, NEWEST_TOKENS = 4, 15_000
 
 
 class Compacted:
@@ -81,7 +94,11 @@ def compact(
         fitting.fit(target, names.SHARE * before, said)
     built = fitting.built
     return Compacted(
-        built.messages, built.left, round(before * calibration), round(built.tokens * calibration), built.tokens <= target,
+        built.messages,
+        built.left,
+        round(before * calibration),
+        round(built.tokens * calibration),
+        built.tokens <= target,
         fitting.made_whole,
     )
 
@@ -140,8 +157,8 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
     """Return {id of a call: its Pair}, in order; `soon` as `compact` takes it."""
     state, tools = conversation.state, conversation.rules.tools
     known = {result.id: result for result in conversation.results() if not result.cleared}
-    whole = always_whole(messages, conversation)
-    dead = _dead(known.values(), conversation, whole)
+    whole, telling = always_whole(messages, conversation), telling_results(conversation)
+    dead = _dead(known.values(), conversation, whole | telling)
     calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
     newest = {file_of(use): use.id for use, _ in calls}
     pairs = {}
@@ -149,15 +166,32 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
         id, result = use.id, known.get(use.id)
         need = UNKNOWN_NEED if result is None else soon.probability_of(features(result, state, tools))
         file = file_of(use)
-        pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in dead)
+        pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in telling, id in dead)
     return pairs
 
 
 def always_whole(messages: Sequence[Message], conversation: Conversation) -> set[str]:
     """Return the ids of the calls that stand whole with their results, whatever the target is."""
-    newest = [use.id for message in messages for use in message.uses][-NEWEST:]
-    ruled = {each.id for each in conversation.results() if each.pinned or (each.tier == "preserved" and not each.ended)}
-    return {*newest, *ruled} | conversation.unseen | last_words(conversation)
+    newest = _newest(messages, conversation.state.calibration)
+    return {*newest, *[each.id for each in conversation.results() if each.pinned]} | conversation.unseen
+
+
+def telling_results(conversation: Conversation) -> set[str]:
+    """Return the ids of the calls whose results stand whole, whatever the target is: what is preserved, and the last word on a run."""
+    return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
+
+
+def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
+    """Return the ids of the newest calls, the last in any case."""
+    calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
+    newest: list[str] = []
+    room = NEWEST_TOKENS / calibration
+    for use, shown in reversed(calls[-NEWEST:]):
+        room -= use.tokens + result_tokens(shown.text)
+        if newest and room < 0:
+            break
+        newest.append(use.id)
+    return newest
 
 
 # --- what leaves ---------------------------------------------------------------------------------------------------------------

@@ -195,8 +195,8 @@ class Builder:
         fields = pair.fields_left(way.input)
         if fields:
             handle = self.handle_of(use.id, use.input)
-            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), stubs.WHY, handle, use.input))
-            use = Use(use.id, use.traits, stubs.stub(use, handle, fields))
+            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), stubs.why(shown.error), handle, use.input))
+            use = Use(use.id, use.traits, stubs.stub(use, handle, fields, shown.error))
         return use, shown, left
 
 

@@ -76,19 +76,19 @@ class Way:
 
 class Pair:
     """A call with its result: the `result` as the engine knows it (None where it does not) and how likely it is `need`ed soon, its `age` in
-    calls since, whether it is the `newest` call on its `file`, whether it `stands` whole whatever the target is, and whether it is `dead`
-    and leaves before any target is looked at. `ways`: from the most to the least, each step losing more worth for each token than the one
-    before; `at`: which of them holds. `given`: the path or the command that it was called with, "" for neither. `estimated`: tokens of its
-    result, None where its text tells. `lost`: its text does not say what it showed."""
+    calls since, whether it is the `newest` call on its `file`, whether it `stands` whole whatever the target is, or its result does
+    (`tells`), and whether it is `dead` and leaves before any target is looked at. `ways`: from the most to the least, each step losing more
+    worth for each token than the one before; `at`: which of them holds. `given`: the path or the command that it was called with, "" for
+    neither. `estimated`: tokens of its result, None where its text tells. `lost`: its text does not say what it showed."""
 
     __slots__ = (
         "_all", "_line", "_outline", "_short_line", "age", "at", "dead", "estimated", "file", "given", "lost", "need", "newest", "result",
-        "shown", "stands", "use", "ways",
+        "shown", "stands", "tells", "use", "ways",
     )  # fmt: skip
 
     def __init__(
         self, use: Use, shown: Shown, result: Result | None = None, need: float = UNKNOWN_NEED, age: int = 0, newest: bool = False,
-        stands: bool = False, dead: bool = False,
+        stands: bool = False, tells: bool = False, dead: bool = False,
     ) -> None:  # fmt: skip
         self.use = use
         self.shown = shown
@@ -97,6 +97,7 @@ class Pair:
         self.age = age
         self.newest = newest
         self.stands = stands
+        self.tells = tells
         self.dead = dead
         self.estimated = result.tokens if result else None
         self.file = file_of(use)
@@ -148,9 +149,9 @@ class Pair:
         return self.ways[self.at - 1] if self.now.listed and self.at else self.now
 
     def fields_left(self, level: int) -> list[str]:
-        """Return the fields of its input in whose place placeholders stand at a level (WHOLE, WRITTEN, STUBBED); none of a call that
-        failed, which has left nothing on disk."""
-        if level == WHOLE or self.shown.error:
+        """Return the fields of its input in whose place placeholders stand at a level (WHOLE, WRITTEN, STUBBED). A call that failed has
+        replaced nothing."""
+        if level == WHOLE or (level == WRITTEN and self.shown.error):
             return []
         return stubs.replaced_fields(self.use) if level == WRITTEN else stubs.long_fields(self.use)
 
@@ -190,20 +191,23 @@ class Pair:
 
 
 def _all_ways(pair: Pair) -> list[Way]:
-    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
+    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves. Of a call whose result
+    tells what must be known nothing but the input leaves."""
     use = pair.use
     worth_of_whole = _worth_of_input(pair, use.tokens)
     inputs = [(use.tokens, worth_of_whole, WHOLE)]
     for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)):
         fields = pair.fields_left(level)
         if fields:
-            inputs.append((Use(use.id, use.traits, stubs.stub(use, NO_HANDLE, fields)).tokens, share * worth_of_whole, level))
+            inputs.append(
+                (Use(use.id, use.traits, stubs.stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level)
+            )
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
-        for tokens, worth, level, names in _results(pair)
+        for tokens, worth, level, names in _results(pair)[: 1 if pair.tells else None]
         for of_input, worth_of_input, level_of_input in inputs
     ]
-    if pair.result and outline.said_of(pair.result):
+    if pair.tells or (pair.result and outline.said_of(pair.result)):
         return made
     line = _LINE_TOKENS + estimate_tokens(pair.line())
     return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]

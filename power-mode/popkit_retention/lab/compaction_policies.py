@@ -154,7 +154,8 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
     place of the first result and nothing in those of the others."""
     texts = {shown.id: shown.text for message in before for shown in message.results}
     inputs = {use.id: use.input for message in before for use in message.uses}
-    whys = {each.id: each.why for each in after.left}
+    whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
+    of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
     old = set(map(id, before))
     lines = [message.text for message in after.messages if id(message) not in old and stubs.handle_of_fold(message.text)]
     new_texts, new_inputs = dict(texts), dict(inputs)
@@ -175,5 +176,5 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
         elif block.id in texts and new_texts[block.id] is not texts[block.id]:
             choices.append((block, new_texts[block.id], [whys[block.id]]))
         elif block.asks in inputs and new_inputs[block.asks] is not inputs[block.asks]:
-            choices.append((block, json.dumps(new_inputs[block.asks], ensure_ascii=False), [stubs.WHY]))
+            choices.append((block, json.dumps(new_inputs[block.asks], ensure_ascii=False), [of_inputs[block.asks]]))
     return choices
