@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ..parts import PACKAGE, SELECTION, UNKNOWN, has_variable, normal_path
 from . import programs
-from .run_options import letters_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class Limits:
     def option(self, word: str, following: str) -> int:
         """Read an option and say how many words its value took."""
         if self.letters is None:
-            self.letters = letters_of(self.tool)
+            self.letters = programs.letters_of(self.tool)
         name, equals, value = word.partition("=")
         letter = self.letters.get(name)
         taken = 0
