@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NamedTuple
 
-    from .arrival import Arrival
+    from . import Arrival
     from .shown import Shown
 
     class Settings(NamedTuple):
