@@ -15,8 +15,7 @@ from hooks.utils.config.layers import Layer, load, merge, read_layer, read_layer
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tiers import TIERS
+from hooks.utils.policy.ruleset import TIERS, Ruleset
 
 ROOT = pathlib.Path(__file__).parents[2]
 

@@ -193,7 +193,7 @@ MUTANTS = [
     ),
     Mutant(
         "a line that does several things has the longest-lived tier among them",
-        "tiers.py",
+        "ruleset.py",
         "return TIERS.index(tier) > TIERS.index(other)",
         "return False",
         "test_tiers_of_results.py",

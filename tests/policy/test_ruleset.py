@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy.ruleset import GRACE_CALLS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS, Ruleset
-from hooks.utils.policy.tiers import TIERS
+from hooks.utils.policy.ruleset import GRACE_CALLS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS, TIERS, Ruleset
 
 ROOT = pathlib.Path(__file__).parents[2]
 SHIPPED = json.loads((ROOT / "retention-config.json").read_text())["retention"]

@@ -3,14 +3,14 @@
 import pytest
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import tiers
+from hooks.utils.policy import ruleset
 from hooks.utils.policy.ruleset import Ruleset
 
 RULES = Ruleset.from_config({}, TOOLS)
 
 
 def test_the_tier_table_has_the_values_of_the_specification_and_lets_a_success_end_an_error():
-    assert tiers.TIER_CONFIG == {
+    assert ruleset.TIER_CONFIG == {
         "ephemeral": {"ttl_tools": 1, "ttl_seconds": None},
         "short": {"ttl_tools": 5, "ttl_seconds": 300},
         "medium": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["edit", "commit"]},
@@ -20,8 +20,8 @@ def test_the_tier_table_has_the_values_of_the_specification_and_lets_a_success_e
 
 
 def test_tiers_are_in_order_of_lifetime():
-    assert tiers.TIERS == ("ephemeral", "short", "medium", "session", "preserved")
-    assert tuple(tiers.TIER_CONFIG) == tiers.TIERS
+    assert ruleset.TIERS == ("ephemeral", "short", "medium", "session", "preserved")
+    assert tuple(ruleset.TIER_CONFIG) == ruleset.TIERS
 
 
 SPECIFIED = {
@@ -51,15 +51,15 @@ def test_a_tool_of_the_specification_has_its_tier(tool):
 
 @pytest.mark.parametrize("tool", ["mcp__github__search_issues", "SomethingNew", ""])
 def test_a_tool_that_no_table_names_is_session(tool):
-    assert tiers.tier_of_tool(tool, RULES) == "session"
+    assert RULES.tier_of_tool(tool) == "session"
 
 
 @pytest.mark.parametrize("tool", TOOLS.tiers)
 def test_every_tool_has_a_tier_that_exists(tool):
-    assert tiers.tier_of_tool(tool, RULES) in tiers.TIERS
+    assert RULES.tier_of_tool(tool) in ruleset.TIERS
 
 
 def test_every_event_of_the_tier_table_is_an_event():
-    for entry in tiers.TIER_CONFIG.values():
-        assert set(entry.get("expiry_events", ())) <= {*tiers.EVENTS, *tiers.PRESERVED_EVENTS}
-    assert set(tiers.EVENT_ALIASES.values()) <= set(tiers.EVENTS)
+    for entry in ruleset.TIER_CONFIG.values():
+        assert set(entry.get("expiry_events", ())) <= {*ruleset.EVENTS, *ruleset.PRESERVED_EVENTS}
+    assert set(ruleset.EVENT_ALIASES.values()) <= set(ruleset.EVENTS)

@@ -10,7 +10,7 @@ from . import kinds, parts, tools
 from .calls import text_in
 from .estimate import content_of_path
 from .masking import mask, without_numbers
-from .tiers import DEFAULT_TIER, tier_of_operation, tier_of_tool
+from .ruleset import DEFAULT_TIER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
     if call.outcome.unchanged:
         label = call.tool + " " + shown_path(path, cwd) + " (unchanged)"
         return Classification(
-            kinds.ACK, tier_of_operation(tools.EDIT, rules), label, [("do:unchanged " + path, [])], [path], action="Read:" + path
+            kinds.ACK, rules.tier_of_operation(tools.EDIT), label, [("do:unchanged " + path, [])], [path], action="Read:" + path
         )
     lines = call.outcome.interval
     if lines is None:
@@ -111,7 +111,7 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
     label = call.tool + " " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
     content = content_of_path(path)
     return Classification(
-        kinds.READ, tier_of_tool(call.tool, rules), label, [("read:" + path, lines)], [path], content, action="Read:" + path
+        kinds.READ, rules.tier_of_tool(call.tool), label, [("read:" + path, lines)], [path], content, action="Read:" + path
     )
 
 
@@ -122,7 +122,7 @@ def _edit(call: Call, cwd: str, rules: Ruleset) -> Classification:
     label = call.tool + " " + shown_path(paths[0], cwd) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     shown: list[Part] = [("edit:" + path, []) for path in paths]
     return Classification(
-        kinds.ACK, tier_of_tool(call.tool, rules), label, shown, paths, edits=paths, action="|".join([part[0] for part in shown])
+        kinds.ACK, rules.tier_of_tool(call.tool), label, shown, paths, edits=paths, action="|".join([part[0] for part in shown])
     )
 
 
@@ -133,7 +133,7 @@ def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
     narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := text_in(call.tool_input, name)))
     key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
     label = call.tool + ' "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
-    return Classification(kinds.SEARCH, tier_of_tool(call.tool, rules), label, [(key, scope)], roots, "matches", action=key)
+    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), label, [(key, scope)], roots, "matches", action=key)
 
 
 def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
@@ -141,7 +141,7 @@ def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
     root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
-    return Classification(kinds.SEARCH, tier_of_tool(call.tool, rules), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
+    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
 
 
 def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
@@ -202,7 +202,7 @@ def _content_of(leading: Action, command: str) -> str:
 
 def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
     tool = call.tool
-    tier = tier_of_tool(tool, rules)
+    tier = rules.tier_of_tool(tool)
     content = "dialogue" if call.operation in _DIALOGUE else "markup"
     kind = kinds.OTHER
     if call.operation == tools.TASKS:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from . import kinds, parts
 from .context import RECENT, ContextState, Result, add
-from .tiers import tier_of_operation
 from .tools import READ
 
 TYPE_CHECKING = False
@@ -160,7 +159,7 @@ def ends_with_files(result: Result, rules: Ruleset, trigger: str = "edited") -> 
     """Whether a result that shows files ends when they are edited or change on disk, or (for the trigger `committed`) with a commit: where
     its tier says so, or that of reads, for what is stale is so in any tier."""
     event = "commit" if trigger == "committed" else "edit"
-    return any(event in rules.tier_rule(tier).events for tier in (result.tier, tier_of_operation(READ, rules)))
+    return any(event in rules.tier_rule(tier).events for tier in (result.tier, rules.tier_of_operation(READ)))
 
 
 def file_events(result: Result, rules: Ruleset) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from .. import kinds
 from ..calls import bounded
 from ..parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interval, has_variable, normal_path, plain, read_part
-from ..tiers import outlives, tier_of_command
+from ..ruleset import outlives
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
 from .shell import Command, parse
@@ -30,9 +30,9 @@ _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 def longest_lived(actions: list[Action], rules: Ruleset) -> tuple[Action, str]:
     """Return (the first of the longest-lived actions, which is what the result of the line counts as; its tier)."""
-    leading, longest = actions[0], tier_of_command(actions[0].kind, actions[0].name, rules)
+    leading, longest = actions[0], rules.tier_of_command(actions[0].kind, actions[0].name)
     for action in actions[1:]:
-        tier = tier_of_command(action.kind, action.name, rules)
+        tier = rules.tier_of_command(action.kind, action.name)
         if outlives(tier, longest):
             leading, longest = action, tier
     return leading, longest
