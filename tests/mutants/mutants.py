@@ -423,8 +423,8 @@ MUTANTS = [
     Mutant(
         "what a warming cost is charged",
         "ledger.py",
-        'ledger.charge("warming", booking.price(self.prices),',
-        'ledger.charge("warming", 0 * booking.price(self.prices),',
+        'ledger.charge("warming", self.prices.cost(booking.used()),',
+        'ledger.charge("warming", 0 * self.prices.cost(booking.used()),',
         "test_ledger.py test_ledger_laws.py",
     ),
     # Weighing.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from . import shapes
@@ -30,6 +31,11 @@ HOUR_S = 3_600
 def lifetime_of(cache_ttl_s: float) -> int:
     """The lifetime that has a price: an hour, or five minutes for anything shorter."""
     return HOUR_S if cache_ttl_s >= HOUR_S else 300
+
+
+def used_by(prompt: int, read: int, created: int, output: int) -> dict[str, int]:
+    """Return the tokens of a request by how it used them: of its `prompt` those that it `read` from the cache and `created` in it."""
+    return {"read": read, "write": created, "output": output, "plain": max(0, prompt - read - created)}
 
 
 def write_kind(cache_ttl_s: float) -> str:
@@ -55,6 +61,10 @@ class Prices:
     def of(self, kind: str) -> float:
         """Return the price of a token that is used so: `plain`, `read`, `write`, `output`."""
         return PRICE_PLAIN if kind == "plain" else getattr(self, kind)
+
+    def cost(self, used: Mapping[str, float]) -> float:
+        """Return what tokens cost that are used so, in units."""
+        return sum([self.of(kind) * tokens for kind, tokens in used.items()])
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

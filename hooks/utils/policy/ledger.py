@@ -244,7 +244,7 @@ class _Context:
             self._spare(booking)
         elif isinstance(booking, Warmed):
             ledger.warmings += 1
-            ledger.charge("warming", booking.price(self.prices), booking.at, self.written.usd)
+            ledger.charge("warming", self.prices.cost(booking.used()), booking.at, self.written.usd)
             for kind, tokens in booking.used().items():
                 ledger.move(kind, -tokens, self.prices)
             self.kept_warm = max(self.kept_warm, booking.read + booking.created)
