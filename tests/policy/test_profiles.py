@@ -35,8 +35,7 @@ def test_a_profile_may_be_configured():
     assert session.nothing(2) == {"T1": "ttl_calls"}
 
 
-def test_a_shorter_profile_ends_at_once_what_is_too_old_for_it():
-    session = Scenario()
+def test_a_shorter_profile_ends_at_once_what_is_too_old_for_it(session: Scenario):
     session.grep("old")
     session.nothing()
     session.grep("new")
@@ -45,15 +44,13 @@ def test_a_shorter_profile_ends_at_once_what_is_too_old_for_it():
     assert session.nothing() == {"T3": "ttl_calls"}
 
 
-def test_a_shorter_profile_ends_at_once_what_too_many_seconds_have_passed_for():
-    session = Scenario()
+def test_a_shorter_profile_ends_at_once_what_too_many_seconds_have_passed_for(session: Scenario):
     session.grep("login")
     session.at += 200
     assert session.choose("aggressive") == {"T1": "ttl_seconds"}
 
 
-def test_a_longer_profile_prolongs_what_is_live():
-    session = Scenario()
+def test_a_longer_profile_prolongs_what_is_live(session: Scenario):
     session.grep("login")
     session.nothing(4)
     session.choose("conservative")
@@ -61,16 +58,14 @@ def test_a_longer_profile_prolongs_what_is_live():
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
-def test_a_longer_profile_revives_nothing():
-    session = Scenario()
+def test_a_longer_profile_revives_nothing(session: Scenario):
     session.grep("login")
     session.nothing(5)
     assert session.choose("conservative") == {}
     assert session.expired == {"T1": "ttl_calls"}
 
 
-def test_choosing_a_profile_ends_nothing_that_is_pinned_or_has_no_lifetime():
-    session = Scenario()
+def test_choosing_a_profile_ends_nothing_that_is_pinned_or_has_no_lifetime(session: Scenario):
     session.grep("login")
     session.pin("T1")
     session.read("a.py")
@@ -81,8 +76,7 @@ def test_choosing_a_profile_ends_nothing_that_is_pinned_or_has_no_lifetime():
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
-def test_the_profile_is_part_of_the_state():
-    session = Scenario()
+def test_the_profile_is_part_of_the_state(session: Scenario):
     session.choose("aggressive")
     assert session.state.profile == "aggressive"
     assert session.state.to_json()["profile"] == "aggressive"

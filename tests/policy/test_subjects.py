@@ -13,14 +13,12 @@ def test_a_path_pattern_of_a_search_tool_is_held_against_the_place_that_is_searc
     assert [session.tier(id) for id in session.live] == ["session", "short", "session"]
 
 
-def test_a_preserved_pattern_does_not_look_at_what_is_searched_for():
-    session = Scenario()
+def test_a_preserved_pattern_does_not_look_at_what_is_searched_for(session: Scenario):
     session.grep("STATUS.json")
     assert session.tier("T1") == "short"
 
 
-def test_a_pin_by_pattern_does_not_look_at_what_is_searched_for():
-    session = Scenario()
+def test_a_pin_by_pattern_does_not_look_at_what_is_searched_for(session: Scenario):
     session.pin("config.ts")
     session.grep("config.ts")
     session.read("src/config.ts")
@@ -29,7 +27,6 @@ def test_a_pin_by_pattern_does_not_look_at_what_is_searched_for():
     assert session.edit("src/config.ts") == {}
 
 
-def test_a_pattern_is_held_against_every_file_that_a_line_reads():
-    session = Scenario()
+def test_a_pattern_is_held_against_every_file_that_a_line_reads(session: Scenario):
     session.bash("cat a.py docs/STATUS.json | head -50")
     assert session.tier("T1") == "preserved"

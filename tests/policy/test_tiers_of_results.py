@@ -80,8 +80,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("command", "tier"), COMMANDS)
-def test_a_command_line_has_its_tier(command, tier):
-    session = Scenario()
+def test_a_command_line_has_its_tier(session: Scenario, command, tier):
     session.bash(command)
     assert session.tier("T1") == tier
 
@@ -100,14 +99,12 @@ def test_a_command_line_has_its_tier(command, tier):
         ("md", "medium"),
     ],
 )
-def test_the_shipped_overrides_go_by_the_path_that_is_read(path, tier):
-    session = Scenario()
+def test_the_shipped_overrides_go_by_the_path_that_is_read(session: Scenario, path, tier):
     session.read(path)
     assert session.tier("T1") == tier
 
 
-def test_a_read_that_is_short_by_override_ends_as_searches_do():
-    session = Scenario()
+def test_a_read_that_is_short_by_override_ends_as_searches_do(session: Scenario):
     session.read("README.md")
     assert session.nothing(4) == {}
     assert session.nothing() == {"T1": "ttl_calls"}
@@ -132,8 +129,7 @@ def test_a_command_can_be_given_another_tier():
     assert [session.tier(id) for id in ("T1", "T2", "T3", "T4")] == ["short", "ephemeral", "preserved", "session"]
 
 
-def test_the_reason_for_a_tier_is_kept():
-    session = Scenario()
+def test_the_reason_for_a_tier_is_kept(session: Scenario):
     session.read("README.md")
     session.read("STATUS.json")
     session.read_fails("a.py")
@@ -147,8 +143,7 @@ def test_the_reason_for_a_tier_is_kept():
 # Preserved patterns.
 
 
-def test_a_preserved_path_is_preserved_whatever_reads_it():
-    session = Scenario()
+def test_a_preserved_path_is_preserved_whatever_reads_it(session: Scenario):
     session.read("STATUS.json")
     session.bash("cat docs/STATUS.json")
     session.nothing(20)
@@ -176,16 +171,14 @@ def test_a_preserved_run_is_not_ended_by_its_next_run():
     assert session.clear("T1") == {"T1": "manual"}
 
 
-def test_a_preserved_pattern_does_not_look_into_a_body():
-    session = Scenario()
+def test_a_preserved_pattern_does_not_look_into_a_body(session: Scenario):
     session.read("a.py", text="STATUS.json")
     session.bash("python main.py", "STATUS.json")
     session.grep("login", text="STATUS.json:1:login")
     assert [session.tier(id) for id in session.live] == ["medium", "session", "short"]
 
 
-def test_writing_a_preserved_file_is_an_acknowledgement():
-    session = Scenario()
+def test_writing_a_preserved_file_is_an_acknowledgement(session: Scenario):
     session.edit("STATUS.json", "Write")
     assert session.tier("T1") == "ephemeral"
 
@@ -194,8 +187,7 @@ def test_writing_a_preserved_file_is_an_acknowledgement():
 
 
 @pytest.mark.parametrize("tool", ["AskUserQuestion", "ExitPlanMode"])
-def test_a_decision_of_the_user_is_preserved(tool):
-    session = Scenario()
+def test_a_decision_of_the_user_is_preserved(session: Scenario, tool):
     session.call(tool, {"x": 1}, "User has answered: yes")
     session.nothing(30)
     session.wait(10_000)
@@ -212,8 +204,7 @@ def test_without_the_word_decision_it_is_not():
     assert session.end_session() == {"T1": "session_end"}
 
 
-def test_two_decisions_live_side_by_side():
-    session = Scenario()
+def test_two_decisions_live_side_by_side(session: Scenario):
     session.call("AskUserQuestion", {"questions": [1]}, "yes")
     session.call("AskUserQuestion", {"questions": [2]}, "yes")
     session.call("AskUserQuestion", {"questions": [1]}, "no")

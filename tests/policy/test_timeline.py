@@ -69,8 +69,7 @@ def test_the_tiers_are_those_of_the_specification():
     }
 
 
-def test_a_search_that_is_not_repeated_would_end_one_step_later_by_its_ttl():
-    session = Scenario()
+def test_a_search_that_is_not_repeated_would_end_one_step_later_by_its_ttl(session: Scenario):
     session.nothing()
     session.grep("login")
     assert session.nothing(4) == {}
@@ -78,8 +77,7 @@ def test_a_search_that_is_not_repeated_would_end_one_step_later_by_its_ttl():
     assert session.state.index == 7
 
 
-def test_t20_and_t23_in_the_drawing_are_no_lifetime_of_reads():
-    session = Scenario()
+def test_t20_and_t23_in_the_drawing_are_no_lifetime_of_reads(session: Scenario):
     session.read("src/auth.ts")
     session.grep("login")
     session.read("src/config.ts")

@@ -19,15 +19,13 @@ def test_a_result_of_call_i_that_lives_n_calls_ends_when_call_i_plus_n_completes
     assert session.state.expired[born].ended[1] == earlier + 1 + lifetime
 
 
-def test_an_acknowledgement_ends_with_the_next_call():
-    session = Scenario()
+def test_an_acknowledgement_ends_with_the_next_call(session: Scenario):
     session.edit("a.py")
     assert session.live == ["T1"]
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
-def test_a_search_ends_five_calls_later():
-    session = Scenario()
+def test_a_search_ends_five_calls_later(session: Scenario):
     session.grep("login")
     assert session.nothing(4) == {}
     assert session.nothing() == {"T1": "ttl_calls"}
@@ -43,8 +41,7 @@ def test_a_search_ends_five_calls_later():
         lambda session: session.call("mcp__db__query", {"sql": "select 1"}),
     ],
 )
-def test_what_has_no_lifetime_does_not_end_by_age(make):
-    session = Scenario()
+def test_what_has_no_lifetime_does_not_end_by_age(session: Scenario, make):
     make(session)
     session.nothing(60)
     session.wait(100_000)
@@ -52,21 +49,18 @@ def test_what_has_no_lifetime_does_not_end_by_age(make):
 
 
 @pytest.mark.parametrize(("waited", "ended"), [(299, {}), (300, {"T1": "ttl_seconds"}), (100_000, {"T1": "ttl_seconds"})])
-def test_a_search_ends_after_300_seconds(waited, ended):
-    session = Scenario()
+def test_a_search_ends_after_300_seconds(session: Scenario, waited, ended):
     session.grep("login")
     assert session.wait(waited) == ended
 
 
-def test_seconds_count_without_a_tick_too_when_the_next_call_completes():
-    session = Scenario()
+def test_seconds_count_without_a_tick_too_when_the_next_call_completes(session: Scenario):
     session.grep("login")
     session.at += 400
     assert session.nothing() == {"T1": "ttl_seconds"}
 
 
-def test_every_search_that_is_old_enough_ends_and_no_other():
-    session = Scenario()
+def test_every_search_that_is_old_enough_ends_and_no_other(session: Scenario):
     session.grep("first")
     session.grep("second")
     session.at += 200
@@ -75,16 +69,14 @@ def test_every_search_that_is_old_enough_ends_and_no_other():
     assert session.live == ["T3"]
 
 
-def test_time_that_goes_backwards_ends_nothing():
-    session = Scenario()
+def test_time_that_goes_backwards_ends_nothing(session: Scenario):
     session.grep("login")
     assert session.wait(-1000) == {}
     assert session.wait(1000 + 299) == {}
     assert session.wait(1) == {"T1": "ttl_seconds"}
 
 
-def test_the_reason_tells_the_age_and_the_lifetime():
-    session = Scenario()
+def test_the_reason_tells_the_age_and_the_lifetime(session: Scenario):
     session.grep("login")
     session.nothing(5)
     session.grep("logout")
@@ -112,8 +104,7 @@ def test_a_lifetime_can_be_given_to_any_tier_but_preserved():
     assert session.live == ["T3"]
 
 
-def test_touching_does_not_prolong_a_lifetime():
-    session = Scenario()
+def test_touching_does_not_prolong_a_lifetime(session: Scenario):
     session.grep("login")
     session.nothing(3)
     session.grep("login", "src")
