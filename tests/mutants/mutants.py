@@ -175,7 +175,7 @@ MUTANTS = [
         "ruleset.py",
         "if p not in ERROR_WORDS and p != DECISION_WORD",
         "if p != DECISION_WORD",
-        "test_errors.py",
+        "test_ruleset.py",
     ),
     Mutant(
         "a decision of the user is preserved",

@@ -103,13 +103,6 @@ def test_an_undo_of_what_is_unknown_or_named_twice_is_harmless(session: Scenario
     assert session.live == ["T1"]
 
 
-def test_what_an_undo_brought_back_is_ended_by_the_next_run(session: Scenario):
-    session.bash("npm test")
-    cleared(session, "T1")
-    undone(session, "T1")
-    assert session.bash("npm test") == {"T1": "superseded"}
-
-
 # --- restored -------------------------------------------------------------------------------------------------------------------
 
 
@@ -154,16 +147,6 @@ def test_what_was_restored_is_held_for_so_many_calls_and_then_ends_as_ever():
     assert session.clear("T1") == {}
     assert session.nothing() == {"T1": "ttl_calls"}
     assert session.state.holds == {}
-
-
-def test_a_file_that_was_restored_is_held_against_its_edit():
-    session = Scenario({"restore_hold_calls": 2})
-    session.read("a.py")
-    cleared(session, "T1")
-    restored(session, "T1")
-    assert session.edit("a.py") == {}
-    session.nothing(2)
-    assert session.edit("a.py")["T1"] == "edited"
 
 
 @pytest.mark.parametrize("reload", [False, True])

@@ -60,15 +60,6 @@ def test_a_commit_that_fails_ends_nothing(session: Scenario):
     assert session.live == ["T1", "T2"]
 
 
-def test_a_commit_does_not_end_pinned_or_preserved_results(session: Scenario):
-    session.read("STATUS.json")
-    session.read("a.py")
-    session.pin("T2")
-    session.bash("git commit -m x")
-    session.bash("git commit -m y", committed=["/p/a.py", "/p/STATUS.json"])
-    assert {"T1", "T2"} <= set(session.live)
-
-
 def test_the_reason_says_whether_git_could_tell(session: Scenario):
     session.read("a.py")
     session.read("b.py")

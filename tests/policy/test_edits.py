@@ -73,12 +73,6 @@ def test_an_edit_does_not_end_a_preserved_read(session: Scenario):
     assert session.edit("STATUS.json") == {}
 
 
-def test_an_edit_of_a_file_that_a_newer_read_has_shown_ends_only_what_is_left(session: Scenario):
-    session.read("a.py")
-    session.read("a.py")
-    assert session.edit("a.py") == {"T2": "edited"}
-
-
 def test_the_reason_names_the_edit(session: Scenario):
     session.read("src/a.py")
     session.edit("src/a.py")
@@ -101,14 +95,6 @@ def test_a_file_that_changed_on_disk_by_other_means_ends_its_reads_with_that_rea
     assert session.changed_on_disk("/p/a.py", how) == {"T1": "changed_on_disk"}
     assert session.reasons("T1") == "its file changed on disk: " + how
     assert session.live == ["T2"]
-
-
-def test_a_file_that_changed_on_disk_ends_no_preserved_and_no_pinned_read(session: Scenario):
-    session.read("STATUS.json")
-    session.read("a.py")
-    session.pin("T2")
-    assert session.changed_on_disk("/p/STATUS.json") == {}
-    assert session.changed_on_disk("/p/a.py") == {}
 
 
 def test_a_formatter_that_the_command_line_runs_ends_nothing_by_its_name_alone(session: Scenario):

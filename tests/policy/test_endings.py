@@ -18,12 +18,6 @@ def one_of_each(session: Scenario) -> None:
     session.edit("b.py")  # T6 ephemeral
 
 
-def test_the_end_of_a_session_ends_what_lives_for_the_session(session: Scenario):
-    one_of_each(session)
-    assert session.end_session() == {"T2": "session_end", "T3": "session_end"}
-    assert session.reasons("T2") == "the session ended"
-
-
 @pytest.mark.parametrize("why", ["resume", "clear"])
 def test_a_session_that_the_client_leaves_for_another_has_not_ended(session: Scenario, why: str):
     one_of_each(session)
@@ -34,6 +28,7 @@ def test_a_session_that_the_client_leaves_for_another_has_not_ended(session: Sce
 def test_a_session_ends_with_the_client_that_runs_it(session: Scenario, why: str):
     one_of_each(session)
     assert session.observe(SessionEnded(session.at, why)) == {"T2": "session_end", "T3": "session_end"}
+    assert session.reasons("T2") == "the session ended"
 
 
 def test_the_end_of_a_session_ends_nothing_where_the_configuration_does_not_say_so():
@@ -110,30 +105,21 @@ def test_after_a_compaction_calls_are_counted_on_and_nothing_earlier_ends_again(
     assert session.nothing(5) == {"T4": "ttl_calls"}
 
 
-def test_a_pin_does_not_bring_back_what_a_compaction_ended(session: Scenario):
-    session.read("a.py")
-    session.read("b.py")
-    session.edit("b.py")
-    session.compact()
-    assert session.pin("*.py") == {}
-    assert session.live == []
-
-
 # False expirations: expired, and then fetched again unchanged.
 
 
-def test_what_ended_by_age_and_is_fetched_again_unchanged_was_a_false_expiration(session: Scenario):
-    session.grep("login", text="a.py:1:login")
-    session.nothing(5)
-    session.grep("login", text="a.py:1:login")
-    assert session.state.counts.false_expirations == {"short": 1}
-
-
-def test_what_a_commit_ended_and_is_fetched_again_unchanged_was_a_false_expiration(session: Scenario):
-    session.read("a.py", text="x = 1")
-    session.bash("git commit -m x")
-    session.read("a.py", text="x = 1")
-    assert session.state.counts.false_expirations == {"medium": 1}
+@pytest.mark.parametrize(
+    ("fetch", "end", "tier"),
+    [
+        (lambda session: session.grep("login", text="a.py:1:login"), lambda session: session.nothing(5), "short"),
+        (lambda session: session.read("a.py", text="x = 1"), lambda session: session.bash("git commit -m x"), "medium"),
+    ],
+)
+def test_what_age_or_a_commit_ended_and_is_fetched_again_unchanged_was_a_false_expiration(session: Scenario, fetch, end, tier: str):
+    fetch(session)
+    end(session)
+    fetch(session)
+    assert session.state.counts.false_expirations == {tier: 1}
 
 
 def test_what_changed_in_between_or_was_superseded_was_none(session: Scenario):

@@ -140,20 +140,6 @@ def test_a_source_file_that_mentions_errors_is_no_error(session: Scenario):
     assert not any(session.result(id).error for id in session.live)
 
 
-@pytest.mark.parametrize("name", ["error", "fail", "decision", "error.log", "src/error/fail.py", "decision.txt"])
-def test_the_bare_words_are_no_patterns_on_paths(session: Scenario, name):
-    session.read(name)
-    session.bash("cat " + name)
-    assert (session.tier("T1"), session.tier("T2")) == ("medium", "medium")
-
-
-@pytest.mark.parametrize("pattern", ["error", "fail"])
-def test_either_of_the_two_words_preserves_errors(pattern):
-    session = Scenario({"preserved_patterns": [pattern]})
-    session.read_fails("a.py")
-    assert session.tier("T1") == "preserved"
-
-
 def test_without_these_words_an_error_has_the_tier_of_its_tool():
     session = Scenario({"preserved_patterns": ["decision"]})
     session.read_fails("a.py")

@@ -20,24 +20,16 @@ def everything_that_ends(session: Scenario) -> None:
     session.clear("T1", "T2", "T3", "T4")
 
 
-def test_nothing_ends_a_pinned_result(session: Scenario):
+@pytest.mark.parametrize("pinned", [{"T1", "T2", "T3", "T4"}, set()])
+def test_nothing_ends_a_pinned_result_and_without_the_pin_all_of_these_end(session: Scenario, pinned: set[str]):
     session.read("a.py")
     session.grep("login")
     session.bash("npm test")
     session.edit("b.py")
-    for id in ("T1", "T2", "T3", "T4"):
+    for id in pinned:
         session.pin(id)
     everything_that_ends(session)
-    assert session.live[:4] == ["T1", "T2", "T3", "T4"]
-
-
-def test_without_the_pin_all_of_these_end(session: Scenario):
-    session.read("a.py")
-    session.grep("login")
-    session.bash("npm test")
-    session.edit("b.py")
-    everything_that_ends(session)
-    assert not {"T1", "T2", "T3", "T4"} & set(session.live)
+    assert {"T1", "T2", "T3", "T4"} & set(session.live) == pinned
 
 
 @pytest.mark.parametrize(
@@ -158,15 +150,6 @@ def test_an_expired_result_that_was_pinned_has_ended_as_before_once_it_is_unpinn
     assert session.nothing(9).get("T1") is None
 
 
-def test_what_another_pin_still_holds_stays_until_that_goes_too(session: Scenario):
-    session.read("a.py")
-    session.edit("a.py")
-    session.pin("T1")
-    session.pin("*.py")
-    assert session.unpin("T1") == {}
-    assert session.unpin("*.py") == {"T1": "edited"}
-
-
 def test_what_a_pin_has_revived_is_superseded_by_nothing_and_supersedes_nothing(session: Scenario):
     session.bash("npm test")
     session.bash("npm test")
@@ -176,20 +159,15 @@ def test_what_a_pin_has_revived_is_superseded_by_nothing_and_supersedes_nothing(
     assert session.live == ["T3"]
 
 
-def test_an_unpinned_search_whose_time_is_over_ends_with_the_next_call(session: Scenario):
+@pytest.mark.parametrize(("pinned_for", "left"), [(20, 0), (2, 2)])
+def test_an_unpinned_search_lives_out_its_time_and_where_that_is_over_ends_with_the_next_call(
+    session: Scenario, pinned_for: int, left: int
+):
     session.grep("login")
     session.pin("T1")
-    session.nothing(20)
+    session.nothing(pinned_for)
     assert session.unpin("T1") == {}
-    assert session.nothing() == {"T1": "ttl_calls"}
-
-
-def test_an_unpinned_search_whose_time_is_not_over_lives_it_out(session: Scenario):
-    session.grep("login")
-    session.pin("T1")
-    session.nothing(2)
-    session.unpin("T1")
-    assert session.nothing(2) == {}
+    assert session.nothing(left) == {}
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
@@ -202,9 +180,17 @@ def test_an_unpinned_read_ends_with_the_next_edit(session: Scenario):
     assert session.edit("a.py") == {"T1": "edited"}
 
 
-def test_an_unpinned_run_ends_with_the_next_run(session: Scenario):
-    session.bash("npm test")
+def test_a_revived_read_still_shows_what_it_shows(session: Scenario):
+    session.read("a.py", 10, 20)
+    before = [list(part) for part in session.result("T1").parts]
+    session.edit("a.py")
     session.pin("T1")
-    session.bash("npm test")
-    session.unpin("T1")
-    assert session.bash("npm test") == {"T1": "superseded", "T2": "superseded"}
+    assert [list(part) for part in session.result("T1").parts] == before
+
+
+def test_a_pinned_result_does_not_keep_a_newer_one_with_the_same_content_alive(session: Scenario):
+    session.bash("python a.py", "42")
+    session.pin("T1")
+    session.bash("python b.py", "42")
+    assert session.bash("python c.py", "42") == {"T2": "same_content"}
+    assert session.live == ["T1", "T3"]

@@ -21,20 +21,6 @@ def test_a_profile_scales_the_lifetimes_in_calls(profile, short, ephemeral):
     assert ends == {"T1": short, "T2": ephemeral}
 
 
-@pytest.mark.parametrize(("profile", "seconds"), [("aggressive", 150), ("spec", 300), ("conservative", 600)])
-def test_a_profile_scales_the_lifetimes_in_seconds(profile, seconds):
-    session = Scenario(profile=profile)
-    session.grep("login")
-    assert session.wait(seconds - 1) == {}
-    assert session.wait(1) == {"T1": "ttl_seconds"}
-
-
-def test_a_profile_may_be_configured():
-    session = Scenario({"profile": "aggressive"})
-    session.grep("login")
-    assert session.nothing(2) == {"T1": "ttl_calls"}
-
-
 def test_a_shorter_profile_ends_at_once_what_is_too_old_for_it(session: Scenario):
     session.grep("old")
     session.nothing()
@@ -58,13 +44,6 @@ def test_a_longer_profile_prolongs_what_is_live(session: Scenario):
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
-def test_a_longer_profile_revives_nothing(session: Scenario):
-    session.grep("login")
-    session.nothing(5)
-    assert session.choose("conservative") == {}
-    assert session.expired == {"T1": "ttl_calls"}
-
-
 def test_choosing_a_profile_ends_nothing_that_is_pinned_or_has_no_lifetime(session: Scenario):
     session.grep("login")
     session.pin("T1")
@@ -74,9 +53,3 @@ def test_choosing_a_profile_ends_nothing_that_is_pinned_or_has_no_lifetime(sessi
     assert session.choose("aggressive") == {}
     session.unpin("T1")
     assert session.nothing() == {"T1": "ttl_calls"}
-
-
-def test_the_profile_is_part_of_the_state(session: Scenario):
-    session.choose("aggressive")
-    assert session.state.profile == "aggressive"
-    assert session.state.to_json()["profile"] == "aggressive"

@@ -10,32 +10,13 @@ from tests.policy.scenario import Scenario
 SEARCHES = [
     ("rg login", "rg login", True),
     ("rg login", "rg logout", False),
-    ("rg login", "rg -n login", True),
-    ("rg login", "rg login | head -20", True),
-    ("rg login", "rg -i login", False),
-    ("rg login", "rg login src", False),
     ("rg login src", "rg login", True),
-    ("rg login src", "rg login src/", True),
-    ("rg login src", "rg login src tests", True),
-    ("rg login src tests", "rg login src", False),
     ("rg login src", "rg login source", False),
     ("rg login srclib", "rg login src", False),
-    ("rg login src/lib", "rg login src", True),
-    ("rg login", "grep -rn login .", True),
-    ("rg 'log in'", 'rg "log in"', True),
-    ("git grep login", "rg login", True),
-    ("cd src && rg login", "rg login src", True),
     ("cd src && rg login", "rg login", True),
-    ("rg login", "rg login -g '*.ts'", False),
     ("rg login", "rg login | wc -l", False),
     ("find . -name '*.ts'", "find . -name '*.ts'", True),
-    ("find . -name '*.ts'", "find . -name '*.js'", False),
-    ("find src -name '*.ts'", "find . -name '*.ts'", True),
-    ("ls src", "ls src", True),
     ("ls src", "ls -la src", True),
-    ("ls src", "ls", False),
-    ("ls src", "ls tests", False),
-    ("tree src", "tree src", True),
     ("rg login", "cat login", False),
 ]
 
@@ -135,12 +116,6 @@ def test_a_preserved_result_is_not_ended_by_the_same_content(session: Scenario):
     assert session.read("old/STATUS.json", text="{}") == {}
 
 
-def test_of_three_with_the_same_content_each_ends_the_one_before(session: Scenario):
-    session.bash("python a.py", "42")
-    assert session.bash("python b.py", "42") == {"T1": "same_content"}
-    assert session.bash("python c.py", "42") == {"T2": "same_content"}
-
-
 # The same call of any other tool.
 
 
@@ -148,11 +123,6 @@ def test_a_tool_that_no_table_names_is_ended_by_the_same_call_of_it(session: Sce
     session.call("mcp__db__query", {"sql": "select 1", "limit": 5})
     assert session.call("mcp__db__query", {"sql": "select 2", "limit": 5}) == {}
     assert session.call("mcp__db__query", {"limit": 5, "sql": "select 1"}) == {"T1": "superseded"}
-
-
-def test_the_same_command_of_any_kind_ends_the_earlier_one(session: Scenario):
-    session.bash("git status")
-    assert session.bash("git status") == {"T1": "superseded"}
 
 
 def test_the_same_command_in_another_folder_is_not_the_same_command(session: Scenario):

@@ -7,12 +7,7 @@ import pytest
 from tests.policy.scenario import Scenario
 
 TOOLS = [
-    ("Read", {"file_path": "a.py"}, "medium"),
-    ("Grep", {"pattern": "x"}, "short"),
-    ("Glob", {"pattern": "*.py"}, "short"),
-    ("Edit", {"file_path": "a.py"}, "ephemeral"),
     ("MultiEdit", {"file_path": "a.py"}, "ephemeral"),
-    ("Write", {"file_path": "a.py"}, "ephemeral"),
     ("NotebookEdit", {"notebook_path": "a.ipynb"}, "ephemeral"),
     ("AskUserQuestion", {"questions": []}, "preserved"),
     ("ExitPlanMode", {"plan": "1. x"}, "preserved"),
@@ -30,45 +25,16 @@ def test_a_tool_has_its_tier(tool, tool_input, tier):
 
 COMMANDS = [
     ("rg x", "short"),
-    ("grep -rn x src", "short"),
-    ("git grep x", "short"),
-    ("find . -name x", "short"),
-    ("fd x", "short"),
-    ("ls -la", "short"),
-    ("tree", "short"),
     ("cat a.py", "medium"),
-    ("sed -n '1,9p' a.py", "medium"),
-    ("head -5 a.py", "medium"),
-    ("tail -5 a.py", "medium"),
-    ("nl a.py", "medium"),
     ("npm test", "session"),
-    ("npm run build", "session"),
-    ("npx eslint .", "session"),
-    ("npx tsc --noEmit", "session"),
-    ("pytest -q", "session"),
     ("git commit -m x", "ephemeral"),
-    ("git push", "ephemeral"),
-    ("git add .", "ephemeral"),
     ("mkdir -p x", "ephemeral"),
-    ("rm -rf x", "ephemeral"),
-    ("mv a b", "ephemeral"),
-    ("cp a b", "ephemeral"),
-    ("touch a", "ephemeral"),
-    ("chmod +x a", "ephemeral"),
     ("python main.py", "session"),
-    ("curl https://example.com", "session"),
     ("git status", "session"),
-    ("git diff", "session"),
     # Of a line that does several things, the longest-lived tier.
     ("mkdir x && cat a.py", "medium"),
-    ("rg x; cat a.py", "medium"),
     ("cat a.py && npm test", "session"),
-    ("npm test; mkdir x", "session"),
-    ("cat a.py && rg x", "medium"),
-    ("git add . && git commit -m x && git push", "ephemeral"),
     ("cd src && rg x", "short"),
-    ("npm test | tail -20", "session"),
-    ("FOO=1 timeout 60 npm test", "session"),
     ("bash -lc 'cat a.py'", "medium"),
     # Written to a file, there is nothing to see.
     ("cat a.py > b.py", "ephemeral"),
@@ -86,22 +52,6 @@ def test_a_command_line_has_its_tier(session: Scenario, command, tier):
 
 
 # Overrides.
-
-
-@pytest.mark.parametrize(
-    ("path", "tier"),
-    [
-        ("README.md", "short"),
-        ("docs/a.md", "short"),
-        ("a.json", "medium"),
-        ("auth.test.ts", "session"),
-        ("a.py", "medium"),
-        ("md", "medium"),
-    ],
-)
-def test_the_shipped_overrides_go_by_the_path_that_is_read(session: Scenario, path, tier):
-    session.read(path)
-    assert session.tier("T1") == tier
 
 
 def test_a_read_that_is_short_by_override_ends_as_searches_do(session: Scenario):
@@ -152,16 +102,6 @@ def test_a_preserved_path_is_preserved_whatever_reads_it(session: Scenario):
     session.end_session()
     assert [session.tier("T1"), session.tier("T2")] == ["preserved", "preserved"]
     assert {"T1", "T2"} <= set(session.live)
-
-
-def test_a_preserved_pattern_is_a_glob_on_a_path_or_a_command():
-    session = Scenario({"preserved_patterns": ["docs/adr/", "*.lock", "terraform plan*"]})
-    session.read("docs/adr/0001.md")
-    session.read("uv.lock")
-    session.bash("terraform plan -out x")
-    session.read("docs/guide.txt")
-    session.bash("terraform apply")
-    assert [session.tier(id) for id in ("T1", "T2", "T3", "T4", "T5")] == ["preserved", "preserved", "preserved", "medium", "session"]
 
 
 def test_a_preserved_run_is_not_ended_by_its_next_run():

@@ -19,18 +19,6 @@ def test_a_result_of_call_i_that_lives_n_calls_ends_when_call_i_plus_n_completes
     assert session.state.expired[born].ended[1] == earlier + 1 + lifetime
 
 
-def test_an_acknowledgement_ends_with_the_next_call(session: Scenario):
-    session.edit("a.py")
-    assert session.live == ["T1"]
-    assert session.nothing() == {"T1": "ttl_calls"}
-
-
-def test_a_search_ends_five_calls_later(session: Scenario):
-    session.grep("login")
-    assert session.nothing(4) == {}
-    assert session.nothing() == {"T1": "ttl_calls"}
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -83,14 +71,6 @@ def test_the_reason_tells_the_age_and_the_lifetime(session: Scenario):
     session.wait(301)
     assert session.reasons("T1") == "5 calls have passed; short lives 5"
     assert session.reasons("T7") == "301 s have passed; short lives 300 s"
-
-
-def test_a_lifetime_that_is_taken_away_ends_nothing():
-    session = Scenario({"tiers": {"short": {"ttl_tools": None, "ttl_seconds": None}}})
-    session.grep("login")
-    session.nothing(50)
-    session.wait(10_000)
-    assert "T1" in session.live
 
 
 def test_a_lifetime_can_be_given_to_any_tier_but_preserved():

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy import parts
 from tests.policy.scenario import Scenario
 
 WHOLE = (0, 0)
 # (earlier lines, later lines, whether the later read covers the earlier)
 READS = [
-    ((1, 100), (1, 100), True),
-    ((1, 100), (1, 200), True),
     ((50, 100), (1, 200), True),
-    ((50, 100), (50, 100), True),
-    ((50, 100), (49, 101), True),
     ((50, 100), WHOLE, True),
     ((1, 100), (50, 150), False),
-    ((50, 150), (1, 100), False),
-    ((1, 100), (1, 99), False),
-    ((1, 100), (2, 100), False),
-    ((1, 100), (101, 200), False),
     (WHOLE, (1, 100), False),
-    (WHOLE, (50, 150), False),
     (WHOLE, WHOLE, True),
-    ((7, 7), (7, 7), True),
     ((7, 7), (8, 8), False),
 ]
 
@@ -39,19 +28,10 @@ def test_a_later_read_that_covers_an_earlier_one_ends_it_and_overlapping_ones_li
     ("earlier", "later", "covers"),
     [
         ("sed -n '10,20p' a.py", "sed -n '1,30p' a.py", True),
-        ("sed -n '10,20p' a.py", "cat a.py", True),
-        ("sed -n '10,20p' a.py", "sed -n '15,30p' a.py", False),
-        ("head -20 a.py", "head -50 a.py", True),
-        ("head -50 a.py", "head -20 a.py", False),
-        ("head -20 a.py", "sed -n '1,20p' a.py", True),
         ("cat a.py | head -20", "head -20 a.py", True),
-        ("cat a.py", "nl -ba a.py", True),
-        ("cat a.py", "head -500 a.py", False),
         ("tail -n +30 a.py", "sed -n '20,$p' a.py", True),
         ("tail -20 a.py", "cat a.py", True),
-        ("cat a.py", "tail -20 a.py", False),
         ("tail -20 a.py", "tail -20 a.py", False),  # which lines these are is not known
-        ("cat a.py | grep x", "cat a.py", True),
         ("cat a.py", "cat a.py | grep x", False),
     ],
 )
@@ -83,11 +63,6 @@ def test_one_read_ends_every_one_that_it_covers(session: Scenario):
     assert session.read("a.py", 1, 100) == {"T1": "superseded", "T2": "superseded"}
 
 
-def test_a_read_of_another_file_covers_nothing(session: Scenario):
-    session.read("a.py", 1, 10)
-    assert session.read("src/a.py") == {}
-
-
 def test_a_short_file_that_was_read_with_a_limit_covers_no_more_than_its_lines(session: Scenario):
     session.read("a.py")
     assert session.read("a.py", 1, 2000) == {}
@@ -96,24 +71,6 @@ def test_a_short_file_that_was_read_with_a_limit_covers_no_more_than_its_lines(s
 def test_a_read_that_fails_covers_nothing(session: Scenario):
     session.read("a.py")
     assert session.read_fails("a.py") == {}
-
-
-@pytest.mark.parametrize(
-    ("intervals", "union"),
-    [
-        ([[1, 100], [50, 150]], "lines 1-150"),
-        ([[50, 150], [1, 100]], "lines 1-150"),
-        ([[1, 100], [101, 150]], "lines 1-150"),
-        ([[1, 100], [102, 150]], "lines 1-100, 102-150"),
-        ([[1, 100], [200, 0]], "lines 1-100, 200-"),
-        ([[200, 0], [1, 199]], "all"),
-        ([[1, 0], [5, 9]], "all"),
-        ([[7, 7]], "line 7"),
-        ([[0, 0]], "part"),
-    ],
-)
-def test_the_union_of_what_was_read_is_shown(intervals, union):
-    assert parts.describe_intervals(intervals) == union
 
 
 # "File unchanged".
@@ -133,11 +90,3 @@ def test_an_answer_that_the_file_is_unchanged_touches_no_other_file(session: Sce
     session.read("b.py")
     session.read_again("b.py")
     assert (session.quiet_age("T1"), session.quiet_age("T2")) == (2, 0)
-
-
-def test_an_answer_that_the_file_is_unchanged_does_not_revive_a_read(session: Scenario):
-    session.read("a.py")
-    session.bash("git commit -m x")
-    session.read_again("a.py")
-    assert session.expired["T1"] == "committed"
-    assert "T1" not in session.live
