@@ -205,16 +205,6 @@ def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_o
     assert told.reads(body("a")).leans_on == ("toolu_3",)
 
 
-@pytest.mark.parametrize("shape", [door.SAFE, door.STRONG])
-@pytest.mark.parametrize("text", ["waiting\n" * 400, "\n".join(f"row {at}: copied" for at in range(900)), "\n".join(body("a"))])
-def test_the_same_call_again_brings_the_whole_whatever_had_shortened_it(shape: str, text: str):
-    told = Told(shape=shape)
-    told.arrives("\n".join(body("a")))
-    first = told.arrives(text)
-    assert door.is_partial(first) == (first.text != text)
-    assert told.arrives(text, again=True) == (text, (), ())
-
-
 def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_has_shown():
     for say_once, tool, path, leans in (
         (door.OFF, "Read", "/a.py", ()),
@@ -242,13 +232,6 @@ def test_any_knows_what_a_call_has_written_and_a_failed_one_has_written_nothing(
     failed = Told()
     failed.arrives("String to replace not found", tool, error=True, **tool_input)
     assert failed.reads(body("a")).leans_on == ()
-
-
-def test_lines_that_differ_only_in_indentation_are_not_the_same():
-    told = Told()
-    told.reads(body("a"))
-    assert told.reads([f"\t{line}" for line in body("a")]).leans_on == ()
-    assert told.reads([line + " " for line in body("a")]).leans_on == ()
 
 
 def test_lines_that_end_in_cr_lf_are_other_lines_than_those_that_end_in_lf():
@@ -363,16 +346,6 @@ def test_the_work_grows_with_the_text_and_no_faster(make):
         compared.append(Counted.compared)
     assert compared[0] <= 80 * 2_000
     assert compared[1] <= 2.2 * compared[0]
-
-
-def test_half_a_megabyte_of_equal_lines_is_said_once():
-    told = Told()
-    text = "\n".join(["    return self.value_of_the_thing_that_was_configured"] * 10_000)
-    assert len(text) > 500_000
-    told.arrives(text)
-    entry = told.arrives(text)
-    assert entry.leans_on == ("toolu_1",)
-    assert len(entry.text.split("\n")) == 3
 
 
 @pytest.mark.parametrize(

@@ -166,10 +166,6 @@ def test_what_did_not_enter_stays_counted_whatever_becomes_of_it():
     assert (found.kept_out, found.kept_out_tokens, found.days["day"]["kept_out_tokens"]) == (2, 4_300, 4_300)
 
 
-def test_a_compaction_ends_what_did_not_enter():
-    assert _kept_out([*_warm(20_000, 21_000), Compaction(15), *_warm(9_000, 10_000, at=20)]) == 5_000
-
-
 def test_a_clear_of_the_same_result_ends_what_did_not_enter_until_it_is_back():
     requests = _warm(20_000, 21_000, 22_000, 23_000, 24_000)
     assert _kept_out(requests) == 5_000 + 3 * 400
@@ -310,20 +306,6 @@ def test_a_compaction_voids_what_is_pending_and_ends_what_is_saved_and_carried()
     assert whole.charged["advice"] == 400 * 1.25, "what was said to the compaction was written once"
 
 
-def test_a_clear_at_exit_shows_in_the_resumed_session_and_costs_nothing_when_the_cache_is_cold():
-    requests = [*_warm(50_000), Request(7_200, 31_000, 8_000, 23_000, 1_000)]
-    ledger = settle(requests, [Cleared(5, 20_000)])
-    assert ledger.charged["rewrite"] == 0
-    assert ledger.saved == 20_000 * 1.25
-
-
-def test_a_cache_lost_within_its_lifetime_by_the_resume_is_charged_whole():
-    requests = [*_warm(50_000), Request(60, 31_000, 0, 31_000, 1_000)]
-    ledger = settle(requests, [Cleared(5, 20_000)])
-    assert ledger.charged["rewrite"] == pytest.approx(30_000 * 1.15)
-    assert ledger.saved == pytest.approx(20_000 * FIVE.read)
-
-
 def test_a_cache_of_an_hour_is_cold_after_an_hour_or_when_nothing_of_it_is_left_after_five_minutes():
     def charged(gap_s: float, read: int) -> float:
         requests = [Request(0, 50_000, 0, 50_000, 0, HOUR), Request(gap_s, 31_000, read, 31_000 - read, 1_000, HOUR)]
@@ -374,13 +356,6 @@ def test_what_is_put_back_in_place_saves_nothing_from_then_on_and_its_rewrite_is
 def test_where_nothing_leaves_or_all_is_undone_before_a_request_shows_it_nothing_is_charged(bookings):
     requests = [*_warm(50_000), Request(20, 58_000, 50_000, 8_000, 500)]  # what else was attached is no rewrite of ours
     assert settle(requests, bookings).to_json() == {**Ledger().to_json(), "clears": 1, "undone": len(bookings) - 1}
-
-
-def test_no_more_comes_back_than_is_out():
-    requests = [*_warm(50_000), Request(20, 31_000, 5_000, 26_000, 1_000), Request(40, 52_000, 5_000, 47_000, 1_000)]
-    ledger = settle(requests, [Cleared(5, 20_000), Undone(30, 25_000), Restored(31, 4_000, True)])
-    assert ledger.saved == pytest.approx(20_000 * FIVE.read)
-    assert ledger.charged["rewrite"] == pytest.approx((25_000 + 46_000) * 1.15)
 
 
 def test_an_undo_takes_the_last_clear_back_and_leaves_the_one_before():
