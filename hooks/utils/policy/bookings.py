@@ -54,7 +54,7 @@ class Booking:
         self.tokens = max(0, tokens)
 
     def order(self) -> tuple[object, ...]:
-        """What two bookings of one time and kind are told apart by."""
+        """Return what two bookings of one time and kind are told apart by."""
         return (self.tokens,)
 
 

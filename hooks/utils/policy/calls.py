@@ -22,7 +22,7 @@ _DIGEST_MODULUS = (1 << 61) - 1
 
 
 def bounded(text: str, most: int) -> str:
-    """The text, or for a long one its beginning and a number that tells it from others."""
+    """Return the text; of a long one its beginning and a number that tells it from others."""
     if len(text) <= most:
         return text
     return f"{text[:most]}…{int.from_bytes(text.encode('utf-8', 'surrogatepass'), 'big') % _DIGEST_MODULUS:x}"
@@ -38,7 +38,8 @@ def text_in(tool_input: dict[str, Any], *fields: str) -> str:
 
 
 def verdict_of(tail: str, exit_code: int | None) -> str:
-    """The telling line of an output's end, at most 120 characters, secrets masked; with the exit code where it is known."""
+    """Return the line of an output's end that says how it went, at most 120 characters, secrets masked; with the exit code where it is
+    known."""
     lines = [line for line in map(str.strip, tail.splitlines()[-30:]) if line]
     hits = [line for line in lines if any(word in line for word in _TELLING)]
     counted = [line for line in hits if any(char.isdigit() for char in line)]
@@ -105,11 +106,11 @@ class Call:
 
     @property
     def path(self) -> str:
-        """The file or folder that it was asked about; "" for none."""
+        """Return the file or folder that the call was asked about; "" for none."""
         return text_in(self.tool_input, *self.traits.paths)
 
     @property
     def command(self) -> str:
-        """The command line that it ran, however long; "" for none."""
+        """Return the command line that it ran, however long; "" for none."""
         command = self.tool_input.get(self.traits.line) if self.operation in SHELLS else None
         return command if isinstance(command, str) else ""

@@ -85,7 +85,7 @@ def _number(value: object, default: int) -> int:
 
 
 def shown_path(path: str, cwd: str) -> str:
-    """A path as a person would name it: relative to the working folder where it lies in it."""
+    """Return a path as a person would name it: relative to the working folder where it lies in it."""
     if cwd and path.startswith(cwd.rstrip("/") + "/"):
         return path[len(cwd.rstrip("/")) + 1 :]
     return path
@@ -170,7 +170,7 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _telling_line(command: str) -> str:
-    """The first line of a command that does something: no comment, no mere `cd` or assignment, if another follows."""
+    """Return the first line of a command that does something: no comment, no mere `cd` or assignment, if another follows."""
     if "\n" not in command:
         return command.strip()
     lines = [line for line in map(str.strip, command.replace("\\\n", " ").split("\n")) if line and line[0] != "#"]
@@ -182,7 +182,7 @@ def _telling_line(command: str) -> str:
 
 
 def _subjects(command: str, found: list[Action]) -> list[str]:
-    """What patterns match of a command line: the line, its commands, the files that it reads."""
+    """Return what patterns are held against of a command line: the line, its commands, the files that it reads."""
     subjects = [without_numbers(" ".join(command[:400].split()))]
     for action in found[:8]:
         path = action.part[0].partition(":")[2] if action.kind == kinds.READ else ""
@@ -191,7 +191,7 @@ def _subjects(command: str, found: list[Action]) -> list[str]:
 
 
 def _content_of(leading: Action, command: str) -> str:
-    """The kind of content that a command prints."""
+    """Return the kind of content that a command prints."""
     key = leading.part[0]
     if leading.kind == kinds.READ:
         return content_of_path(key)
@@ -219,7 +219,7 @@ def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _identity(value: object) -> str:
-    """A short name for an input: equal inputs have equal names, and no text of it is kept."""
+    """Return a short name for an input: equal inputs have equal names, and no text of it is kept."""
     try:
         from _blake2 import blake2b
     except ImportError:
@@ -242,7 +242,7 @@ _READERS.update((*((operation, _edit) for operation in tools.EDITS), *((operatio
 
 
 def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
-    """The classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
+    """Return the classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
     found = _READERS.get(call.operation, _other)(call, cwd, rules)
     found.label = _shorten(without_numbers(found.label))
     found.basis = found.family or found.kind if call.operation in tools.SHELLS else "tool " + call.tool
@@ -265,12 +265,12 @@ def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _found_nothing(found: Classification, outcome: Outcome) -> bool:
-    """A search that exits 1 with no output found nothing; that is an answer, no error."""
+    """Return whether a search exited 1 with no output: it found nothing, which is an answer and no error."""
     return found.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
 
 
 def _keep_error(found: Classification, operation: str, rules: Ruleset) -> None:
-    """An error is preserved until its action succeeds; a failing command that its next run supersedes waits for that."""
+    """Preserve an error until its action succeeds; a failing command that its next run supersedes waits for that."""
     found.edits = ()
     found.commits = False
     found.changes = []

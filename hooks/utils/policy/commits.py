@@ -137,5 +137,5 @@ def _asked(words: list[str]) -> tuple[list[str], bool]:
 
 
 def _path(path: str, folder: str) -> str:
-    """As the engine names it."""
+    """Return a path as the engine names it."""
     return mask(normal_path(path, folder), tell_apart=True)

@@ -176,24 +176,24 @@ class Ruleset:
         return rules
 
     def use_tables(self, tier_config: Table, tool_tiers: Table) -> None:
-        """Other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""
+        """Use other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""
         self._tiers = _tier_rules(tier_config, self._tiers_configured, self.profile)
         self.tool_tiers = tool_tiers
 
     @property
     def models(self) -> Models:
-        """The table of models (models.py), which only those ask for who reckon."""
+        """Return the table of models (models.py), which few callers need."""
         from .models import models_of
 
         return models_of(self._config)
 
     @property
     def weighs(self) -> bool:
-        """Whether a clear takes what is worth more gone than kept, whatever its lifetime says."""
+        """Return whether a clear takes what is worth more gone than kept, whatever its lifetime says."""
         return self.profile == AUTO
 
     def tier_rule(self, tier: str) -> TierRule:
-        """The rule of a tier; a name that is no tier gets the rule of `preserved`, so that nothing unknown expires."""
+        """Return the rule of a tier; a name that is no tier gets the rule of `preserved`, so that nothing unknown expires."""
         return self._tiers.get(tier) or self._tiers["preserved"]
 
     def tier_of_tool(self, tool: str) -> str:
@@ -217,7 +217,7 @@ class Ruleset:
         return self.tier_of_operation(kinds.of(kind).operation)
 
     def override(self, tool: str, subjects: list[str]) -> tuple[str, str] | None:
-        """The configured (tier, reason) of a call, None if the configuration does not speak of it.
+        """Return the configured (tier, reason) of a call, None if the configuration does not speak of it.
 
         `subjects` are paths or, for a shell, command lines (words joined by one blank each): the whole one and the simple
         commands in it. The tool's exact name beats a name with wildcards; the first pattern that matches any subject
@@ -244,16 +244,16 @@ class Ruleset:
         return None, tool
 
     def preserving_glob(self, subjects: list[str]) -> str | None:
-        """The first preserved pattern that matches a path or command line among `subjects`."""
+        """Return the first preserved pattern that matches a path or command line among `subjects`."""
         return _first_match(self._preserved_globs, subjects)
 
     def pinned_by(self, subjects: list[str], patterns: Iterable[str] = ()) -> str | None:
-        """The first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
+        """Return the first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
         return (_first_match(_with_needles(patterns), subjects) if patterns else None) or _first_match(self._pin_globs, subjects)
 
 
 def _with_needles(patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(pattern, text that whatever it matches must hold): most subjects are told apart by that alone."""
+    """Return [(pattern, text that is part of whatever it matches)]: most subjects are told apart by that alone."""
     return tuple((pattern, globs.needle_of(pattern)) for pattern in patterns)
 
 
@@ -295,7 +295,8 @@ _EVENTS = frozenset(EVENTS + PRESERVED_EVENTS)
 
 
 def _scaled(lifetime: object, scale: tuple[int, int]) -> int | None:
-    """At least 1, so that no profile ends a result before it was seen; anything but a positive number is no lifetime."""
+    """Return a lifetime scaled, at least 1, so that no profile ends a result before it was seen; None for anything but a positive
+    number."""
     if type(lifetime) is not int or lifetime < 1:
         return None
     return max(1, lifetime * scale[0] // scale[1])

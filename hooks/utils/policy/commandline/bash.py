@@ -39,7 +39,7 @@ def longest_lived(actions: list[Action], rules: Ruleset) -> tuple[Action, str]:
 
 
 def actions(line: str, cwd: str) -> list[Action]:
-    """What a line does, in order, when started in a folder; never empty. A line that cannot be parsed is one `other` action."""
+    """Return what a line does, in order, when started in a folder; never empty. A line that cannot be parsed is one `other` action."""
     return _actions(line, normal_path(cwd, ""), 0)[0]
 
 
@@ -98,7 +98,7 @@ class _Place:
 
 
 def _pipeline(stages: list, place: _Place) -> list[Action]:
-    """What a pipeline does: its first stage decides, unless that only feeds the next, or `xargs` runs something."""
+    """Return what a pipeline does: its first stage decides, unless that only feeds the next, or `xargs` runs something."""
     command = stages[0]
     if not command.words:
         return [plain(kinds.ACK, ["> " + target], place.cwd) for target in _written(command)]
@@ -233,7 +233,8 @@ def _read_action(inner: Inner, file: str, interval: list[int]) -> Action:
 
 
 def _seen_through(stages: list, interval: list[int]) -> list[int]:
-    """What is left of an interval behind `| head -20`, `| sed -n 5,9p`; unknown behind anything that picks lines by content."""
+    """Return what is left of an interval behind `| head -20`, `| sed -n 5,9p`; an unknown one behind anything that picks lines by
+    content."""
     from . import reads
 
     for stage in stages:

@@ -169,7 +169,7 @@ class Limits:
 
 
 def _go_target(word: str) -> str:
-    """`./...` is everything, `./a/...` all below `a`, `./a` only `a` itself."""
+    """Return a package pattern as a path: `./...` is everything, `./a/...` all below `a`, `./a` only `a` itself."""
     if word[:2] == "./":
         word = word[2:]
     if word == "...":
@@ -220,7 +220,7 @@ def next_name(words: list[str], at: int, limits: Limits) -> int:
 
 
 def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
-    """Tasks are what is run, so they are in the key; their order does not matter."""
+    """Return the run of some tasks, which are in its key: they are what is run, and their order does not matter."""
     if not _ASKS.isdisjoint(words[1:]):
         return None
     limits = Limits(program, cwd, outer)

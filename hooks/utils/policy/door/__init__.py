@@ -111,13 +111,13 @@ def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source
 
 
 def source_of(arrival: Arrival, entered: str) -> Source:
-    """What a result shows once it has entered."""
+    """Return what a result shows once it has entered."""
     return source(arrival.id, arrival.name, entered, arrival.path if arrival.is_read else "")
 
 
 def written(arrival: Arrival) -> Source | None:
-    """What the call itself has written into the conversation and a later result may repeat: the text of a file or of an edit. One that
-    failed shows nothing, but is the last of its name all the same."""
+    """Return what the call itself has written into the conversation, for a later result may repeat it: the text of a file or of an edit;
+    None for other calls. A failed one shows nothing, but is the last of its name all the same."""
     if arrival.operation not in EDITS:
         return None
     edits = arrival.tool_input.get("edits")

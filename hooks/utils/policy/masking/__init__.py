@@ -52,7 +52,7 @@ _known: dict[tuple[str, bool], str] = {}  # as `mask` takes and returns them
 
 
 def mask(text: str, tell_apart: bool = False) -> str:
-    """The text with every secret of a known form replaced by ****; masking twice changes nothing more.
+    """Return the text with every secret of a known form replaced by ****; masking twice changes nothing more.
 
     `tell_apart`: behind each **** stands a number, so that texts which differ in their secrets alone stay different. It has 16 bits: too
     few to find the secret again by trying.
@@ -77,7 +77,7 @@ def _masked(text: str, tell_apart: bool) -> str:
 
 
 def without_numbers(text: str) -> str:
-    """A text that was masked with `tell_apart`, as it would be without."""
+    """Return a text that was masked with `tell_apart`, as it would be without."""
     first, *others = text.split(MASK + _NUMBER)
     return MASK.join([first, *(other[_NUMBER_CHARS:] for other in others)])
 
@@ -100,7 +100,7 @@ def _masked_once(text: str, tell_apart: bool) -> str:
 
 
 def _may_hold(text: str, lowered: str) -> bool:
-    """Whether it is worth looking at the words and names of a text: this looks at every command line."""
+    """Return whether it is worth looking at the words and names of a text: this looks at every command line."""
     for word in _HARMLESS:
         lowered = lowered.replace(word, " ")
     for mark in _MARKS:  # no generator: that takes three times as long, and most of what a mask takes
@@ -124,7 +124,7 @@ def _number(secret: str) -> str:
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[list[int]]:
-    """The spans in order, those that overlap as one."""
+    """Return the spans in order, those that overlap as one."""
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
         if joined and begin < joined[-1][1]:

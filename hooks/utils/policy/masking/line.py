@@ -103,7 +103,8 @@ def is_variable(following: str) -> bool:
 
 
 def _quoted(text: str, at: int, is_member: bool) -> tuple[int, int]:
-    """What stands in quotes; nothing when the quote closes one that was opened before the name, or holds a variable."""
+    """Return (begin, end) of what stands in quotes; empty when the quote closes one that was opened before the name, or holds a
+    variable."""
     quote = text[at]
     end = at + 1
     while end < len(text) and text[end] != quote:

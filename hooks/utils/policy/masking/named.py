@@ -299,7 +299,7 @@ def _before_host(address: str, is_cut: bool) -> list[tuple[int, int]]:
 
 
 def _in_path(address: str) -> list[tuple[int, int]]:
-    """Segments that open what they name, and what looks like chance anywhere behind the host."""
+    """Return [(begin, end)] of segments that open what they name, and of what looks like chance anywhere behind the host."""
     lowered = address.lower()
     is_open = any(mark in lowered for mark in _OPEN)
     secrets = []

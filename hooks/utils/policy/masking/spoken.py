@@ -26,19 +26,19 @@ _ORACLE = frozenset("sqlplus sqlcl sql expdp impdp exp imp sqlldr rman tnsping o
 
 
 def spans(line: Line, number: int) -> list[tuple[int, int]]:
-    """[(begin, end)] of the secrets that one word of a line shows."""
+    """Return [(begin, end)] of the secrets that one word of a line shows."""
     return _spoken_of(line, number) + _in_sql(line, number) + _in_call(line, number) + _in_word(line, number)
 
 
 def is_bare(word: str) -> bool:
-    """Neither a path nor a file, an address, a list or an expression."""
+    """Return whether a word is neither a path nor a file, an address, a list or an expression."""
     if "." in word.partition("@")[2]:
         return False  # a user at a host
     return not any(mark in word for mark in ("/", ":", ",", "[", "{", "=", "*", "\\")) and not secret_shapes.is_file(word)
 
 
 def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
-    """What looks like chance beside a word that speaks of a secret: `login X`, `invalid token X`, `'X' is not a valid key`."""
+    """Return what looks like chance beside a word that speaks of a secret: `login X`, `invalid token X`, `'X' is not a valid key`."""
     bare = line.words[number].strip(":,.[]{}=#!?")
     if "=" in bare or ":" in bare:
         return _assigned(line, number)
@@ -81,7 +81,7 @@ def _is_refused(line: Line, number: int) -> bool:
 
 
 def _assigned(line: Line, number: int) -> list[tuple[int, int]]:
-    """NAME=VALUE and NAME:VALUE where the name speaks of a secret and the value looks like chance."""
+    """Return the value in NAME=VALUE and NAME:VALUE where the name speaks of a secret and the value looks like chance."""
     word = line.words[number].rstrip(",")
     equals, colon = word.find("="), word.find(":")
     at = min(place for place in (equals, colon, len(word)) if place >= 0)
@@ -156,7 +156,7 @@ def _texts(text: str, at: int) -> list[tuple[int, int]]:
 
 
 def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
-    """What a word holds in itself: user and password before a host, a run of chance."""
+    """Return what a word holds in itself: user and password before a host, a run of chance."""
     word, begin = line.words[number], line.begins[number]
     if "://" in word or (len(word) < secret_shapes.RANDOM_CHARS and "@" not in word and "hook" not in word):
         return []

@@ -94,7 +94,8 @@ def _receives(command: list[str]) -> bool:
 
 
 def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int, int]]:
-    """What `echo` writes with the words from `begin` up to a word; where it is not known to be a secret, only what looks like chance."""
+    """Return what `echo` writes with the words from `begin` up to a word; where it is not known to be a secret, only what looks like
+    chance."""
     if line.words[begin].lower() not in programs.WRITERS or number - begin > AHEAD:
         return []
     return [
@@ -264,7 +265,7 @@ def _dialogue(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def _of_curl(line: Line, number: int) -> list[tuple[int, int]]:
-    """`user = "bob:secret"`, the quotes or the equals sign left out."""
+    """Return the password in `user = "bob:secret"`; the quotes or the equals sign may be left out."""
     value = number + 2 if line.words[number + 1 : number + 2] == ["="] else number + 1
     if not line.same(number, value):
         return []
@@ -279,7 +280,7 @@ def _of_curl(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def _sent(line: Line, number: int) -> list[tuple[int, int]]:
-    """What `send "secret\\r"` sends behind a prompt that asks for it."""
+    """Return what `send "secret\\r"` sends behind a prompt that asks for it."""
     value = number + 1
     while value < len(line.words) and line.words[value].startswith("-"):
         value += 1
