@@ -211,7 +211,7 @@ class _Context:
         self.fresh_out: dict[str, int] = {}  # the same, where no request has gone without them yet
         self.cleared_out: dict[str, int] = {}  # the same, while their result is cleared
         self.kept_warm = 0  # tokens of the prompt that requests of ours have kept in the cache since the last one
-        self.spared = self.fresh_spared = 0  # tokens of results that requests go without, because nobody had to look; those not sent yet
+        self.spared = self.fresh_spared = 0  # tokens of results that requests go without, because no look-up was needed; those not sent yet
 
     def book(self, booking: Booking) -> None:
         ledger = self.ledger

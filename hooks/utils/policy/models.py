@@ -24,7 +24,7 @@ class Model:
     where the price is not known · `long_input_usd`, `long_output_usd`: the prices of a prompt of more than `long_prompt_tokens`, None
     where one price holds for all · `window`: tokens, `window_before` those that it had until the day of `window_since` (0 and "" where
     it always had the same) · `thinking_bound`: whether a change of the past loses the thinking behind it · `kept_s`: seconds for which the
-    provider keeps a cache that nobody uses, longer than the client asks for; 0 where it keeps none so.
+    provider keeps an unused cache, longer than the client asks for; 0 where it does not.
     """
 
     __slots__ = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LEAST_SHARE = 0.01
 # A full context that loses a smaller share of its window is soon full again.
 LITTLE_SHARE = 0.05
-# Seconds: with a full context nobody waits longer.
+# Seconds that a person waits with a full context.
 LONGEST_WAIT_S = 600
 KINDS = ("clear", "wait", "full", "resume", "nothing")
 # A person at work is told unasked of so many tokens, or of this share of the window.

@@ -36,7 +36,7 @@ MARGIN = 1 / 15
 _LIFETIME_S = 300
 # What a row may cost, as a share of the prompt at the price of plain input.
 _ROW_SHARE = 0.2
-# However little it would cost: nobody leaves a session alone for longer and wants it kept.
+# However little it would cost: a session that is left alone for longer need not be kept warm.
 MOST = MOST_WARM_REQUESTS
 # A request carries a few words of its own, and its answer has a few.
 _WORDS_TOKENS, _ANSWER_TOKENS = 40, 8

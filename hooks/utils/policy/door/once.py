@@ -1,9 +1,9 @@
 """A result's text with what the context already shows said as a reference to it. Pure.
 
 Of a run of lines the first and the last stay, with their numbers; between them one line tells which call above shows the others, which
-lines of its result they are, and words with which they begin and end. Whoever sees the context alone finds them by that, and nothing else
-by the same words: where another result would fit too, the lines enter. What the host adds to a result for the model (a reminder) is never
-part of a run, and a line that must be read where it stands is never left out.
+lines of its result they are, and words with which they begin and end. A reader who sees the context alone finds them by that, and nothing
+else by the same words: where another result would fit too, the lines enter. What the host adds to a result for the model (a reminder) is
+never part of a run, and a line that must be read where it stands is never left out.
 """
 
 from __future__ import annotations

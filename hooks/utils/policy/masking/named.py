@@ -241,7 +241,7 @@ def _is_first_argument(before: str) -> bool:
 
 # --- in addresses ----------------------------------------------------------------------------------------------------------------
 
-# Parts of addresses that whoever knows them may use: webhooks, bots, links that stand for a person, services with the key in the path.
+# Parts of addresses that anybody who knows them may use: webhooks, bots, links that stand for a person, services with the key in the path.
 _OPEN = (
     "hook", "/bot", "/token", "/key", "/secret", "/reset", "/invite", "/verify", "/confirm", "/magic", "/auth", "/v2/", "/v3/", "deploy",
     "integrat", "infura", "alchemy", "quiknode", "hc-ping", "/ping", "catch", "/feed", "/share", "/rss", "/ical",
