@@ -20,11 +20,11 @@ except ImportError:  # before Python 3.11
     import sre_parse as _parser
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.masking import MASK, NAMES, mask, named, programs, words
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tools import Call, Outcome
 from tests.policy.test_masking import PIECES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,19 +7,19 @@ the built-in reading of the tool's operation (`bash.py` for command lines).
 from __future__ import annotations
 
 from . import kinds, parts, tools
-from .calls import text_in
 from .estimate import content_of_path
 from .masking import mask, without_numbers
 from .ruleset import DEFAULT_TIER
+from .tools import text_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import ModuleType
 
-    from .calls import Call, Outcome
     from .parts import Action, Changes, Part
     from .ruleset import Ruleset
+    from .tools import Call, Outcome
 
 LABEL_CHARS = 100
 # The module `bash`, once a command line needed it: it is a third of all that a hook imports.

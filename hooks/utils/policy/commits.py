@@ -6,10 +6,9 @@ changed (a script, a subagent) it may not know: what was read of them stays.
 
 from __future__ import annotations
 
-from .calls import Call
 from .masking import mask
 from .parts import UNKNOWN, normal_path
-from .tools import EDITS
+from .tools import EDITS, Call
 
 # Options of `git commit` that take the next word; of a cluster of letters what follows one of these is its value.
 _VALUES = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .calls import Call, Outcome
+from .tools import Call, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

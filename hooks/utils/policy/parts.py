@@ -6,7 +6,7 @@ Keys and scopes are those of the table in docs/design.md. Whatever depends on a 
 
 from __future__ import annotations
 
-from .calls import bounded
+from .tools import bounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

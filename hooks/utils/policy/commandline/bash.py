@@ -9,9 +9,9 @@ from __future__ import annotations
 
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
 from .. import kinds
-from ..calls import bounded
 from ..parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interval, has_variable, normal_path, plain, read_part
 from ..ruleset import outlives
+from ..tools import bounded
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
 from .shell import Command, parse
