@@ -10,11 +10,13 @@ from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import stubs
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import handle_in, placeholder
 from tests.policy.compactable import CODE, WORDS, Talk, archived, assert_valid, handle_of, plain, standing, words
-from tests.policy.conversing import SURE
+from tests.policy.conversing import NEVER, SURE
 
 LONG = CODE * 40
+OTHERS = NeedModel({"bias": -30.0, "kind other": 60.0})  # what tools found that are not known is needed, and nothing else
 
 
 def talk_of(*acts, quiet: int = NEWEST) -> Talk:
@@ -98,22 +100,14 @@ def test_of_results_alike_the_oldest_leave_and_no_more_than_are_needed(share: fl
 
 
 def test_what_is_likely_needed_stands_longer_than_what_is_not():
-    talk = talk_of(reads(8), quiet=10)
-    likely = talk.compact(0.5, SURE)
-    plan = talk.plan()
-    for decision in plan.decisions:
-        decision.need = 1.0 if decision.result.id == "T1" else 0.001
-    done = compact(talk.messages, talk.conversation, plan, 0.5, handle_of)
-    assert "T1" in {left.id for left in likely.left}
-    assert "T1" not in {left.id for left in done.left}
+    talk = talk_of(lambda t: t.call("mcp__a__b", {}, LONG), reads(7), quiet=10)
+    assert "T1" in {left.id for left in talk.compact(0.5, SURE).left}
+    assert "T1" not in {left.id for left in talk.compact(0.5, OTHERS).left}
 
 
 def test_what_left_comes_back_where_what_left_after_it_was_larger_than_needed():
-    talk = talk_of(reads(3), lambda t: t.read("large.py", text=LONG * 9), quiet=10)
-    plan = talk.plan()
-    for decision in plan.decisions:
-        decision.need = 1.0 if decision.result.id == "T4" else 0.001
-    done = compact(talk.messages, talk.conversation, plan, 0.5, handle_of)
+    talk = talk_of(reads(3), lambda t: t.call("mcp__a__b", {}, LONG * 9), quiet=10)
+    done = talk.compact(0.5, OTHERS)
     assert done.met
     assert {left.id for left in done.left} == {"T4"}
 
@@ -239,9 +233,7 @@ def test_a_target_that_what_must_stand_is_larger_than_is_not_met_and_that_is_sai
 
 def test_where_so_many_tokens_may_stand_in_any_case_no_more_is_taken_than_that_needs():
     talk = talk_of(reads(8))
-    whole, none, some = (
-        compact(talk.messages, talk.conversation, talk.plan(), 0.0, handle_of, least=least) for least in (20_000, 0, 5_000)
-    )
+    whole, none, some = (compact(talk.messages, talk.conversation, NEVER, 0.0, handle_of, least=least) for least in (20_000, 0, 5_000))
     assert whole.left == []
     assert whole.met
     assert none.after < some.after <= 5_000 < whole.after

@@ -155,8 +155,7 @@ def test_whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left
 def test_it_follows_from_what_it_is_given_and_changes_nothing(talk: Talk, share: float, model):
     given = talk.messages
     before, state = json.dumps(plain(given)), json.dumps(talk.state.to_json())
-    plan = talk.plan(model)
-    made = [compacting.compact(given, talk.conversation, plan, share, handle_of) for _ in range(2)]
+    made = [compacting.compact(given, talk.conversation, model, share, handle_of) for _ in range(2)]
     assert plain(made[0].messages) == plain(made[1].messages)
     assert names(made[0]) == names(made[1])
     assert json.dumps(plain(given)) == before

@@ -21,6 +21,7 @@ LONGEST_WHY = 24
 HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
 _HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
+NO_HANDLE = "a" * SHORTEST_HANDLE  # where only the length counts
 
 # In a few words: why a result went.
 _WHY = {
@@ -93,7 +94,7 @@ def why(result: Result, quiet_age: int | None = None) -> str:
 def placeholder_tokens(result: Result, calibration: float, rules: Ruleset) -> int:
     """Return the estimated tokens of what takes a result's place, an outline counted as long as it may be."""
     kept = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0
-    return kept + estimate_tokens(said_of(result)) + estimate_tokens(placeholder(result.label, why(result), "a" * SHORTEST_HANDLE))
+    return kept + estimate_tokens(said_of(result)) + estimate_tokens(placeholder(result.label, why(result), NO_HANDLE))
 
 
 def gain(result: Result, calibration: float, rules: Ruleset) -> int:

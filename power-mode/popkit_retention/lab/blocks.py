@@ -8,13 +8,12 @@ from typing import Any
 
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.outline import NAME, PLAIN
-from hooks.utils.policy.placeholder import SHORTEST_HANDLE
+from hooks.utils.policy.placeholder import NO_HANDLE
 from hooks.utils.policy.tools import Call
 
 CHARS_PER_TOKEN = 2.9
 LEAST_BASE = 8_000
 # The handle of a result whose own nobody has asked for; as long as a real one.
-NO_HANDLE = "a" * SHORTEST_HANDLE
 
 _NAME, _PLAIN = re.compile(NAME), re.compile(PLAIN)
 _LINE_NUMBER = re.compile(r"\s*\d+(?:→|\t)")

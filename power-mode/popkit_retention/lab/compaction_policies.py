@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy import compacting, planning, stubs, verdict
+from hooks.utils.policy import compacting, stubs, verdict
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
@@ -115,8 +115,7 @@ class Compact(AutoPolicy):
     def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
         """Return what a compaction down to this share does; nothing where fewer tokens than `least_gain` leave."""
         before = messages_of(view)
-        plan = planning.plan_compaction(conversation, planning.Asked(), view.now, self.model, self.soon, self.prices, self.tuned)
-        after = compacting.compact(before, conversation, plan, share, self._handle, least=COMPACT_LEAST_TOKENS)
+        after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS)
         if after.before - after.after < least_gain:
             return []
         choices = choices_of(view, before, after)
