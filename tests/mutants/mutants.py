@@ -310,8 +310,8 @@ MUTANTS = [
     Mutant(
         "a placeholder is never more than what it stands for",
         "planning.py",
-        "(MOST_FORCED, 1) if asked.forces else",
-        "(9.0, -9_999) if asked.forces else",
+        "(MOST_FORCED, 1) if forced else",
+        "(9.0, -9_999) if forced else",
         "test_planning.py test_planning_laws.py",
     ),
     Mutant(
