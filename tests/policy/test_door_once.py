@@ -120,9 +120,9 @@ def test_a_failure_parts_what_is_said_once_before_it_from_what_is_behind_it():
     told = Told()
     lines = [*body("a", 12), "FAIL tests/test_shop.py", *body("b", 12)]
     told.arrives("\n".join(lines), kind="run:test", command="npm test")
-    entry = told.arrives("\n".join(["once more", *lines]), kind="run:test", command="npm test")
+    entry = told.arrives("\n".join(["FAIL once more", *lines]), kind="run:test", command="npm test")
     entered = entry.text.split("\n")
-    assert [line for line in entered if not references(line)] == ["once more", lines[0], lines[12], lines[-1]]
+    assert [line for line in entered if not references(line)] == ["FAIL once more", lines[0], lines[12], lines[-1]]
     assert [(one["count"], one["begin"], one["end"]) for one in references(entry.text)] == [("11", "2", "12"), ("11", "14", "24")]
 
 

@@ -171,7 +171,7 @@ def test_a_clear_of_the_same_result_ends_what_did_not_enter_until_it_is_back():
     assert _kept_out(requests) == 5_000 + 3 * 400
     assert _kept_out(requests, Cleared(15, 500, 1, ["T1"])) == 5_000
     assert _kept_out(requests, Cleared(15, 500, 1, ["T9"])) == 5_000 + 3 * 400
-    assert _kept_out(requests, Cleared(15, 500, 1, ["T1"]), Undone(25, 500, ["T1"])) == 5_000 + 2 * 400
+    assert _kept_out(requests, Cleared(15, 500, 1, ["T1"]), Undone(25, 500, ["T1", "T9"])) == 5_000 + 2 * 400
     assert _kept_out(requests, Cleared(15, 500, 2, ["T1", "T2"]), Restored(35, 300, True, ["T1"])) == 5_000 + 400
 
 
@@ -356,6 +356,13 @@ def test_what_is_put_back_in_place_saves_nothing_from_then_on_and_its_rewrite_is
 def test_where_nothing_leaves_or_all_is_undone_before_a_request_shows_it_nothing_is_charged(bookings):
     requests = [*_warm(50_000), Request(20, 58_000, 50_000, 8_000, 500)]  # what else was attached is no rewrite of ours
     assert settle(requests, bookings).to_json() == {**Ledger().to_json(), "clears": 1, "undone": len(bookings) - 1}
+
+
+def test_no_more_comes_back_than_is_out():
+    requests = [*_warm(50_000), Request(20, 31_000, 5_000, 26_000, 1_000), Request(40, 52_000, 5_000, 47_000, 1_000)]
+    ledger = settle(requests, [Cleared(5, 20_000), Undone(30, 25_000), Restored(31, 4_000, True)])
+    assert ledger.saved == pytest.approx(20_000 * FIVE.read)
+    assert ledger.charged["rewrite"] == pytest.approx((25_000 + 46_000) * 1.15)
 
 
 def test_an_undo_takes_the_last_clear_back_and_leaves_the_one_before():
