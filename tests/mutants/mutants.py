@@ -39,14 +39,14 @@ MUTANTS = [
         "ruleset.py",
         '"aggressive": (1, 2)',
         '"aggressive": (2, 3)',
-        "test_profiles.py",
+        "test_ttl.py",
     ),
     Mutant(
         "a shorter profile takes hold at once",
         "occasions.py",
         "if calls is not None and state.index >= result.index + calls and",
         "if calls is None and",
-        "test_profiles.py",
+        "test_ttl.py",
     ),
     # Who may expire.
     Mutant(
@@ -90,28 +90,28 @@ MUTANTS = [
         "engine.py",
         'answers = not new.error or kinds.is_run(new.kind) or "supersede" in rules.tier_rule(new.tier).events',
         "answers = not new.error",
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "a failed run leaves its verdict in the reasons",
         "engine.py",
         "if old.verdict:",
         "if not old.verdict:",
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "npm t is npm test",
         "commandline/runs.py",
         'if name in ("t", "tst") and not spoken:',
         'if name == "tst" and not spoken:',
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "a partial run does not end a full one",
         "parts.py",
         "    if not old:\n        return False\n",
         "    if not old:\n        return True\n",
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "a folder holds what lies in it, not what begins with its name",
@@ -168,7 +168,7 @@ MUTANTS = [
         "classify.py",
         'if operation in tools.SHELLS and "supersede" in rules.tier_rule(found.tier).events:',
         "if False:",
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "the bare words error and fail are no patterns on paths",
