@@ -12,7 +12,7 @@ from hooks.utils.hosts.claude_code import calls
 from hooks.utils.hosts.claude_code import host as claude_code
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import tools
-from hooks.utils.policy.calls import Call, Outcome
+from hooks.utils.policy.tools import Call, Outcome
 from tests.hosts.lines import Lines
 
 OPERATIONS = {value for name, value in vars(tools).items() if name.isupper() and isinstance(value, str)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from ..hosts import is_kept
 from ..policy import economics
 from ..policy.ruleset import COMPACT_TARGET
-from ..policy.when_cold import TARGET, Cold, when_cold
+from ..policy.verdict import COLD_TARGET, Cold, when_cold
 from ..state import consents, shipped
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def choose(site: Site, on: bool) -> None:
 
 def target(site: Site) -> float:
     """Return the share of the conversation that may stand: never less than where room is needed."""
-    return max(TARGET, float(site.config.get("compact_target", COMPACT_TARGET)))
+    return max(COLD_TARGET, float(site.config.get("compact_target", COMPACT_TARGET)))
 
 
 def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:

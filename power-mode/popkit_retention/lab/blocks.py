@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from hooks.utils.policy.calls import Call
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.outline import NAME, PLAIN
 from hooks.utils.policy.placeholder import NO_HANDLE
+from hooks.utils.policy.tools import Call
 
 CHARS_PER_TOKEN = 2.9
 LEAST_BASE = 8_000

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy import compacting, stubs, when_cold
+from hooks.utils.policy import compacting, stubs, verdict
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
@@ -45,7 +45,7 @@ class Compact(AutoPolicy):
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = when_cold.THINKING_AGAIN, cold_target: float = when_cold.TARGET, soon: NeedModel | None = None,
+        caution: float = verdict.THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
@@ -108,7 +108,7 @@ class Compact(AutoPolicy):
             return self._compacted(view, self.at(view.now), self.target)
         if self.cold and self.is_turn and self.is_cold(view.now):
             conversation = self.at(view.now)
-            found = when_cold.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
+            found = verdict.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
             return self._compacted(view, conversation, self.cold_target, found.least) if found.pays else []
         return []
 

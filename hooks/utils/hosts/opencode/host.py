@@ -6,7 +6,7 @@ in the transcripts that the helper keeps (kept.py), which have the form of Claud
 
 from __future__ import annotations
 
-from ...policy.calls import Call, Outcome
+from ...policy.tools import Call, Outcome
 from ..claude_code.calls import text_of_blocks
 from ..claude_code.spans import content_spans as spans_of
 from ..claude_code.transcript import events_of
