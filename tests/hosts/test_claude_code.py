@@ -70,7 +70,12 @@ TASK = {
         ("TaskUpdate", {"success": True, "taskId": "1", "updatedFields": ["status", "owner"]}, "Updated task #1 status, owner"),
         (
             "AskUserQuestion", {"questions": [{"question": "Why?", "options": ["a" * 500]}], "answers": {"Why?": "So.", "How?": "Thus."}},
-            'User has answered your questions: "Why?"="So.", "How?"="Thus.". You can now continue with the user\'s answers in mind.',
+            'Your questions have been answered: "Why?"="So.", "How?"="Thus.". You can now continue with these answers in mind.',
+        ),
+        (
+            "TaskList",
+            {"tasks": [{"id": "1", "subject": "Write", "status": "pending", "blockedBy": []}, {"id": "2", "subject": "Test", "status": "done"}]},
+            "#1 [pending] Write\n#2 [done] Test",
         ),
         ("ReportFindings", {"count": 2, "findings": [{"summary": "s" * 900}, {}]}, "2 findings reported."),
         ("WebFetch", {"bytes": 9, "code": 200, "codeText": "OK", "result": "# Title", "url": "https://a.example"}, "# Title"),

@@ -270,7 +270,10 @@ def _said(response: dict[str, Any]) -> str | None:
             return f"Task #{task.get('id')} created successfully: {task['subject']}"
     if isinstance(answers, dict) and "questions" in response:
         given = ", ".join([f'"{question}"="{answer}"' for question, answer in answers.items()])
-        return f"User has answered your questions: {given}. You can now continue with the user's answers in mind."
+        return f"Your questions have been answered: {given}. You can now continue with these answers in mind."
+    tasks = response.get("tasks")
+    if isinstance(tasks, list) and all(isinstance(each, dict) for each in tasks):
+        return "\n".join([f"#{each.get('id')} [{each.get('status')}] {each.get('subject')}" for each in tasks])
     fields = response.get("updatedFields")
     if isinstance(fields, list) and "taskId" in response:
         return f"Updated task #{response['taskId']} {', '.join([str(field) for field in fields])}"
