@@ -74,7 +74,7 @@ TASK = {
         ),
         (
             "TaskList",
-            {"tasks": [{"id": "1", "subject": "Write", "status": "pending", "blockedBy": []}, {"id": "2", "subject": "Test", "status": "done"}]},
+            {"tasks": [{"id": "1", "subject": "Write", "status": "pending"}, {"id": "2", "subject": "Test", "status": "done"}]},
             "#1 [pending] Write\n#2 [done] Test",
         ),
         ("ReportFindings", {"count": 2, "findings": [{"summary": "s" * 900}, {}]}, "2 findings reported."),

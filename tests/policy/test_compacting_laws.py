@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import compacting, planning, stubs
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, Compacted
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import texts_in
+from hooks.utils.policy.messages import result_tokens
 from hooks.utils.policy.placeholder import handle_in
 from tests.examples import examples
 from tests.policy.compactable import (
@@ -44,10 +43,10 @@ TALKS = st.builds(
 MODELS = st.sampled_from([NEVER, SURE])
 
 
-def size(given: dict) -> int:
+def newest_tokens(messages: list) -> int:
     """Tokens of the newest calls and their results."""
-    newest = list(given.values())[-NEWEST:]
-    return sum(estimate_tokens(text) + 50 + sum(map(estimate_tokens, texts_in(made))) for made, text, _ in newest)
+    uses = [use.tokens for message in messages for use in message.uses]
+    return sum(uses[-NEWEST:]) + sum([result_tokens(shown.text) for message in messages for shown in message.results][-NEWEST:])
 
 
 def names(done: Compacted) -> list[tuple[str, str, str]]:
@@ -83,7 +82,7 @@ def test_what_must_stand_stands_whole_whatever_the_target_is(talk: Talk, share: 
         result = talk.state.live.get(id) or talk.state.expired[id]
         must = {
             "last": len(given) - at == 1,
-            "newest": len(given) - at <= NEWEST and size(given) < NEWEST_TOKENS / talk.state.calibration,
+            "newest": len(given) - at <= NEWEST and newest_tokens(talk.messages) <= NEWEST_TOKENS / talk.state.calibration,
             "pinned": result.pinned,
             "unseen": not conversation.is_seen(id),
         }
