@@ -88,7 +88,13 @@ def test_with_arguments_there_is_one_run_which_gets_them(equipped: Path, failing
 
 
 def test_where_the_tests_are_compiled_they_are_not_collected_beforehand(equipped: Path) -> None:
-    (equipped / "tests" / "__pycache__").mkdir(parents=True)
+    compiled = equipped / "tests" / "__pycache__"
+    compiled.mkdir(parents=True)
+    (compiled / "__init__.cpython-311.pyc").touch()  # as what installs the clients leaves it
+    run(["scripts/test", "--offline"], equipped, FAILING="")
+    assert "--collect-only" in (equipped / "asked").read_text()
+    (equipped / "asked").unlink()
+    (compiled / "conftest.cpython-311-pytest-9.0.2.pyc").touch()
     run(["scripts/test", "--offline"], equipped, FAILING="")
     assert "--collect-only" not in (equipped / "asked").read_text()
 

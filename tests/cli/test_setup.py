@@ -55,15 +55,22 @@ def test_the_packages_are_those_of_the_extra_in_pyproject() -> None:
         assert json.loads(listed) == list(packages)
 
 
-def test_it_makes_an_environment_of_ours_and_changes_nothing_when_it_is_done_again(played: Played) -> None:
+def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_done_again(played: Played) -> None:
     played.env |= {
         "PIP_USER": "1",
         "PIP_TARGET": str(played.project),
         "PYTHONPATH": str(played.project),
         "VIRTUAL_ENV": str(played.project),
     }
-    assert "lab not set up the page with plots of popkit lab --html" in " ".join(played.popkit("setup").stdout.split())
-    done = played.popkit("setup", "lab")
+    told = " ".join(played.popkit("setup").stdout.split())
+    assert "lab not set up the page with plots of popkit lab --html" in told
+    assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in told
+    before = os.umask(0o022)
+    try:
+        done = played.popkit("setup", "lab")
+        assert played.popkit("lab", "--help").returncode == 0
+    finally:
+        os.umask(before)
     assert (done.returncode, done.stdout) == (0, "lab is ready: installed plotly-6.0.1.\n"), done.stderr
     assert [line.split(" ")[0] for line in done.stderr.splitlines()] == ["Making", "Installing"]
     assert played.home.stat().st_mode & 0o777 == 0o700
@@ -74,34 +81,12 @@ def test_it_makes_an_environment_of_ours_and_changes_nothing_when_it_is_done_aga
     assert (told["name"], told["installed"], told["python"]) == ("lab", [], str(played.home / "venv" / "bin" / "python"))
     listed = json.loads(played.popkit("setup", "--json").stdout)
     assert listed["lab"]["python"] == told["python"]
-    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
-    assert (check["level"], check["ready"]) == ("ok", ["lab"])
-
-
-def test_what_it_leaves_is_ours_alone_as_doctor_wants_it(played: Played) -> None:
-    before = os.umask(0o022)
-    try:
-        assert played.popkit("setup", "lab").returncode == 0
-        assert played.popkit("lab", "--help").returncode == 0
-        check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["state folder"]
-    finally:
-        os.umask(before)
-    assert (check["level"], check["open_to_others"]) == ("ok", [])
+    assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]
+    checks = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}
+    assert (checks["extras"]["level"], checks["extras"]["ready"]) == ("ok", ["lab"])
+    assert (checks["state folder"]["level"], checks["state folder"]["open_to_others"]) == ("ok", [])
     paths = [played.home, *played.home.rglob("*")]
     assert {path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077} == set()
-
-
-def test_the_list_tells_what_each_is_for(played: Played) -> None:
-    listed = json.loads(played.popkit("setup", "--json").stdout)
-    assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]
-    told = " ".join(played.popkit("setup").stdout.split())
-    assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in told
-
-
-def test_the_driver_of_neo4j_can_be_set_up(played: Played) -> None:
-    wheel(played.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
-    done = played.popkit("setup", "neo4j")
-    assert (done.returncode, done.stdout) == (0, "neo4j is ready: installed neo4j-5.28.1.\n"), done.stderr
 
 
 def test_an_environment_that_was_broken_is_made_again_and_doctor_tells_of_it(played: Played) -> None:
@@ -111,19 +96,18 @@ def test_an_environment_that_was_broken_is_made_again_and_doctor_tells_of_it(pla
     (played.home / "venv.lock").touch()  # which setup leaves
     check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
     assert (check["level"], check["advice"]) == ("warning", f"popkit setup lab, or delete {played.home}/venv")
-    assert played.popkit("setup", "lab").returncode == 0
+    wheel(played.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
+    done = played.popkit("setup", "neo4j")
+    assert (done.returncode, done.stdout) == (0, "neo4j is ready: installed neo4j-5.28.1.\n"), done.stderr
 
 
-def test_where_there_is_no_network_it_says_so(played: Played) -> None:
-    played.env |= {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
-    done = played.popkit("setup", "lab")
+def test_where_pip_fails_it_says_why(played: Played) -> None:
+    (played.home.parents[2] / "index" / "plotly-6.0.1-py3-none-any.whl").unlink()
+    unreachable = {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+    done = played.popkit("setup", "lab", **unreachable)
     assert (done.returncode, done.stdout) == (1, "")
     assert "the package index cannot be reached. Check your network" in " ".join(done.stderr.split())
-    assert json.loads(played.popkit("setup", "lab", "--json").stdout).keys() == {"error"}
-
-
-def test_what_pip_says_of_a_package_that_is_not_there_is_told(played: Played) -> None:
-    (played.home.parents[2] / "index" / "plotly-6.0.1-py3-none-any.whl").unlink()
+    assert json.loads(played.popkit("setup", "lab", "--json", **unreachable).stdout).keys() == {"error"}
     done = played.popkit("setup", "lab")
     assert done.returncode == 1
     assert "No matching distribution found for plotly>=6.0" in " ".join(done.stderr.split())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hooks.utils.state import sockets
 from tests.patience import until
@@ -47,9 +48,11 @@ class Kept:
 
 
 @contextmanager
-def kept(installed: Installed, play: Callable[[ClientHome, ScriptedApi], object]) -> Iterator[Kept]:
+def kept(
+    installed: Installed, play: Callable[[ClientHome, Any], object], make_api: Callable[[], ScriptedApi] = ScriptedApi
+) -> Iterator[Kept]:
     """Plays in a new home, and closes the API afterwards. The home's path is short enough for the sockets by which helpers are found."""
-    with ScriptedApi() as api, TemporaryDirectory(prefix="popkit-", ignore_cleanup_errors=True) as folder:
+    with make_api() as api, TemporaryDirectory(prefix="popkit-", ignore_cleanup_errors=True) as folder:
         home = ClientHome(Path(folder, "home"), installed, api.url)
         api.places["work"] = str(home.work)
         yield Kept(home, api, play)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -14,12 +13,10 @@ from tests.cli import inside
 from . import installs
 from .client import ClientHome, Run
 from .scripted_api import ScriptedApi, call, say
-from .terminal import ESCAPE, ClientTerminal
 from .test_mod import ROOT
 
 SERVER = Path(__file__).parent / "mcp_server.py"
 ANSWER, HIDDEN = "mcp__demo__lookup", "mcp__demo__fail"
-SPENT = re.compile(r"Estimated cost: +\$(\d+\.\d+)")
 RULES = "# Rules\n\n" + "Be kind to whoever reads it. " * 60 + "\n\n## Tests\n\n" + "Every change has its test. " * 40 + "\n"
 
 
@@ -93,18 +90,3 @@ def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, ins
         assert sum(row["usd"] for row in whole["kinds"]) == pytest.approx(whole["parts"]["conversation"], abs=1e-9)
         results = {row["name"]: row["used"][0] for row in whole["kinds"] if row["kind"] == "result"}
         assert results == {"Bash": 2, "Read": 2}
-
-
-def test_the_dollars_of_a_session_are_those_that_usage_shows(clients: dict[str, installs.Installed], tmp_path: Path):
-    steps = [call(("Bash", {"command": "seq 2000"})), call(("Read", {"file_path": "README.md"})), say("all done " * 2_000)]
-    with ScriptedApi({"work": steps}) as api:
-        home = ClientHome(tmp_path, clients["newest"], api.url)
-        with ClientTerminal(home, plugin_dir=ROOT, columns=120) as terminal:
-            terminal.wait_ready()
-            terminal.turn("go [[SCRIPT:work]]", "all done all done")
-            terminal.send("/usage")
-            shown = "\n".join(terminal.wait(SPENT))
-            terminal.press_until(ESCAPE, lambda now: "Esc to close" not in now)
-        sessions = str(home.config / "projects")
-        done = inside.run(["bill", sessions, "--json"], {"POPKIT_HOME": str(tmp_path / "popkit")}, home.work)
-        assert json.loads(done.stdout)["whole"]["usd"] == pytest.approx(float(SPENT.search(shown)[1]), rel=0.02)

@@ -7,6 +7,7 @@ newest client notes what it sends, so there nothing that leaves the request as i
 
 from __future__ import annotations
 
+import copy
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -42,8 +43,9 @@ from popkit_retention.cli import main
 
 from . import installs
 from .client import ClientHome
+from .kept import Kept, kept
 from .prompt_cache import CachingApi
-from .scripted_api import call, say, thought
+from .scripted_api import SUMMARY, call, say, thought
 from .terminal import ESCAPE, ClientTerminal
 from .test_harness import JOB, MCP_SERVER
 from .test_mod import ROOT
@@ -70,15 +72,25 @@ SCRIPTS = {
 class Session:
     """A session that goes on from process to process. What `go` returns: (cause, detail) of what its requests lost."""
 
-    def __init__(self, folder: Path, client: installs.Installed, api: CachingApi, **env: str) -> None:
+    def __init__(self, home: ClientHome, api: CachingApi, **env: str) -> None:
         self.api = api
-        self.home = ClientHome(folder, client, api.url, env)
+        self.home = home
+        self.home.extra_env.update(env)
         self.today = 0.0  # when it began; what was before is yesterday
         api.places["work"] = str(self.home.work)
         api.scripts.update(SCRIPTS)
         (self.home.work / "long.txt").write_text(LONG)
         self.id = ""
         assert self.go("go [[SCRIPT:first]]") == []
+        self._cache = copy.deepcopy(api.cache)
+
+    def as_it_began(self) -> Session:
+        """The cache as it was after the first prompt, in an API that says nothing of its own."""
+        self.today = 0.0
+        self.api.cache = copy.deepcopy(self._cache)
+        self.api.failing, self.api.summary = [], SUMMARY
+        self.api.says = self.api.forgets_at = ""
+        return self
 
     @property
     def transcript(self) -> Path:
@@ -109,16 +121,27 @@ def losses_of(transcript: Path, day_of: Callable[[float], object] = lambda _: 0)
     return [(loss.cause, loss.detail) for loss in lost_cache.losses(requests, day_of, shipped.models())]
 
 
+def begin(home: ClientHome, api: CachingApi) -> Session:
+    return Session(home, api, ENABLE_TOOL_SEARCH="false", TZ="Pacific/Kiritimati")
+
+
+@pytest.fixture(scope="module")
+def begun(clients: dict[str, installs.Installed]) -> Iterator[Kept]:
+    with kept(clients["newest"], begin, CachingApi) as session:
+        yield session
+
+
 @pytest.fixture
-def newest(clients: dict[str, installs.Installed], tmp_path: Path) -> Iterator[Session]:
-    with CachingApi() as api:
-        yield Session(tmp_path, clients["newest"], api, ENABLE_TOOL_SEARCH="false", TZ="Pacific/Kiritimati")
+def newest(begun: Kept) -> Session:
+    """As it was after the first prompt."""
+    begun.as_it_was()
+    return begun.played.as_it_began()
 
 
 @pytest.fixture
 def oldest(clients: dict[str, installs.Installed], tmp_path: Path) -> Iterator[Session]:
     with CachingApi() as api:
-        yield Session(tmp_path, clients["oldest"], api, TZ="Pacific/Kiritimati")
+        yield Session(ClientHome(tmp_path, clients["oldest"], api.url), api, TZ="Pacific/Kiritimati")
 
 
 def test_what_the_newest_client_sends_otherwise_is_the_cause(newest: Session):

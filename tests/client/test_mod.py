@@ -307,11 +307,6 @@ def test_hooks_and_a_rebuild_agree_on_what_entered(day: Session):
     assert [tokens[entry["id"]] for entry in day.entered()] == [entry["tokens"] for entry in day.entered()]
 
 
-def test_a_resumed_session_refers_to_what_it_showed_before(twice: Session):
-    twice.play("go [[SCRIPT:more]]")
-    assert referred(twice.results()[-1])
-
-
 def test_after_a_compaction_of_the_clients_nothing_leans_on_what_is_gone(twice: Session):
     (twice.popkit / "retention-config.json").write_text(json.dumps({"compact": "off"}))
     twice.play("/compact")
@@ -434,16 +429,6 @@ def results_in(line: dict[str, Any]) -> list[dict[str, Any]]:
 def test_the_window_is_what_the_client_says(day: Session):
     facts = json.loads((day.popkit / "sessions" / day.id / "session.json").read_text())
     assert facts["window_tokens"] == 1_000_000
-
-
-@pytest.mark.slow  # the one that takes turns above is as good
-def test_a_client_that_knows_no_modules_works_as_ever(clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi):
-    oldest = Session(ClientHome(tmp_path, clients["oldest"], api.url), api)
-    assert oldest.play("go [[SCRIPT:twice]]").returncode == 0
-    assert not any(map(referred, oldest.results()))
-    assert oldest.entered() == []
-    assert oldest.stored()["index"] == 5
-    assert oldest.log() == ""
 
 
 def test_the_command_answers_without_a_request(twice: Session):

@@ -44,7 +44,6 @@ DAY = {
     "job": [call(("Read", {"file_path": README})), call(("Bash", {"command": "grep -c x README.md"})), say("the readme is short")],
     "rejected": [call(("Edit", {**EDIT, "old_string": "nowhere to be found"})), say("that was rejected")],
     "more": [call(("Bash", {"command": "rg -n add src || true"})), call(("Bash", {"command": "npm test"})), say("more is done")],
-    "parallel": [call(*(("Read", {"file_path": path}) for path in (APP, README, "{work}/package.json"))), say("three at once")],
 }
 
 
@@ -184,16 +183,6 @@ def test_a_compaction_ends_what_was_before_it(day: Day):
     assert day.stored["compacted"]["live"] == []
     assert day.stored["gone on"] == day.rebuilt["gone on"]
     assert day.stored["gone on"]["epoch"] == 1
-
-
-def test_parallel_calls_are_all_tracked_and_a_resumed_session_goes_on_with_its_state(tracked: Tracked):
-    played = Played(tracked)
-    played.play("at once", "go [[SCRIPT:parallel]]")
-    labels = [row["label"] for row in played.stored["at once"]["live"]]
-    assert sorted(labels) == ["Read README.md", "Read package.json", "Read src/app.js"]
-    played.play("resumed", "go [[SCRIPT:more]]")
-    assert played.stored["resumed"]["index"] == 5
-    assert played.stored["resumed"] == played.rebuilt["resumed"]
 
 
 @both_ends

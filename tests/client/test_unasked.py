@@ -33,6 +33,7 @@ class Cleared:
     world: Reclaimed
     session_id: str
     handle: str
+    original: str  # what it stands for
 
 
 def cleared(home: ClientHome, api: ScriptedApi) -> Cleared:
@@ -46,8 +47,9 @@ def cleared(home: ClientHome, api: ScriptedApi) -> Cleared:
             program.chmod(0o755)
     home.extra_env["PATH"] = f"{home.work}/.venv/bin:{home.work}/node_modules/.bin:{home.env()['PATH']}"
     session_id = home.run_headless("go [[SCRIPT:work]]", plugin_dir=ROOT).session_id
+    original = result(world.api.turns()[-1], READ)
     assert world.asked("clear", "--session", session_id, "--now")["cleared"]
-    return Cleared(world, session_id, placeholders(world.contents(session_id))[READ])
+    return Cleared(world, session_id, placeholders(world.contents(session_id))[READ], original)
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
@@ -92,16 +94,22 @@ def run(session: Cleared, *extra: str) -> list[str]:
 def test_only_what_this_session_has_cleared_comes_back_unasked_and_only_from_us(session: Cleared, mode: str) -> None:
     world, handle = session.world, session.handle
     other = of_another_session(world)
-    bash(world, f"popkit restore {handle}", "popkit restore credentials", f"popkit restore {other}", f"popkit restore {handle} --in-place")
+    ours = f"popkit restore {handle}"
+    behind = (" --in-place", "; echo x", " $(touch made)")
+    bash(world, ours, "popkit restore credentials", f"popkit restore {other}", *(ours + more for more in behind))
     got, *refused = run(session, "--permission-mode", mode)
-    assert "exports.item0400" in got
+    original = session.original
+    assert "exports.item0400" in original
+    assert got.strip() == original.strip()
     for text in refused:
         assert "item0400" not in text
         assert "key of another" not in text
-        assert re.search("permission|requested|denied|approval", text), text
+        assert re.search("permission|requested|denied|approval|can't be checked", text), text
     assert not (world.home.work / "foreign").exists()
-    stats = world.asked("stats", "--session", session.session_id)["session"]["figures"]
-    assert stats["restored"] == 1
+    assert not (world.home.work / "made").exists()
+    figures = world.asked("stats", "--session", session.session_id)["session"]["figures"]
+    assert (figures["confirmed"], figures["restored"]) == (1, 1)
+    assert figures["cost_by_usd"]["restores"] > 0
     assert world.stored(session.session_id) == world.rebuilt(session.session_id)
     assert world.errors() == ""
 

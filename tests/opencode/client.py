@@ -27,6 +27,24 @@ PLUGIN = ROOT / "power-mode" / "opencode"
 # As the provider is named in a model's name -> a model of its.
 MODELS = {"anthropic": "anthropic/claude-opus-4-8", "compatible": "compatible/gpt-5.4"}
 WINDOWS = {"anthropic": 1_000_000, "compatible": 400_000}
+# Of OpenCode's own list of models the one that is asked, as it stands there: the whole list costs a second for each project. The other
+# kind of provider is described in opencode.json.
+_EFFORTS = ["low", "medium", "high", "xhigh", "max"]
+KNOWN_MODELS = {
+    "anthropic": {
+        "id": "anthropic", "name": "Anthropic", "env": ["ANTHROPIC_API_KEY"], "npm": "@ai-sdk/anthropic",
+        "models": {
+            "claude-opus-4-8": {
+                "id": "claude-opus-4-8", "name": "Claude Opus 4.8", "family": "claude-opus", "attachment": True, "reasoning": True,
+                "reasoning_options": [{"type": "effort", "values": _EFFORTS}], "tool_call": True, "structured_output": True,
+                "temperature": False, "release_date": "2026-05-28", "last_updated": "2026-05-28",
+                "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]}, "open_weights": False,
+                "limit": {"context": 1_000_000, "output": 128_000},
+                "cost": {"input": 5, "output": 25, "cache_read": 0.5, "cache_write": 6.25},
+            },
+        },
+    },
+}  # fmt: skip
 SWITCHES = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
     "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_CLAUDE_CODE": "1", "OPENCODE_DISABLE_TERMINAL_TITLE": "1",
@@ -44,12 +62,15 @@ class Machine:
         self.popkit = self.home / ".claude" / "popkit"
         self.door_ms = door_ms
         self.home.mkdir(parents=True)
+        self._models = self.home / "models.json"
+        self._models.write_text(json.dumps(KNOWN_MODELS))
 
     def env(self) -> dict[str, str]:
         """An environment with nothing of the caller's but where programs are."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         folders = {f"XDG_{name}_HOME": str(self.home / f".{name.lower()}") for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-        return {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **folders, **SWITCHES, "POPKIT_DOOR_MS": str(self.door_ms)}
+        ours = {"OPENCODE_MODELS_PATH": str(self._models), "POPKIT_DOOR_MS": str(self.door_ms)}
+        return {"PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", **folders, **SWITCHES, **ours}
 
     def run(self, folder: Path, *command: str | Path) -> subprocess.CompletedProcess:
         """A program that has ended; its output as text."""

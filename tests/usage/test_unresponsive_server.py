@@ -108,14 +108,17 @@ def runs(code: str, environ: dict[str, str]) -> subprocess.CompletedProcess[str]
 def stopped(server: postgresql.Server) -> Iterator[None]:
     """The server's processes stand still: the system accepts connections for it, and nobody answers."""
     held = processes_of(server)
-    for pid in held:
-        os.kill(pid, signal.SIGSTOP)
     try:
+        _signal(held, signal.SIGSTOP)
         yield
     finally:
-        for pid in held:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        _signal(held, signal.SIGCONT)
+
+
+def _signal(pids: list[int], number: int) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):  # one that answered who they are may have ended since
+            os.kill(pid, number)
 
 
 @cut_off

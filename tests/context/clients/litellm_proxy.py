@@ -52,8 +52,10 @@ def install() -> Path:
             shutil.rmtree(folder, ignore_errors=True)
             installs._run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
             pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet"]
-            # Its first start compiles what it needs, which is little of what there is.
+            # It is compiled as it is loaded, which is little of what there is; else each of the proxies that begin at once would do that.
             installs._run([*pip, "--no-compile", "--disable-pip-version-check", f"litellm=={VERSION}", *OF_THE_PROXY, *OF_OURS])
+            quiet = [f"{name}={value}" for name, value in QUIET.items()]
+            installs._run(["env", *quiet, str(folder / "bin" / "python"), "-c", "import litellm.proxy.proxy_server"])
             (folder / COMPLETE).touch()
     return folder / "bin" / "litellm"
 

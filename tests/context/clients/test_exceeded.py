@@ -111,21 +111,35 @@ def test_each_limit_warns_by_default_and_refuses_where_it_is_told_to(tmp_path: P
     service.close()
 
 
-WORKER = """
-import sys
+# Forks, as of a server that has loaded all beforehand; each makes a client of its own.
+WORKERS = """
+import os, sys
 import anthropic
 from popkit_retention.context import BudgetExceeded, with_context
-client = with_context(anthropic.Anthropic(base_url=sys.argv[1], api_key="none", max_retries=0), user_id="dana", session_id="s1")
-print("ready", flush=True)
-sys.stdin.readline()
-sent = 0
+
+def work():
+    plain = anthropic.Anthropic(base_url=sys.argv[1], api_key="none", max_retries=0, http_client=anthropic.DefaultHttpxClient(verify=False))
+    client = with_context(plain, user_id="dana", session_id="s1")
+    os.write(1, b"ready\\n")  # in one write: the others write, too
+    os.read(0, len("go\\n"))
+    sent = 0
+    while True:
+        try:
+            client.messages.create(model="scripted-large", max_tokens=64, messages=[{"role": "user", "content": "go on"}])
+        except BudgetExceeded:
+            break
+        sent += 1
+    os.write(1, b"%d\\n" % sent)
+
+for _ in range(int(sys.argv[2])):
+    if not os.fork():
+        work()
+        os._exit(0)
 while True:
     try:
-        client.messages.create(model="scripted-large", max_tokens=64, messages=[{"role": "user", "content": "go on"}])
-    except BudgetExceeded:
+        os.wait()
+    except ChildProcessError:
         break
-    sent += 1
-print(sent, flush=True)
 """
 EACH = INPUT + CACHE_READ + CACHE_WRITE + OUTPUT  # tokens of an answer
 
@@ -134,18 +148,12 @@ EACH = INPUT + CACHE_READ + CACHE_WRITE + OUTPUT  # tokens of an answer
 def test_many_workers_exceed_a_limit_by_at_most_one_request_each(api: Providers, tmp_path: Path, limit: str):
     workers, allowed = 6, 20
     environ = {**os.environ, **configured(tmp_path, **{limit: allowed * EACH}, on_exceeded="refuse"), "PYTHONPATH": PYTHONPATH}
-    start = [sys.executable, "-c", WORKER, api.url]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    running = [subprocess.Popen(start, env=environ, **pipes) for _ in range(workers)]
-    try:
-        assert [worker.stdout.readline() for worker in running] == ["ready\n"] * workers
-        for worker in running:
-            worker.stdin.write("go\n")
-            worker.stdin.flush()
-        sent = [int(worker.communicate(timeout=HANG_S)[0]) for worker in running]
-    finally:
-        for worker in running:
-            worker.kill()
+    start = [sys.executable, "-c", WORKERS, api.url, str(workers)]
+    with subprocess.Popen(start, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        assert [running.stdout.readline() for _ in range(workers)] == ["ready\n"] * workers
+        said, _ = running.communicate("go\n" * workers, timeout=HANG_S)
+    sent = [int(line) for line in said.split()]
+    assert len(sent) == workers
     with open_store(environ) as store:
         spent = store.of_session("s1")
     assert spent.requests == sum(sent) == len(api.requests)

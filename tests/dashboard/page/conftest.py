@@ -1,4 +1,4 @@
-"""One browser for the tests of a module, and homes that a dashboard serves."""
+"""One browser for the tests of the page, and homes that a dashboard serves."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.dashboard.page.homes import Home
 from tests.dashboard.page.served import Served, Visit, chromium
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A browser for a module: while its driver runs, no other test of the process can run a loop of events."""
+    """A browser for this folder alone: while its driver runs, no other test of the process can run a loop of events."""
     with chromium() as running:
         yield running
 

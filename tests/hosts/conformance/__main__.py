@@ -6,13 +6,11 @@ import tempfile
 from pathlib import Path
 
 from .laws import LAWS, check
-from .test_conformance import HOSTS, play
+from .test_conformance import HOSTS, hosts
 
 print("| law |" + "".join(f" {host} |" for host in HOSTS))
 print("|---|" + "---|" * len(HOSTS))
-found = {}
-for host in HOSTS:
-    with tempfile.TemporaryDirectory() as folder:
-        found[host] = check(play(host, Path(folder)))
+with tempfile.TemporaryDirectory() as folder, hosts(Path(folder)) as play:
+    found = {host: check(play(host)) for host in HOSTS}
 for law in LAWS:
     print(f"| {law} |" + "".join(f" {found[host][law].count}, {len(found[host][law].broken)} broken |" for host in HOSTS))
