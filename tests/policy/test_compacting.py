@@ -186,6 +186,26 @@ def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
     assert "Read …/shop/total.py" in lines[2]
 
 
+def test_a_list_says_the_end_of_a_path_that_stands_in_a_call_which_cannot_be_listed():
+    path = "/home/someone/project/src/shop/cart.py"
+
+    def act(talk: Talk) -> None:
+        talk.call("Read", {"file_path": path}, LONG)
+        talk.nothing(3)
+        talk.at_once(lambda: talk.call("Read", {"file_path": path}, LONG), *[lambda n=n: talk.read(f"{n}.py") for n in range(NEWEST)])
+
+    done = talk_of(act, quiet=0).compact(0.0)
+    assert handle_in(standing(done.messages)["T5"][1]), "it stands beside the newest calls, which were made with it"
+    (line,) = [each.text for each in done.messages if stubs.handle_of_fold(each.text)]
+    assert "Read …/shop/cart.py" in line
+
+
+def test_an_error_that_was_asked_for_leaves():
+    talk = talk_of(lambda t: t.bash_fails("make", LONG))
+    assert kinds(talk.compact(1.0, only=("T1",))) == [(RESULT, "T1")]
+    assert standing(talk.compact(0.0).messages)["T1"] == standing(talk.messages)["T1"]
+
+
 def test_an_outline_holds_no_name_that_words_or_calls_have():
     text = "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/payment.ts " + WORDS * 60
 

@@ -107,7 +107,15 @@ class Builder:
         no handle yet and are not in `left`. Calls that are only listed are listed together where nothing stands between them."""
         built = Built()
         away: list[Message] = []  # whole calls, with their results as they stand in the archive
-        named = {pair.file for pair in self.pairs.values() if not pair.now.listed}  # files whose whole path stands
+        for at, message in enumerate(self.messages):
+            if message.uses:
+                ways = [self.pairs[use.id].now for use in message.uses]
+                known = self._exchanges.get(at)
+                if known is None or known.ways != ways or (names and not names.keys().isdisjoint([use.id for use in message.uses])):
+                    self._exchanges[at] = self._exchange(at, ways, names or {})
+        # Files whose whole path stands.
+        whole = [at for at, exchange in self._exchanges.items() if not exchange.is_listed]
+        named = {self.pairs[use.id].file for at in whole for use in self.messages[at].uses}
         for at, message in enumerate(self.messages):
             if message.results:
                 continue  # with their calls
@@ -116,10 +124,7 @@ class Builder:
                 built.messages.append(message)
                 built.tokens += self._words[at]
                 continue
-            ways = [self.pairs[use.id].now for use in message.uses]
-            known = self._exchanges.get(at)
-            if known is None or known.ways != ways or (names and not names.keys().isdisjoint([use.id for use in message.uses])):
-                known = self._exchanges[at] = self._exchange(at, ways, names or {})
+            known = self._exchanges[at]
             built.left += known.left
             built.ids.update(known.ids)
             if known.is_listed:

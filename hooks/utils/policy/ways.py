@@ -108,7 +108,11 @@ class Pair:
         self._outline: str | None = None  # once it is known: to find it takes longer than all else
         self.at = 0
         self._all = _all_ways(self)
-        self.ways = _falling(self._all)
+        self.ways = self._unasked()
+
+    def _unasked(self) -> list[Way]:
+        """Return the ways that it may take to make room: of a call whose result tells what must be known nothing but the input leaves."""
+        return _falling([way for way in self._all if way.result == WHOLE] if self.tells else self._all)
 
     def leave(self, lost: bool = False) -> None:
         """Let its result leave before any target is looked at, while what it was called with stands: unless a placeholder would be no
@@ -125,7 +129,7 @@ class Pair:
         self.shown = Shown(self.shown.id, text, self.shown.error)
         self.estimated = self._outline = None
         self._all = _all_ways(self)
-        self.ways, self.at = _falling(self._all), 0
+        self.ways, self.at = self._unasked(), 0
 
     def tokens_of(self, shown: Shown) -> int:
         """Return the estimated tokens of what stands of its result: of the whole what the engine has estimated."""
@@ -191,8 +195,7 @@ class Pair:
 
 
 def _all_ways(pair: Pair) -> list[Way]:
-    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves. Of a call whose result
-    tells what must be known nothing but the input leaves."""
+    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
     use = pair.use
     worth_of_whole = _worth_of_input(pair, use.tokens)
     inputs = [(use.tokens, worth_of_whole, WHOLE)]
@@ -204,10 +207,10 @@ def _all_ways(pair: Pair) -> list[Way]:
             )
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
-        for tokens, worth, level, names in _results(pair)[: 1 if pair.tells else None]
+        for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, level_of_input in inputs
     ]
-    if pair.tells or (pair.result and outline.said_of(pair.result)):
+    if pair.result and outline.said_of(pair.result):
         return made
     line = _LINE_TOKENS + estimate_tokens(pair.line())
     return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
