@@ -21,7 +21,7 @@ from hooks.utils.state import shipped
 
 from ..parallel.results import ANYWHERE, Skipped, results
 from ..parallel.sources import Source, why_nothing
-from . import kinds, sums
+from . import sums
 from .sums import SLOT_S
 
 TYPE_CHECKING = False
@@ -209,11 +209,11 @@ def _brought_up(digest: Digest, form: int) -> Digest:
     """Return a digest of an older form as one of today's: it says nothing of kinds."""
     if form < FORM:
         for used in digest["used"]:
-            used["kinds"] = {kinds.UNTOLD: kinds.columns(used)}
+            used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}
         left = {at: plain + read + written - stands for at, plain, read, written, _, stands in digest["by_time"]}
         for loss in digest["losses"]:
             left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
-        digest["kinds_by_time"] = [{kinds.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
+        digest["kinds_by_time"] = [{sums.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
     return digest
 
 

@@ -15,7 +15,7 @@ from hooks.utils.views import bill as views
 from hooks.utils.views.cache import CAUSES, said_of
 
 from ..bill import digests, statement, sums
-from ..bill.project_bill import bill_of
+from ..bill.statement import bill_of
 from ..parallel.results import Where
 from .problems import NotThere, Unusable
 from .stored_shapes import Bill, BillPhrases
