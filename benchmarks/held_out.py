@@ -46,8 +46,7 @@ from hooks.utils.policy.when_cold import TARGET, THINKING_AGAIN
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, policies, sessions
 from popkit_retention.lab.blocks import Block, Session
-from popkit_retention.lab.door_policy import NAMES, Door, settings_of
-from popkit_retention.lab.engine_policies import AutoPolicy
+from popkit_retention.lab.engine_policies import NAMES, AutoPolicy, Door, settings_of
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for

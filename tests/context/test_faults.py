@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from popkit_retention.cli.doctor_session import messages as checked
 from popkit_retention.context import Provider
-from popkit_retention.context.faults import MOST, faults_of
+from popkit_retention.context.assembling import MOST, faults_of
 from popkit_retention.context.service import Caller, Request, configured_service
 from tests.context.talking import EXCHANGES, Talk
 from tests.examples import examples

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab.door_policy import SWITCHES
+from popkit_retention.lab.engine_policies import SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
 # Each way to refer, and the most of it beside each way to leave out what says little.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.hidden_failures import SHELLS, hidden_lines
 from hooks.utils.policy import door
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
-from popkit_retention.lab.door_policy import SWITCHES, Door, settings_of
+from popkit_retention.lab.engine_policies import SWITCHES, Door, settings_of
 from popkit_retention.lab.policies import POLICIES
 from tests.examples import examples
 from tests.policy.door_laws import LAWS, Context, Result, results

@@ -16,7 +16,7 @@ from hooks.utils import text
 from hooks.utils.io import files
 
 from .. import extras
-from ..lab import card, loading, outcomes, survey
+from ..lab import loading, outcomes, survey
 from ..operations import sessions
 from ..parallel.sources import Unavailable
 from . import lab_decisions, many_sessions, screen
@@ -62,7 +62,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _asked(args, environ)
     with Bar(environ) as bar, _parquet(args.parquet) as table:
         result = survey.survey(paths, args.policy, _ttls(args), where.jobs, bar.show, args.model, where.scheduler, table)
-    result["card"] = card.card_of(result, version())
+    result["card"] = survey.card_of(result, version())
     if args.json:
         print(json.dumps(result))
     else:
@@ -142,8 +142,8 @@ def _failed(result: dict) -> list[text.Line]:
 def _card(card_: dict) -> list[text.Line]:
     """Return what another run has to have in common with this one to give the same figures."""
     parts = [f"popkit {card_['popkit']}"]
-    parts += [f"{name} {card_[name][: card.SHOWN]}" for name in ("engine", "corpus", "results")]
-    parts += [f"{text.clean(name)} {digest[: card.SHOWN]}" for name, digest in card_["policies"].items()]
+    parts += [f"{name} {card_[name][: survey.SHOWN]}" for name in ("engine", "corpus", "results")]
+    parts += [f"{text.clean(name)} {digest[: survey.SHOWN]}" for name, digest in card_["policies"].items()]
     note = "With the same engine, prices and corpus, the results are the same; --json has this in full."
     return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(note, indent="  ")]
 

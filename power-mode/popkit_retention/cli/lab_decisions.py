@@ -15,8 +15,8 @@ from hooks.utils.text import clean, counted
 
 from ..lab import loading, outcomes, policies
 from ..lab import sessions as lab_sessions
-from ..lab.checked import Checked, Failed
-from ..lab.door_policy import Door
+from ..lab.engine_policies import Door
+from ..lab.policies import Checked, Failed
 from ..operations import sessions
 from .answering import Refused
 

@@ -17,8 +17,7 @@ from ..parallel.sources import Source
 from . import sessions
 from .baselines import ContextEditing
 from .blocks import Request, Session
-from .door_policy import Door
-from .engine_policies import AutoPolicy
+from .engine_policies import AutoPolicy, Door
 from .measure import DEARER, OnRequest, Score, score
 from .policies import prices_for
 from .policy import Policy
