@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from popkit_retention.cli.config_checking import Problem, check_file, check_layers, check_text, dotted, layer_of
+from popkit_retention.cli.config_command import Problem, check_file, check_layers, check_text, dotted, layer_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 

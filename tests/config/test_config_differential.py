@@ -14,8 +14,7 @@ from hooks.utils.config.validation import usable
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tiers import TIERS
-from popkit_retention.cli.config_checking import check_document, check_text
-from popkit_retention.cli.config_command import BUILT_IN, leaves, sources
+from popkit_retention.cli.config_command import BUILT_IN, check_document, check_text, leaves, sources
 from popkit_retention.config_schema import Retention, validated
 from tests.examples import examples
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import hosts
-from hooks.utils.hosts import entire, others, recordings
+from hooks.utils.hosts import entire, recordings
 from hooks.utils.hosts.claude_code import entries, transcript
 from tests.hosts import checkpoints
 from tests.hosts.checkpoints import BRANCH, SESSION, Repository, files
@@ -138,14 +138,14 @@ def test_what_is_gone_is_an_error_that_says_so(shop: Repository) -> None:
 def test_sessions_of_agents_whose_recordings_are_not_read_are_not_offered(shop: Repository) -> None:
     for number, agent in enumerate(("Claude Code", "Codex", "Gemini CLI", "")):
         shop.checkpoint(CODEX, f"ab12cd34ef5{number}", session=f"s{number}", agent=agent)
-    listed = others.of_entire({}, [str(shop.folder)])
+    listed = recordings.of_entire({}, [str(shop.folder)])
     assert {each.id: each.host for each in listed} == {"s0": "Entire", "s1": "Entire"}
     assert {each.project for each in listed} == {str(shop.folder)}
 
 
 def test_a_session_has_the_id_that_its_agent_gave_it(shop: Repository) -> None:
     shop.checkpoint(CODEX, session=f"2026-09-21-{SESSION}")
-    assert [each.id for each in others.of_entire({}, [str(shop.folder)])] == [SESSION]
+    assert [each.id for each in recordings.of_entire({}, [str(shop.folder)])] == [SESSION]
 
 
 # --- hostile repositories --------------------------------------------------------------------------------------------------------------

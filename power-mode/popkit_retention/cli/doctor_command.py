@@ -17,7 +17,7 @@ from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
 
 from ..operations import holdings
-from . import config_checking, doctor_machine, doctor_session, opencode_setup
+from . import config_command, doctor_machine, doctor_session, opencode_setup
 from .answering import Answer
 
 TYPE_CHECKING = False
@@ -170,7 +170,7 @@ def _remember(popkit_home: str, newest: str, number: int) -> None:
 
 def configuration(popkit_home: str, project: str) -> Check:
     """Return whether every layer of the configuration is right."""
-    read, problems = config_checking.check_layers(home.plugin_root(), popkit_home, project)
+    read, problems = config_command.check_layers(home.plugin_root(), popkit_home, project)
     if not problems:
         return Check("configuration", OK, f"no problems in {text.counted(len(read), 'file')}", problems=0)
     summary = f"{text.counted(len(problems), 'problem')} in {text.listed(sorted({problem.file for problem in problems}), 3)}"

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.hosts import CLAUDE_CODE, entire, name_of, others
+from hooks.utils.hosts import CLAUDE_CODE, entire, name_of, recordings
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import sockets, store
@@ -24,7 +24,7 @@ from .transcripts import End, end_of, head_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from hooks.utils.hosts.others import Recorded
+    from hooks.utils.hosts.recordings import Recorded
 
 RUNS_S = 300.0
 WORKS_S = 3_600.0
@@ -206,12 +206,12 @@ class OtherHosts:
     def _look(self, transcripts: list[str]) -> None:
         projects = {head_of(path).project for path in transcripts} - {""}
         own, in_commits = [], []
-        for each in (each for host in others.LISTS for each in self._of(host, projects) if each.id):
+        for each in (each for host in recordings.LISTS for each in self._of(host, projects) if each.id):
             if entire.is_address(each.path):  # of the project that has the repository, whoever made it
                 in_commits.append(each)
             elif not is_linked(each.path) and is_of(projects, project_of(each)):
                 own.append(each)
-        known = others.once_each([*own, *in_commits[:IN_COMMITS]])
+        known = recordings.once_each([*own, *in_commits[:IN_COMMITS]])
         for each in known:
             head_of(each.path)  # what it reads is kept: the list shall not wait for it
         self._known = known
@@ -219,7 +219,7 @@ class OtherHosts:
 
     def _of(self, host: str, projects: set[str]) -> list[Recorded]:
         try:
-            return others.LISTS[host](self._environ, sorted(projects))
+            return recordings.LISTS[host](self._environ, sorted(projects))
         except home.NoHome:
             return []
         except OSError as error:

@@ -9,10 +9,10 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import archive, text
-from hooks.utils.hosts import KEEPS, others
+from hooks.utils.hosts import KEEPS, recordings
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.operations import arguments
 from hooks.utils.operations import cache as caches
+from hooks.utils.operations import request
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 from hooks.utils.state import peek, session, store
@@ -144,7 +144,7 @@ def _light(app_state: AppState, known: Known) -> Light:
 
 
 def _newest(known: Known) -> Usage | None:
-    return others.newest_usage(known.transcript) if known.recorded else usage.newest_usage(known.transcript, TAIL_BYTES)
+    return recordings.newest_usage(known.transcript) if known.recorded else usage.newest_usage(known.transcript, TAIL_BYTES)
 
 
 def _fill(app_state: AppState, light: Light) -> Fill | None:
@@ -261,8 +261,8 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
 
 def _row(cached: CachedContext, number: int) -> ResultRow:
     try:
-        return arguments.find(cached.report, f"T{number}")
-    except arguments.NotFound as error:
+        return request.find(cached.report, f"T{number}")
+    except request.NotFound as error:
         raise NotThere(str(error)) from None
 
 

@@ -22,7 +22,7 @@ STORES = (
     "hooks.utils.hosts.opencode.kept",
     "hooks.utils.io.failures",
     "hooks.utils.state.warmth",
-    "hooks.utils.state.consents",
+    "hooks.utils.reclaim.cold_compaction",
     "hooks.utils.state.limits",
     "hooks.utils.state.sockets",
     "hooks.utils.state.prompt_overhead",
