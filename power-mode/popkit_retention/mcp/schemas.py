@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 
-def obj(properties: dict[str, Schema], required: tuple[str, ...] = (), about: str = "") -> Schema:
+def obj(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
     """Return an object of these properties and no others."""
     made: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if required:
         made["required"] = list(required)
-    return _described(made, about)
+    return made
 
 
 def open_obj(about: str = "") -> Schema:
