@@ -45,8 +45,8 @@ from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.when_cold import TARGET, THINKING_AGAIN
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, policies, sessions
-from popkit_retention.lab.blocks import Block, Session
 from popkit_retention.lab.engine_policies import NAMES, AutoPolicy, Door, settings_of
+from popkit_retention.lab.policy import Block, Session
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for

@@ -98,7 +98,8 @@ def _parquet(path: str | None) -> AbstractContextManager[Parquet | None]:
 
 def lines_of(result: dict) -> list[text.Line]:
     """Return the survey as a table for each lifetime of the cache, cheapest policy first."""
-    counts = [text.counted(result["sessions"], "session"), _plural(result["repositories"], "repository", "repositories")]
+    repositories = "1 repository" if result["repositories"] == 1 else f"{result['repositories']:,} repositories"
+    counts = [text.counted(result["sessions"], "session"), repositories]
     lines = text.title("Past sessions under each policy")
     lines.append(f"{', '.join(counts)}, {text.counted(result['requests'], 'request')}; {_megabytes(result)}")
     if result["sessions"]:
@@ -160,10 +161,6 @@ def _priced(result: dict) -> str:
 
 def _megabytes(result: dict) -> str:
     return f"{result['bytes'] / 1e6:,.1f} MB in {text.span(result['seconds'])}"
-
-
-def _plural(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
 
 
 # --- keeping warm ------------------------------------------------------------------------------------------------------------------

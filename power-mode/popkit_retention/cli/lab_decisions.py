@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hooks.utils.policy.economics import Prices
 
     from ..lab import measure
-    from ..lab.blocks import Request, Session
+    from ..lab.policy import Request, Session
 
 TTLS = {"5m": 300, "1h": 3_600}
 _STDOUT = "-"

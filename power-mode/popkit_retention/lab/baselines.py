@@ -13,8 +13,7 @@ from hooks.utils.policy.calls import verdict_of
 from hooks.utils.policy.tools import DELEGATE, EDIT, EDITS, FETCH, FIND, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, WRITE
 
 from .baseline_rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
-from .blocks import Block
-from .policy import Choice, View
+from .policy import Block, Choice, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

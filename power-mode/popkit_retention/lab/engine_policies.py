@@ -17,8 +17,7 @@ from hooks.utils.policy.placeholder import beside, placeholder, why, with_outlin
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import READ
 
-from .blocks import Block, Request, tokens_of
-from .policy import Choice, Policy, View
+from .policy import Block, Choice, Policy, Request, View, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -17,11 +17,10 @@ from hooks.utils.policy.economics import Prices, prices_of
 from hooks.utils.state import shipped
 
 from . import baselines, loading, measure, oracles
-from .blocks import Block, Request, Session
 from .compaction_policies import Compact, Summaries
 from .engine_policies import AutoPolicy, Door, Tiers, settings_of
 from .loading import told
-from .policy import FOLDED, STANDS, SUMMARISED, Choice, Policy, View
+from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Compacted, Event
