@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STORES = (
     "hooks.utils.archive.opening",
     "hooks.utils.config.fields",
-    "hooks.utils.hosts.opencode.kept",
+    "hooks.utils.hosts.opencode.host",
     "hooks.utils.io.failures",
     "hooks.utils.state.warmth",
     "hooks.utils.reclaim.cold_compaction",
