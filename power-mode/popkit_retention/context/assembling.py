@@ -15,9 +15,9 @@ from . import continuity
 from .additions import FILES, MEMORY
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, Provider, PruningStrategy, TierContent, calculate_tier_breakdown
 from .dialogue import Changes, Dialogue, texts_of
+from .history_cuts import LEFT
 from .message_tokens import Meter
 from .parsed import SYSTEM, blocks_of, plain, text_of
-from .replacements import LEFT
 
 
 class Assembled:

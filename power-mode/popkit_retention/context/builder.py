@@ -28,10 +28,10 @@ from .build_types import (
 )
 from .continuity import NOTHING
 from .dialogue import Addition, Changes, Dialogue, read, texts_of
+from .history_cuts import LEFT, remains_of
 from .judging import binds_thinking, window_of
 from .message_tokens import Meter
 from .parsed import plain
-from .replacements import LEFT, remains_of
 
 # A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
 WORTH_A_CUT = 0.3
