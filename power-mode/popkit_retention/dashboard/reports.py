@@ -24,9 +24,8 @@ from hooks.utils.views.cache import CAUSES, said_of
 from ..bill import digests, statement, sums
 from ..bill.statement import bill_of
 from ..parallel.results import Where
-from .problems import NotThere, Unusable
 from .sessions import figures_of
-from .shapes import COLUMNS
+from .shapes import COLUMNS, NotThere, Unusable
 from .stored_shapes import Bill, BillPhrases, Stats, WorthDay, WorthProject
 from .transcripts import shown
 

@@ -21,8 +21,7 @@ from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
 from . import session_operations
-from .problems import NotThere
-from .shapes import COLUMNS, Bar, Content, Figures, Fill, KeptWarm, Layers, ResultDetail, SessionDetail, SessionRow, Sessions
+from .shapes import COLUMNS, Bar, Content, Figures, Fill, KeptWarm, Layers, NotThere, ResultDetail, SessionDetail, SessionRow, Sessions
 from .transcripts import head_of, shown
 
 if TYPE_CHECKING:
