@@ -183,8 +183,8 @@ def of_opencode(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> li
 
 
 def of_entire(_environ: Mapping[str, str], projects: Iterable[str]) -> list[Recorded]:
-    """Return the sessions of which Entire keeps checkpoints in the repositories of these folders, the newest checkpoint first. Only those
-    whose recordings are read; whoever worked in such a repository, its sessions are told as this checkout's."""
+    """Return the sessions of which Entire keeps checkpoints in the repositories of these folders, the newest checkpoint first, where their
+    recordings can be read. All count as sessions of this checkout, even those that somebody else worked in."""
     return [
         Recorded(entire.NAME, _id_of(checkpoint.session), address, checkpoint.at, entire.top_of(address))
         for address, checkpoint in entire.sessions_in(projects)

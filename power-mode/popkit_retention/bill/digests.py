@@ -107,7 +107,7 @@ _TABLE = (
     "CREATE TABLE digests (path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, form INTEGER NOT NULL,"
     " ended REAL NOT NULL, digest TEXT NOT NULL)"
 )
-SCHEMA = Schema("bills", 0x506B426C, (("digests", (_TABLE,)),), anew="bills are read from your transcripts again")  # "PkBl"
+SCHEMA = Schema("bills", 0x506B426C, (("digests", (_TABLE,)),), remedy="bills are read from your transcripts again")  # "PkBl"
 STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
 
 

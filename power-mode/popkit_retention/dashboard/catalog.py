@@ -3,8 +3,9 @@ recorded of the same projects. Reads names and stats, and once the end of each t
 link, so nothing outside these folders is ever opened.
 
 A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
-of a turn, where a tool may work for long without a word, for an hour while its helper is there. Who reads an answer for longer is no more
-than away. When files were written tells nothing of that: a clear writes a transcript, and whoever asks about a session its state."""
+of a turn, where a tool may work for long without a word, for an hour while its helper is there. A user who reads an
+answer for longer counts as away. The times of files say nothing of that: a clear writes a transcript, and a question about a session
+writes its state."""
 
 from __future__ import annotations
 
@@ -178,7 +179,7 @@ class OtherHosts:
     at once."""
 
     def __init__(self, environ: Mapping[str, str], failed: Callable[[str, Exception], object] = lambda *_: None) -> None:
-        """`failed` is told of a host whose sessions cannot be read, once for each reason."""
+        """`failed(host, error)` is called once for each reason why the sessions of a host cannot be read."""
         self._environ = environ
         self._failed = failed
         self._told: set[str] = set()

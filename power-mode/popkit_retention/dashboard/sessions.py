@@ -185,7 +185,7 @@ _NOTE = 70  # columns
 
 
 def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
-    """Return all that is told of a session. Made once a second at most, for all pages, while nothing is done here."""
+    """Return the details of a session. They are made once a second at most, for all pages, while nothing is changed here."""
     with app_state.contexts.reading(known) as cached:
         of = int(app_state.now()), columns, app_state.changes
         if cached.detail is None or cached.detail[0] != of:
@@ -213,7 +213,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
 
 
 def of_others(app_state: AppState, row: SessionRow) -> SessionDetail:
-    """Return all that is told of a session which only a database tells of."""
+    """Return the details of a session that only the team's database knows."""
     points = app_state.spending.series(row.id, 1).points
     layers = points[-1].layers if points else Layers()
     return SessionDetail(

@@ -1,7 +1,7 @@
-"""The interface of a policy, which anybody may implement: what it is told of a session, what it may decide, and when; and a recorded
+"""The interface of a policy, which anybody may implement: what it learns of a session, what it may decide, and when; and a recorded
 session as data, its requests and the blocks that its context grew by. Pure.
 
-A policy is made anew for each session and told of it in order. Right before each request it may clear results, and right after a result
+Each session gets a new policy, which follows it in order. Right before each request it may clear results, and right after a result
 came it may have another text enter in its place. docs/policies.md shows how to write one.
 """
 

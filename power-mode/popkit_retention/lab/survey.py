@@ -279,12 +279,8 @@ def engine() -> str:
     return _all_of(f"{os.path.basename(path)} {digest_of(path)}" for path in files)
 
 
-def corpus(digests: list[str]) -> str:
-    """Return the digest of sessions by those of their files, in whatever order."""
-    return _all_of(digests)
-
-
-def _all_of(lines: Any) -> str:
+def _all_of(lines: Iterable[str]) -> str:
+    """Return the digest of lines, in whatever order."""
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
@@ -297,7 +293,7 @@ def card_of(survey: dict[str, Any], version: str) -> dict[str, Any]:
         "prices": survey["dated"],
         "model": survey["model"],
         "sessions": survey["sessions"],
-        "corpus": corpus([row["digest"] for row in survey["rows"]]),
+        "corpus": _all_of(row["digest"] for row in survey["rows"]),
         "policies": {loading.shown(name): loading.load(name).digest for name in survey["descriptions"] if loading.is_own(name)},
         "results": hashlib.sha256(json.dumps(lifetimes, sort_keys=True).encode()).hexdigest(),
     }

@@ -5,7 +5,7 @@ A process of this machine that is ended from outside takes nothing with it but i
 The cluster is there already: nothing of it is started, changed or stopped. A task costs scheduler, worker and client some milliseconds
 each, whatever it does, so small sessions share one. What a lost worker had is done by another. A task that keeps ending its workers is
 given up by the scheduler (distributed.scheduler.allowed-failures); its sessions are then tried one by one, and the one that does so is
-named. Whoever reaches the scheduler of a cluster may run what they like on it: what we send is the name of our function and where the
+named. Anybody who reaches the scheduler of a cluster can run anything on it: we send the name of our function and where the
 sessions lie.
 """
 

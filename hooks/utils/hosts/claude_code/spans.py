@@ -7,7 +7,7 @@ The bytes are looked at as Latin-1, one character each: all marks of JSON are AS
 from __future__ import annotations
 
 import codecs
-import json  # noqa: TID253  whoever looks for contents has parsed the transcript
+import json  # noqa: TID253  a look for contents has parsed the transcript
 import re  # noqa: TID253
 from json.decoder import scanstring  # type: ignore[attr-defined]  # noqa: TID253  # typeshed leaves it out
 

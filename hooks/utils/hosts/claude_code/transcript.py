@@ -67,8 +67,8 @@ class Index:
 
 
 class _Carried:
-    """What of the file says which results stand behind compactions: the host names those that it carried over, and a conversation that
-    was handed to it as the compaction is written down anew."""
+    """Which results remain behind compactions, as the file says: the host names those that it carried over, and writes down again a
+    conversation that was handed to it as the compaction."""
 
     __slots__ = ("again", "boundaries", "ids", "keys", "since")
 
@@ -76,7 +76,7 @@ class _Carried:
         self.boundaries: dict = {}  # uuid -> its metadata
         self.ids: list = []  # of the results so far
         self.keys = array("q")  # and of each the hash of its entry's uuid
-        self.again: dict = {}  # uuid of a boundary -> [(id, uuid)] of earlier results that were written down anew behind it
+        self.again: dict = {}  # uuid of a boundary -> [(id, uuid)] of earlier results that were written again behind it
         self.since: tuple = (set(), set())  # ids of the results behind the newest boundary, of the main thread and of subagents
 
     def begin(self, uuid: str, metadata: object) -> None:
@@ -250,7 +250,7 @@ class Reader:
         return told
 
     def _again(self, id: str, content: object) -> None:
-        """A result is written down anew, behind a compaction: as it was, or as a placeholder."""
+        """Note a result that is written again behind a compaction, as it was or as a placeholder."""
         del self.pending[id]
         handle = handle_in(content)
         if handle:
