@@ -251,7 +251,7 @@ def _bar(row: ResultRow) -> Bar:
 
 
 def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
-    """One result: why it is as it is, and what can be done with it."""
+    """Return one result: why it is as it is, and which operations it offers."""
     with app_state.contexts.reading(known) as cached:
         row = _row(cached, number)
         lines = text.laid_out(results.why(cached.report, row), COLUMNS)

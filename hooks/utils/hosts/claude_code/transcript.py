@@ -80,13 +80,13 @@ class _Carried:
         self.since: tuple = (set(), set())  # ids of the results behind the newest boundary, of the main thread and of subagents
 
     def begin(self, uuid: str, metadata: object) -> None:
-        """A boundary: what comes now stands behind it."""
+        """Begin a boundary, behind which the following entries stand."""
         self.boundaries[uuid] = metadata
         self.again[uuid] = []
         self.since = (set(), set())
 
     def write_again(self, id: str, uuid: object) -> None:
-        """A result of before the newest boundary stands behind it, in the entry of this uuid."""
+        """Note that a result from before the newest boundary stands behind it, in the entry of this uuid."""
         if self.again:
             next(reversed(self.again.values())).append((id, uuid))
 
@@ -295,7 +295,7 @@ class Reader:
 
 
 def events_of(path: str, found: Index | None = None) -> list[Call | Prompted | Compacted]:
-    """Everything that happened on the active branch of a transcript, as events in the order of the lines."""
+    """Return everything that happened on the active branch of a transcript, as events in the order of the lines."""
     found = found or index(path)
     reader = Reader(found)
     return [event for entry in entries.read(path, found.size) for event in reader.events(entry)]

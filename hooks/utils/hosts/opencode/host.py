@@ -101,7 +101,7 @@ class Kept:
         return len(new)
 
     def take_back(self, ids: list[str]) -> None:
-        """These messages are gone: what comes next follows what stands before them."""
+        """Take back messages: the next one follows those that stand before them."""
         for id in ids:
             self.standing.pop(id, None)
             self.results.pop(id, None)
