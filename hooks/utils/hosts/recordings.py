@@ -29,8 +29,10 @@ from .opencode import translation as opencode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, BinaryIO, Protocol
+
+    from ..policy.conversation import Usage
 
     class Translation(Protocol):
         """How the recordings of a host are read."""
@@ -145,15 +147,11 @@ def tools() -> Tools:
     return Tools.joined([claude_code.TOOLS, *TOOLS])
 
 
+# --- the sessions that others have recorded ----------------------------------------------------------------------------------------------
+
 # The agents whose recordings are read, as Entire calls them.
 AGENTS = ("Claude Code", "Codex", "OpenCode")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from ..policy.conversation import Usage
 
 
 class Recorded(NamedTuple):

@@ -117,6 +117,8 @@ def in_place_of(popkit_home: str, session_id: str) -> InPlace | None:
     return ThroughHelper(found[0]) if found else None
 
 
+# --- the words of a request --------------------------------------------------------------------------------------------------------------
+
 _NEAR = 5
 # The shortest part of an id that is accepted: a shorter one could match by chance.
 _LEAST = 4

@@ -178,6 +178,8 @@ def _book(site: Site, tokens: int, now: float) -> None:
         store.journal(site.paths(), journal.advised(tokens, now))
 
 
+# --- the texts ---------------------------------------------------------------------------------------------------------------------------
+
 # After /compact the host prints the advice, and repeats it in every later request: there it is short.
 ADVICE_TOKENS, MANUAL_TOKENS, INDEX_TOKENS = 600, 250, 250
 # Characters of a text that must survive: as many as let all texts stand, the fewest where they do not.

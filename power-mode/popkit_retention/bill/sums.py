@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 
+# --- by kind -----------------------------------------------------------------------------------------------------------------------------
+
 # Conversations that an earlier version has read, whose transcripts are gone: nothing says what they were made of.
 UNTOLD = "untold"
 _SERVER = "mcp__"
@@ -111,6 +113,8 @@ def _server(name: str, parts: list[Row]) -> Row:
 def _dearest(row: Row) -> tuple[float, int, str]:
     return -row.get("usd", 0.0), -row["tokens"], row["name"]
 
+
+# --- by model and by time ----------------------------------------------------------------------------------------------------------------
 
 SLOT_S = 600  # of what is added up by time
 GRAIN_S = 10  # of what is added up by model and time

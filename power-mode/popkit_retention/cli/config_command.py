@@ -161,6 +161,8 @@ def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tu
         yield path, value
 
 
+# --- every problem of a file -------------------------------------------------------------------------------------------------------------
+
 LONGEST_VALUE = 60
 
 # `value` is the text of the JSON found, "" where the problem is not one value; `hint` is one more sentence or "".

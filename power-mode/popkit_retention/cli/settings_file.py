@@ -145,6 +145,8 @@ def _own_path(environ: Mapping[str, str]) -> str:
     return os.path.realpath(os.path.join(home.popkit_home(environ), "retention-config.json"))
 
 
+# --- the text of a JSON object -----------------------------------------------------------------------------------------------------------
+
 _SPACE = " \t\n\r"
 _BOM = "\ufeff"
 

@@ -151,6 +151,8 @@ def untouched(options: ContextBuildOptions, strategy: PruningStrategy, meter: Me
     )
 
 
+# --- faults ------------------------------------------------------------------------------------------------------------------------------
+
 _ROLES = {
     Provider.ANTHROPIC: frozenset({"user", "assistant", "system"}),
     Provider.OPENAI: frozenset({"user", "assistant", "system", "developer", "tool", "function"}),

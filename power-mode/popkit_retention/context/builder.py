@@ -181,6 +181,9 @@ class _Build:
         return [number for number in out for _ in range(self.dialogue.parsed[number].thoughts)]
 
 
+# --- a tighter strategy ------------------------------------------------------------------------------------------------------------------
+
+
 def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextResult:
     """Return a built context with no more of each layer than a strategy lets in, and layer 1 as it is. A looser strategy restores nothing.
     A context whose messages were not valid, or whose turn under way needs its thinking, stays as it is."""

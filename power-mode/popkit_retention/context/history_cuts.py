@@ -177,6 +177,8 @@ def _remains(asked: Sequence[str], names: str) -> str:
     return "\n".join([*lines, "Names in it: " + names] if names else lines)
 
 
+# --- what leaves -------------------------------------------------------------------------------------------------------------------------
+
 # Tokens of a result, below which a notice is more to read than it saves; and the gain that a cut of any result needs.
 LEAST_TOKENS, LEAST_GAIN = 100, 40
 

@@ -261,6 +261,8 @@ def _best(memory: Memory, request: str) -> list[Remembered]:
     return sorted(memories, key=lambda each: (-each.score, each.id))
 
 
+# --- files with secrets ------------------------------------------------------------------------------------------------------------------
+
 # In small letters. All files in these folders are secret, whatever their names.
 _FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
 _NAMES = (

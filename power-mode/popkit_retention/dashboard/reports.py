@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .app_state import AppState
 
 
+# --- the bill ----------------------------------------------------------------------------------------------------------------------------
+
 FRESH_S = 2.0  # for so long transcripts are not looked at again
 PATIENCE_S = 0.5  # so long an answer waits for what is being read
 
@@ -113,6 +115,8 @@ class BillReport:
     def _progress(self, done: int, whole: int) -> None:
         self._share = done / whole if whole else 1.0
 
+
+# --- savings -----------------------------------------------------------------------------------------------------------------------------
 
 _NAMED = 300
 _UNKNOWN = "unknown"

@@ -285,6 +285,8 @@ async def _refuse(send: Send, refused: Refused, is_page: bool = False) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
+# --- connections -------------------------------------------------------------------------------------------------------------------------
+
 REQUEST_S = 5.0
 SILENT = 100  # of these the oldest makes room for the next
 

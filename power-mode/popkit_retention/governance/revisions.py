@@ -199,6 +199,8 @@ def _state_of(entry: Entry) -> State:
     return State(policy_file.VERSION, _revision(entry), stamp(entry.at), **read, projects=projects)
 
 
+# --- requests of agents ------------------------------------------------------------------------------------------------------------------
+
 REQUESTED, DECLINED = "requested", "declined"
 MOST = 20  # that wait at once: an agent that goes on asking fills nothing
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"

@@ -209,6 +209,8 @@ class AutoPolicy(Tracked):
         return block, self.notice(block, result), [*reasons, *(result.ended[4] if result.ended else ())]
 
 
+# --- the door ----------------------------------------------------------------------------------------------------------------------------
+
 _SHIPPED = door.Settings()
 # setting -> the values with which a rule is on; by these a door is named.
 SWITCHES = {

@@ -32,6 +32,9 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+# --- anybody's policy --------------------------------------------------------------------------------------------------------------------
+
+
 class Failed(Exception):
     """A policy raised, or answered or did what none may; the message says in which method and what."""
 
@@ -166,6 +169,9 @@ def _kind(value: object) -> str:
 
 
 Factory = Callable[[Session, Prices], Policy]
+
+
+# --- all policies by name ----------------------------------------------------------------------------------------------------------------
 
 # Where prices decide nothing.
 ANY_PRICES = Prices(0.1, 1.25, 5.0, 300, False)

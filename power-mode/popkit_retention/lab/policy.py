@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from hooks.utils.policy.events import Compacted, Event
 
 
+# --- a recorded session ------------------------------------------------------------------------------------------------------------------
+
 CHARS_PER_TOKEN = 2.9
 LEAST_BASE = 8_000
 # The handle of a result whose own nobody has asked for; as long as a real one.
@@ -130,6 +132,10 @@ def texts_in(value: object) -> list[str]:
 __all__ = ["FOLDED", "STANDS", "SUMMARISED", "Block", "Choice", "Policy", "Prices", "Request", "View"]
 
 Choice = tuple[Block, str, list[str]]  # a result, the text in its place, the reasons
+
+
+# --- policies ----------------------------------------------------------------------------------------------------------------------------
+
 # The effect of a recorded compaction under a policy: it empties the context; it does, and the summariser's request and what the host put
 # back into the context with its summary count; it does not take place.
 FOLDED, SUMMARISED, STANDS = "folded", "summarised", "stands"

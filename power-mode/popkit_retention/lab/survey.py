@@ -248,6 +248,8 @@ def _share(part: float, whole: float) -> float:
     return round(part / whole, 5) if whole else 0.0
 
 
+# --- the card ----------------------------------------------------------------------------------------------------------------------------
+
 SHOWN = 12  # characters of a digest
 # What decides the figures: the engine with its model of need, the readers of transcripts, the lab, and the shipped settings and prices.
 _SOURCES = ("hooks/utils/policy", "hooks/utils/archive", "hooks/utils/hosts", "hooks/utils/state", "hooks/utils/data")

@@ -174,6 +174,8 @@ _TYPE_NAMES = {
 }  # fmt: skip
 
 
+# --- the tools ---------------------------------------------------------------------------------------------------------------------------
+
 MOST_RESOURCES = 100_000
 PAGE_CHARS, LARGEST_PAGE = 20_000, 60_000
 SHOWN = 50  # of what is stored, in each list

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .sources import Source
 
 
+# --- processes of this machine -----------------------------------------------------------------------------------------------------------
+
 ENDED = "the process that read it was ended, twice"
 _TRIES = 2
 _PER_PROCESS = 16  # sessions for each process: the next is there while the oldest still takes its time
@@ -80,6 +82,8 @@ class Pool:
         self.processes.append(self.own.process)
         return self.own.process
 
+
+# --- workers of a cluster ----------------------------------------------------------------------------------------------------------------
 
 _CONNECT_S = 15
 _WORKERS_S = 60

@@ -120,56 +120,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
         }
 
 
-# --- doctor ------------------------------------------------------------------------------------------------------------------------------
-
-
-def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
-    """Return doctor's check of limits, database and traces: whether what is configured can be used. Changes nothing, and opens no database
-    that is not configured."""
-    context = layers.load(home.plugin_root(), popkit_home, None).get("context") or {}
-    limits = sum(limit is not None for limit in budgets.limits_of(context))
-    facts: dict[str, Any] = {"limits": limits, "waiting": 0}
-    if not is_configured(context, environ) and not context.get("traces"):
-        return Check(_NAME, OK, "no limits and no traces. To set a limit: popkit budget set month_usd=50", **facts)
-    if context.get("traces") and not extras.place_of("traces", environ):
-        return Check(_NAME, WARNING, "context.traces is set, but nothing can send them", "popkit setup traces", **facts)
-    try:
-        facts["waiting"] = _pending(environ)
-        facts["database"] = _checked_name(environ)
-    except (DatabaseUnavailable, OSError) as error:
-        return Check(_NAME, WARNING, clean(str(error)), "Contexts are built without limits, and nothing is booked, until then.", **facts)
-    summary = f"{counted(limits, 'limit')}; {clean(facts['database'])}" + ("; traces are sent" if context.get("traces") else "")
-    summary += f"; {counted(facts['waiting'], 'request')} to be sent there with the next popkit budget" if facts["waiting"] else ""
-    return Check(_NAME, OK, summary, **facts)
-
-
-def _checked_name(environ: Mapping[str, str]) -> str:
-    """Check the database in an interpreter that has its driver; return its name for people. DatabaseUnavailable."""
-    if server_in(environ) is None:
-        return check_usable(environ)
-    command = children.command_line(["budget", "--check", "--json"])
-    done = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603  ours
-    try:
-        answer = json.loads(done.stdout)
-        if "error" not in answer:
-            return str(answer["database"])
-    except (ValueError, KeyError):
-        answer = {"error": (done.stderr.strip().splitlines() or ["popkit budget said nothing"])[-1]}
-    raise DatabaseUnavailable(answer["error"])
-
-
-def _pending(environ: Mapping[str, str]) -> int:
-    """Return how many requests are yet to be sent to a server."""
-    if server_in(environ) is None:
-        return 0
-    try:
-        return pending(open_local(environ, create=False))
-    except FileNotFoundError:
-        return 0
-
-
-STORAGE = (Storage("snapshots and usage", {"": r"(usage|context)\.sqlite|outbox\.(jsonl|sending|left)"}, check),)
-
+# --- replication -------------------------------------------------------------------------------------------------------------------------
 
 _PENDING = f"""SELECT number, {", ".join("used." + name for name in USAGE)} FROM unsent
 LEFT JOIN context_usage AS used ON used.source = unsent.source AND used.request_id = unsent.request_id
@@ -246,3 +197,54 @@ def pending(store: SqliteStore) -> int:
 def _used(row: Sequence[Any]) -> Used:
     source, request_id, session_id, user_id, project, model, at, _day, *tokens, usd = row
     return Used(source, request_id, session_id, user_id, model, at, Tokens(*tokens), usd, project)
+
+
+# --- doctor ------------------------------------------------------------------------------------------------------------------------------
+
+
+def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
+    """Return doctor's check of limits, database and traces: whether what is configured can be used. Changes nothing, and opens no database
+    that is not configured."""
+    context = layers.load(home.plugin_root(), popkit_home, None).get("context") or {}
+    limits = sum(limit is not None for limit in budgets.limits_of(context))
+    facts: dict[str, Any] = {"limits": limits, "waiting": 0}
+    if not is_configured(context, environ) and not context.get("traces"):
+        return Check(_NAME, OK, "no limits and no traces. To set a limit: popkit budget set month_usd=50", **facts)
+    if context.get("traces") and not extras.place_of("traces", environ):
+        return Check(_NAME, WARNING, "context.traces is set, but nothing can send them", "popkit setup traces", **facts)
+    try:
+        facts["waiting"] = _waiting(environ)
+        facts["database"] = _checked_name(environ)
+    except (DatabaseUnavailable, OSError) as error:
+        return Check(_NAME, WARNING, clean(str(error)), "Contexts are built without limits, and nothing is booked, until then.", **facts)
+    summary = f"{counted(limits, 'limit')}; {clean(facts['database'])}" + ("; traces are sent" if context.get("traces") else "")
+    summary += f"; {counted(facts['waiting'], 'request')} to be sent there with the next popkit budget" if facts["waiting"] else ""
+    return Check(_NAME, OK, summary, **facts)
+
+
+def _checked_name(environ: Mapping[str, str]) -> str:
+    """Check the database in an interpreter that has its driver; return its name for people. DatabaseUnavailable."""
+    if server_in(environ) is None:
+        return check_usable(environ)
+    command = children.command_line(["budget", "--check", "--json"])
+    done = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603  ours
+    try:
+        answer = json.loads(done.stdout)
+        if "error" not in answer:
+            return str(answer["database"])
+    except (ValueError, KeyError):
+        answer = {"error": (done.stderr.strip().splitlines() or ["popkit budget said nothing"])[-1]}
+    raise DatabaseUnavailable(answer["error"])
+
+
+def _waiting(environ: Mapping[str, str]) -> int:
+    """Return how many requests are yet to be sent to a server."""
+    if server_in(environ) is None:
+        return 0
+    try:
+        return pending(open_local(environ, create=False))
+    except FileNotFoundError:
+        return 0
+
+
+STORAGE = (Storage("snapshots and usage", {"": r"(usage|context)\.sqlite|outbox\.(jsonl|sending|left)"}, check),)

@@ -215,6 +215,8 @@ def patch_in_line(line: str) -> tuple[str, str] | None:
     return line[begin : end + len(_PATCH_ENDS)], said["folder"] or ""
 
 
+# --- scripts -----------------------------------------------------------------------------------------------------------------------------
+
 _CALL = re.compile(r"\btools\s*\.\s*([A-Za-z_]\w*)\s*\(")
 _NAMED = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*")
 _TOKEN = re.compile(

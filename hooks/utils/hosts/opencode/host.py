@@ -51,6 +51,8 @@ def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: s
     return Call(id, tool_named(call.get("tool")), given if isinstance(given, dict) else {}, Outcome(error=error), now, cwd)
 
 
+# --- transcripts that the helper keeps ---------------------------------------------------------------------------------------------------
+
 STORAGE = (Storage("transcripts of OpenCode", {home.TRANSCRIPTS: rf"[^/]+/{SESSION}[^/]+(/subagents/agent-[^/]+)?\.jsonl"}),)
 
 
