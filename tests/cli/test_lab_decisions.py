@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli import lab_decisions
+from popkit_retention.cli import lab_command
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sessions
 from popkit_retention.lab.policies import POLICIES
@@ -59,7 +59,7 @@ def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
     session = sessions.read(_transcript().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
-        said = lab_decisions.replay(session, policy, prices(), file)
+        said = lab_command.replay(session, policy, prices(), file)
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines == [

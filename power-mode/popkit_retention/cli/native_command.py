@@ -89,7 +89,7 @@ def _named(args: Parsed) -> Settings | None:
 def _best(args: Parsed, environ: Mapping[str, str]) -> Settings:
     """Return the settings that would have paid best on the user's newest sessions; Refused where none would have."""
     from ..lab import outcomes
-    from .lab_decisions import TTLS
+    from .lab_command import TTLS
 
     read = _newest_sessions(environ)
     if not read:

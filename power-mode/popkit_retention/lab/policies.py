@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from hooks.utils.policy.events import Compacted, Event
 
 
+# --- anybody's policy --------------------------------------------------------------------------------------------------------------------
+
 # What of a block and of a request a policy must leave as it is; a block that is no result has no `call`.
 _FIELDS: dict[type, tuple[str, ...]] = {
     Block: tuple(name for name in Block.__slots__ if name != "call"), Request: tuple(Request.__slots__),
 }  # fmt: skip
-
-
-# --- anybody's policy --------------------------------------------------------------------------------------------------------------------
 
 
 class Failed(Exception):
