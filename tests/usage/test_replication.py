@@ -37,7 +37,7 @@ class Team(House):
             return found.of_session(id)
 
     def waiting(self) -> int:
-        return database.pending(open_local(self.here))
+        return database.count_pending(open_local(self.here))
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def _report(session: Scenario, now: float = 0.0, **conversation) -> dict:
 
 
 def _row(found: dict, number: int) -> dict:
-    return request.find(found, f"T{number}")
+    return request.find_result(found, f"T{number}")
 
 
 def _busy(profile: str | None = None) -> Scenario:
@@ -250,7 +250,7 @@ def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
     session = _busy()
     session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_nine")
     found = _report(session)
-    assert request.find(found, word)["number"] == (13 if "nine" in word else 9)
+    assert request.find_result(found, word)["number"] == (13 if "nine" in word else 9)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_name_of_none_or_several_is_answered_with_those_near(word, said):
     found["calls"] = 12 if word in ("T99", "0") else found["calls"]
     found["results"] = [row for row in found["results"] if row["number"] <= 12 or word not in ("T99", "0")]
     with pytest.raises(request.NotFound) as error:
-        request.find(found, word)
+        request.find_result(found, word)
     assert said in str(error.value)
 
 
@@ -281,7 +281,7 @@ def test_a_compacted_result_is_said_to_be_out_of_the_context():
     session.compact()
     session.read("/p/b.ts")
     with pytest.raises(request.NotFound, match="T1 is out of the context"):
-        request.find(_report(session), "T1")
+        request.find_result(_report(session), "T1")
 
 
 @pytest.mark.parametrize(

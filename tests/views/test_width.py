@@ -136,7 +136,7 @@ def test_no_record_that_goes_back_is_wide(records, said):
 
 def _error_of(found: dict, word: str) -> list:
     try:
-        request.find(found, word)
+        request.find_result(found, word)
     except request.NotFound as error:
         return _mistake(str(error), "/popkit:context").lines
     return []

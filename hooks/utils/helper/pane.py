@@ -171,7 +171,7 @@ class Pane:
         """Return the archived content of a result (T12) for a person. It is not booked as restored, as Claude does not see it."""
         current = report.build(outlook.look(site, self.transcript_path, now))
         try:
-            row = request.find(current, name)
+            row = request.find_result(current, name)
             handle = report.handle_of(row)
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)

@@ -16,7 +16,7 @@ from ..views import panel as views
 from ..views import receipt, results, timeline
 from ..views.help import lines_of
 from . import memory, reclaiming
-from .request import COMMAND, Answer, NotFound, Request, Unknown, find, pin_target, profile_target, unpin_target
+from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _why(request: Request) -> Answer:
         return Answer(shown, {"receipts": left, "agents": of_agents})
     gone = reclaiming.find_receipt(left, request.arguments[0])
     try:
-        row = find(report, request.arguments[0])
+        row = find_result(report, request.arguments[0])
     except NotFound:
         if gone is None:
             raise

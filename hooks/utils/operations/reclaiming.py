@@ -12,7 +12,7 @@ from ..state import archived, limits, peek, receipts, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
-from .request import COMMAND, Answer, NotFound, find, number_of
+from .request import COMMAND, Answer, NotFound, find_result, number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
     handles = [word]
     if number_of(word) is not None:
         try:
-            row = find(shown, word)
+            row = find_result(shown, word)
             handles = [report.handle_of(row)]
         except NotFound:
             handles = handles_of_receipt(site, word)
@@ -143,7 +143,7 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
 
 def _ids_of(report: Report, words: str) -> tuple[str, ...]:
     """Return the ids of the results that a comma-separated list of names means; arguments.NotFound for one that is unknown."""
-    return tuple(dict.fromkeys(find(report, word)["id"] for word in words.split(",") if word))
+    return tuple(dict.fromkeys(find_result(report, word)["id"] for word in words.split(",") if word))
 
 
 # --- receipts: what left the context, call by call -----------------------------------------------------------------------------------

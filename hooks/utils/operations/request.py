@@ -136,7 +136,7 @@ def number_of(word: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else None
 
 
-def find(report: Report, word: str) -> ResultRow:
+def find_result(report: Report, word: str) -> ResultRow:
     """Return the row of a report that a word names; NotFound where there is none, or where it could be several."""
     rows = report["results"]
     number = number_of(word)
@@ -187,7 +187,7 @@ def profile_target(name: str) -> str | None:
 def pin_target(report: Report, word: str) -> str:
     """Return the id that a word names, or the word itself where it is a path pattern."""
     try:
-        row = find(report, word)
+        row = find_result(report, word)
         if row["state"] == "cleared":
             raise Unknown(f"{phrases.number(row)} was cleared. To bring it back and hold it: restore {phrases.number(row)} --in-place")
         return row["id"]
@@ -205,7 +205,7 @@ def unpin_target(report: Report, word: str) -> str:
     if word in pins:
         return word
     try:
-        row = find(report, word)
+        row = find_result(report, word)
     except NotFound:
         like = [pin for pin in pins if word and word in pin]
         if len(like) == 1:

@@ -156,8 +156,8 @@ def _failed(result: dict) -> list[text.Line]:
 def _card(card_: dict) -> list[text.Line]:
     """Return what another run has to have in common with this one to give the same figures."""
     parts = [f"popkit {card_['popkit']}"]
-    parts += [f"{name} {card_[name][: survey.SHOWN]}" for name in ("engine", "corpus", "results")]
-    parts += [f"{text.clean(name)} {digest[: survey.SHOWN]}" for name, digest in card_["policies"].items()]
+    parts += [f"{name} {card_[name][: survey.DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
+    parts += [f"{text.clean(name)} {digest[: survey.DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
     note = "With the same engine, prices and corpus, the results are the same; --json has this in full."
     return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(note, indent="  ")]
 

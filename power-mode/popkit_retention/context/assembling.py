@@ -158,14 +158,14 @@ _ROLES = {
     Provider.OPENAI: frozenset({"user", "assistant", "system", "developer", "tool", "function"}),
 }
 _ASIDE = frozenset({"system", "developer"})
-MOST = 20
+MOST_FAULTS = 20
 
 
 def faults_of(messages: Sequence[Any], provider: Provider) -> list[str]:
     """Return the faults in a list of messages, each with the number of its message (from 0), at most MOST; none where it is valid."""
     try:
         found = _faults(messages, provider)
-        return [fault for _, fault in zip(range(MOST), found)]
+        return [fault for _, fault in zip(range(MOST_FAULTS), found)]
     except (TypeError, ValueError, RecursionError, AttributeError):
         return ["the messages cannot be read"]
 

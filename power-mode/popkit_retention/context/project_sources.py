@@ -264,8 +264,8 @@ def _best(memory: Memory, request: str) -> list[Remembered]:
 # --- files with secrets ------------------------------------------------------------------------------------------------------------------
 
 # In small letters. All files in these folders are secret, whatever their names.
-_FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
-_NAMES = (
+_SECRET_FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
+_SECRET_NAMES = (
     ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".envrc.*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
     ".htpasswd",
     ".git-credentials", ".dockercfg", ".vault-token", ".boto", ".s3cfg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key",
@@ -275,10 +275,10 @@ _NAMES = (
     "*.mobileprovision", "terraform.rc", ".terraformrc", "kubeconfig", "wallet.dat",
 )  # fmt: skip
 # Endings that editors and people give to the name of a copy.
-_COPIES = ("~", ".bak", ".orig", ".old", ".save", ".swp")
+_COPY_ENDINGS = ("~", ".bak", ".orig", ".old", ".save", ".swp")
 # Those of file managers, before the extension: "key copy 2.pem", "key (1).pem".
 _COPIED = re.compile(r"(?: \(\d+\)| copy(?: \d+)?)(?=\.[^.]*\Z|\Z)")
-_PUBLIC = (
+_PUBLIC_NAMES = (
     "*.example", "*.sample", "*.template", "*.dist", "*-example", "*-sample", "*-template", "*_example", "*_sample", "*_template", "*.pub",
     "*.py", "*.ts", "*.js", "*.go", "*.rs", "*.java", "*.rb", "*.md",
 )  # fmt: skip
@@ -288,17 +288,17 @@ def is_secret(parts: list[str]) -> bool:
     """Return whether a path of these components leads to a secret. A disk may take names for the same that differ in case, form, invisible
     characters or dots and spaces at the end."""
     folded = [_folded(part) for part in parts]
-    if any(part in _FOLDERS for part in folded) or not folded:
+    if any(part in _SECRET_FOLDERS for part in folded) or not folded:
         return True
     name = _original(folded[-1])
-    if any(fnmatchcase(name, public) for public in _PUBLIC):
+    if any(fnmatchcase(name, public) for public in _PUBLIC_NAMES):
         return False
-    return any(fnmatchcase(name, secret) for secret in _NAMES)
+    return any(fnmatchcase(name, secret) for secret in _SECRET_NAMES)
 
 
 def _original(name: str) -> str:
     """Return the name of the file that a name is a copy of, or a copy of a copy."""
-    for end in _COPIES:
+    for end in _COPY_ENDINGS:
         if name.endswith(end):
             return _original(name.removesuffix(end))
     if len(name) > 2 and name[0] == name[-1] == "#":  # Emacs' own saves

@@ -260,7 +260,7 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
 
 def _row(cached: CachedContext, number: int) -> ResultRow:
     try:
-        return request.find(cached.report, f"T{number}")
+        return request.find_result(cached.report, f"T{number}")
     except request.NotFound as error:
         raise NotThere(str(error)) from None
 

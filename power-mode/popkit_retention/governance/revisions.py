@@ -202,7 +202,7 @@ def _state_of(entry: Entry) -> State:
 # --- requests of agents ------------------------------------------------------------------------------------------------------------------
 
 REQUESTED, DECLINED = "requested", "declined"
-MOST = 20  # that wait at once: an agent that goes on asking fills nothing
+MOST_REQUESTS = 20  # that wait at once: an agent that goes on asking fills nothing
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _ID_LETTERS = 6
 _LETTER = "r"  # with which the id of a request begins
@@ -219,7 +219,7 @@ class Request:
     config: Mapping[str, object]
 
 
-def configure(
+def configure_for_agent(
     policies: Policies, domain: str, project: str | None, config: Mapping[str, object]
 ) -> tuple[State, list[Adjusted], Request | None]:
     """Apply an agent's change at once where it only keeps more than what is in force in its project, in the project's own policy where that
@@ -230,46 +230,46 @@ def configure(
     after, adjusted = merged(before, config)
     if not keeps_more(before, after):
         asked = {key: after.to_json()[key] for key in config}
-        return state, adjusted, ask(policies.log, domain, project, asked, policies.by, policies.now)
+        return state, adjusted, ask_for(policies.log, domain, project, asked, policies.by, policies.now)
     if project in state.own(domain):
         return *policies.configure_project(domain, str(project), config), None
     return *policies.configure(domain, config), None
 
 
-def ask(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:
+def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:
     """Record a request; return it, or the pending one where the same was asked before. BadRequest where too many are pending."""
     if project is None:
         raise BadRequest(
             "this would keep less, which waits for the user's yes for one project, and there is none here. Nothing was changed"
         )
-    before = pending(log)
+    before = pending_requests(log)
     for each in before:
         if (each.domain, each.project, each.config) == (domain, project, config):
             return each
-    if len(before) >= MOST:
+    if len(before) >= MOST_REQUESTS:
         raise BadRequest(
-            f"{MOST} requests wait for the user's yes already, so this one was not taken, and nothing was changed. The user sees them with "
-            "`popkit retention show`"
+            f"{MOST_REQUESTS} requests wait for the user's yes already, so this one was not taken, and nothing was changed. The user sees "
+            "them with `popkit retention show`"
         )
     id = _LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
-    return _of(log.append(REQUESTED, domain, [id], {"project": project, "config": config}, by, now))
+    return _request_of(log.append(REQUESTED, domain, [id], {"project": project, "config": config}, by, now))
 
 
-def pending(log: Log) -> list[Request]:
+def pending_requests(log: Log) -> list[Request]:
     """Return the requests that nobody has answered, oldest first."""
     asked = [each for each in reversed(log.entries(action=REQUESTED)) if each.ids]
-    return [_of(each) for each in asked if not _is_answered(log, each.ids[0])]
+    return [_request_of(each) for each in asked if not _is_answered(log, each.ids[0])]
 
 
-def find(log: Log, id: str) -> Request:
+def find_request(log: Log, id: str) -> Request:
     """Return the request of this id that waits; NotThere for none."""
-    for each in pending(log):
+    for each in pending_requests(log):
         if each.id == id:
             return each
     raise NotThere(f"no request {id!r:.40} waits for your yes. `popkit retention show` lists those that do")
 
 
-def decline(log: Log, request: Request, by: str, now: float) -> None:
+def decline_request(log: Log, request: Request, by: str, now: float) -> None:
     """Decline a request: it is pending no longer, and nothing else changes."""
     log.append(DECLINED, request.domain, [request.id], {"project": request.project, "config": request.config}, by, now)
 
@@ -278,6 +278,6 @@ def _is_answered(log: Log, id: str) -> bool:
     return any(each.action in (CONFIGURED, DECLINED) for each in log.entries(id=id))
 
 
-def _of(entry: Entry) -> Request:
+def _request_of(entry: Entry) -> Request:
     details: Any = entry.details
     return Request(entry.ids[0], entry.at, entry.domain, details["project"], details["config"])

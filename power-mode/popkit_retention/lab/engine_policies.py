@@ -211,28 +211,28 @@ class AutoPolicy(Tracked):
 
 # --- the door ----------------------------------------------------------------------------------------------------------------------------
 
-_SHIPPED = door.Settings()
+_SHIPPED_DOOR = door.Settings()
 # setting -> the values with which a rule is on; by these a door is named.
-SWITCHES = {
+DOOR_SWITCHES = {
     setting: tuple(dict.fromkeys(value for rule in door.RULES if rule.setting == setting for value in rule.values))
     for setting in door.Settings._fields
 }
-NAMES = tuple(value for values in SWITCHES.values() for value in values)
+DOOR_NAMES = tuple(value for values in DOOR_SWITCHES.values() for value in values)
 
 
-def settings_of(name: str) -> door.Settings:
+def door_settings_of(name: str) -> door.Settings:
     """Return the settings of a door's name: values joined by + (`any+safe`), with all else off. Raise ValueError for a value that switches
     no rule."""
     parts = name.split("+")
-    if not {*NAMES, door.OFF}.issuperset(parts):
-        raise ValueError(f"{name}: parts joined by +, of {', '.join(NAMES)}")
-    return door.Settings(*(next((part for part in parts if part in values), door.OFF) for values in SWITCHES.values()))
+    if not {*DOOR_NAMES, door.OFF}.issuperset(parts):
+        raise ValueError(f"{name}: parts joined by +, of {', '.join(DOOR_NAMES)}")
+    return door.Settings(*(next((part for part in parts if part in values), door.OFF) for values in DOOR_SWITCHES.values()))
 
 
 class Door(Policy):
     """Lets results in once and without noise. The policy `then` clears no result that a reference in the context leans on."""
 
-    def __init__(self, rules: Ruleset, then: Policy | None = None, settings: door.Settings = _SHIPPED) -> None:
+    def __init__(self, rules: Ruleset, then: Policy | None = None, settings: door.Settings = _SHIPPED_DOOR) -> None:
         self.then = then or Policy()
         self.tracked = Tracked(rules)
         self.cwd = ""  # where the session began

@@ -18,7 +18,7 @@ from hooks.utils.state import shipped
 
 from . import baselines, loading, measure, oracles
 from .compaction_policies import Compact, Summaries
-from .engine_policies import AutoPolicy, Door, Tiers, settings_of
+from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
 from .loading import told
 from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View
 
@@ -194,7 +194,7 @@ def _compact(cold: bool) -> Factory:
 
 
 def _door(name: str) -> Factory:
-    return lambda session, prices: Door(shipped.rules(), None, settings_of(name))
+    return lambda session, prices: Door(shipped.rules(), None, door_settings_of(name))
 
 
 def _tiers(profile: str, only_cold: bool) -> Factory:

@@ -250,7 +250,7 @@ def _share(part: float, whole: float) -> float:
 
 # --- the card ----------------------------------------------------------------------------------------------------------------------------
 
-SHOWN = 12  # characters of a digest
+DIGEST_CHARS = 12  # characters of a digest
 # What decides the figures: the engine with its model of need, the readers of transcripts, the lab, and the shipped settings and prices.
 _SOURCES = ("hooks/utils/policy", "hooks/utils/archive", "hooks/utils/hosts", "hooks/utils/state", "hooks/utils/data")
 _CHUNK = 1 << 20

@@ -187,7 +187,7 @@ class Replication:
             return db.ask(_PENDING)
 
 
-def pending(store: SqliteStore) -> int:
+def count_pending(store: SqliteStore) -> int:
     """Return how many requests are yet to be sent to a server."""
     with store.reading() as db:
         ((count,),) = db.ask("SELECT count(*) FROM unsent")
@@ -242,7 +242,7 @@ def _waiting(environ: Mapping[str, str]) -> int:
     if server_in(environ) is None:
         return 0
     try:
-        return pending(open_local(environ, create=False))
+        return count_pending(open_local(environ, create=False))
     except FileNotFoundError:
         return 0
 
