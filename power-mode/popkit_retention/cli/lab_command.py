@@ -263,7 +263,7 @@ def write_decisions(args: Parsed) -> int:
 
 
 def _decide(args: Parsed, session: Session, prices: Prices) -> None:
-    policy = chosen = policies.made(args.policy, session, prices)
+    policy = chosen = policies.policy_of(args.policy, session, prices)
     if args.say_once or args.shape:
         policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
     summary = _written(session, policy, prices, args.out)

@@ -147,7 +147,7 @@ def is_ours(plugin: object) -> bool:
     return _named(plugin).rstrip("/").endswith(_FOLDER)
 
 
-def found(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -> str:
+def named_plugin(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -> str:
     """Return how a file names our plugin; "" where it does not, or cannot be read."""
     try:
         path = path_of(kind, scope, environ)
@@ -159,7 +159,7 @@ def found(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -
 
 def is_in(environ: Mapping[str, str], scope: str) -> bool:
     """Return whether any file of a scope names our plugin."""
-    return any(found(environ, scope, kind) for kind in (SERVER, TERMINAL))
+    return any(named_plugin(environ, scope, kind) for kind in (SERVER, TERMINAL))
 
 
 def checks(environ: Mapping[str, str]) -> list[Check]:
@@ -167,7 +167,7 @@ def checks(environ: Mapping[str, str]) -> list[Check]:
     scope = next((scope for scope in ("user", "project") if is_in(environ, scope)), "")
     if not scope:
         return []
-    named = {kind: found(environ, scope, kind) for kind in (SERVER, TERMINAL)}
+    named = {kind: named_plugin(environ, scope, kind) for kind in (SERVER, TERMINAL)}
     paths = {kind: path_of(kind, scope, environ) for kind in named}
     again = f"popkit setup {NAME}" + (" --scope project" if scope == "project" else "")
     facts: dict[str, Any] = {"configuration": list(paths.values())}

@@ -19,7 +19,7 @@ from hooks.utils.state import peek, prompt_overhead, session, settling
 from hooks.utils.state.site import Site
 from hooks.utils.views import bill as views
 from hooks.utils.views import ledgers
-from hooks.utils.views.cache import CAUSES, said_of
+from hooks.utils.views.cache import CAUSES, cause_in_words
 
 from ..bill import digests, statement, sums
 from ..bill.statement import bill_of
@@ -81,7 +81,7 @@ class BillReport:
             bill=bill,
             misses={**misses, "prices_of": models.dated},
             phrases=BillPhrases(**views.phrases(bill, now)) if bill else None,
-            causes={cause: list(said_of(cause, misses["hosts"])) for cause in CAUSES},
+            causes={cause: list(cause_in_words(cause, misses["hosts"])) for cause in CAUSES},
         )
 
     def _projects(self, known: list[Digest]) -> list[str]:

@@ -232,7 +232,7 @@ def _undo(part: dict[str, Any]) -> Deed:
 
 
 def _entry(entry: dict[str, Any]) -> LogEntry:
-    words = text.clean(retention_activity.deed(entry))
+    words = text.clean(retention_activity.entry_in_words(entry))
     return LogEntry(
         number=entry["number"],
         at=phrases.at(entry["at"]),

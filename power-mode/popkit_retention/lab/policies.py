@@ -19,7 +19,7 @@ from hooks.utils.state import shipped
 from . import baselines, loading, measure, oracles
 from .compaction_policies import Compact, Summaries
 from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
-from .loading import told
+from .loading import error_in_words
 from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Checked(Policy):
         try:
             return method(*arguments)
         except Exception as error:  # noqa: BLE001  somebody's code
-            raise Failed(f"{name} raised {told(error, inspect.getsourcefile(self.make) or '')}") from None
+            raise Failed(f"{name} raised {error_in_words(error, inspect.getsourcefile(self.make) or '')}") from None
 
     def _note(self, given: Block | Request) -> None:
         self.given.setdefault(given, [getattr(given, name) for name in _FIELDS[type(given)]])
@@ -252,15 +252,15 @@ def described(name: str) -> str:
     )
 
 
-def made(name: str, session: Session, prices: Prices) -> Policy:
+def policy_of(name: str, session: Session, prices: Prices) -> Policy:
     """Return the policy of a name that `described` knows, for a session. Only a policy that ships may look at the session."""
     return Checked(loading.load(name).make) if loading.is_own(name) else POLICIES[name][0](session, prices)
 
 
 def score(name: str, session: Session, prices: Prices) -> measure.Score:
-    """Return the score of a session under a policy of `described`; checked.Failed where somebody's own policy failed."""
+    """Return the score of a session under a policy of `described`; Failed where somebody's own policy failed."""
     with loading.printing_to_stderr():
-        policy = made(name, session, prices)
+        policy = policy_of(name, session, prices)
         try:
             return measure.score(session, policy, prices)
         finally:
