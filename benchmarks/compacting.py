@@ -36,10 +36,10 @@ import held_out
 from lab import conversations
 from lab.fitting import AHEAD
 
-from hooks.utils.policy import compacting, names, planning, ways
-from hooks.utils.policy.economics import prices_of
+from hooks.utils.policy import compacting, names, ways
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
+from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab.policy import strings_of
@@ -55,17 +55,17 @@ STEPS = {
     (ways, "_WRITTEN"): (0.9, 0.97), (names, "SHARE"): (0.003, 0.008), (names, "_CALLS"): (64, 256), (names, "_HALVED"): (10, 40),
     (names, "_IN_INPUT"): (1, 6), (names, "_BESIDE"): (0, 10),
 }  # fmt: skip
-_WINDOW_S = 1e5  # so long after the last request the cache is cold
 
 
 class Case(NamedTuple):
-    """One boundary of a recorded session: the conversation as messages, its fold and plan, its tokens, what was needed, what came after."""
+    """One boundary of a recorded session: the conversation as messages, its fold, the model of what is needed soon, its tokens, what was
+    needed, what came after."""
 
     path: Path
     kind: str
     messages: list[Message]
     conversation: Any
-    plan: planning.Plan
+    soon: NeedModel
     tokens: int
     needs: set[str]
     after: conversations.After
@@ -84,7 +84,7 @@ def strings(messages: Iterable[Message]) -> set[str]:
 def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
     """Every boundary of the sessions with enough needs behind it; each asks the model of what its repository needs soon, where some are
     given."""
-    rules, model = shipped.rules(), shipped.need_model()
+    rules = shipped.rules()
     found = []
     for path in sorted(folder.glob("*.jsonl")):
         soon = (held_out_models or {}).get(held_out.repository_of(path)) or shipped.need_soon_model()
@@ -99,10 +99,8 @@ def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
             if len(needs) < FEWEST_NEEDS:
                 continue
             fold = made.conversation
-            prices = prices_of(rules.models.model(fold.newest.model), fold.newest.cache_ttl_s)
-            plan = planning.plan_compaction(fold, planning.Asked(), fold.newest.at + _WINDOW_S, model, soon, prices)
-            tokens = compacting.compact(messages, fold, plan, 1.0, _handle, only=()).before
-            found.append(Case(path, boundary.kind, messages, fold, plan, tokens, needs, after))
+            tokens = compacting.compact(messages, fold, soon, 1.0, _handle, only=()).before
+            found.append(Case(path, boundary.kind, messages, fold, soon, tokens, needs, after))
     return found
 
 
@@ -122,7 +120,7 @@ def ours(case: Case, room: int) -> list[Message]:
 
 
 def compacted(case: Case, room: int) -> compacting.Compacted:
-    return compacting.compact(case.messages, case.conversation, case.plan, room / case.tokens, _handle)
+    return compacting.compact(case.messages, case.conversation, case.soon, room / case.tokens, _handle)
 
 
 def newest_first(case: Case, room: int) -> list[Message]:
@@ -132,7 +130,7 @@ def newest_first(case: Case, room: int) -> list[Message]:
 def words_then_newest_live(case: Case, room: int) -> list[Message]:
     said = [part for part in _whole(case) if part.text]
     room -= sum(_tokens(case, part) for part in said)
-    dead = {decision.result.id for decision in case.plan.decisions if decision.result.ended is not None}
+    dead = {result.id for result in case.conversation.results() if result.ended and not result.cleared}
     live = [part for part in _whole(case) if not part.text and not any(use.id in dead for use in part.uses)]
     return said + _newest(case, reversed(live), room, stop=False)
 
@@ -172,7 +170,7 @@ def oracle(case: Case, room: int, ruled: Collection[str] = ()) -> list[Message]:
 
 
 def oracle_by_our_rules(case: Case, room: int) -> list[Message]:
-    return oracle(case, room, compacting.always_whole(case.messages, case.plan, case.conversation))
+    return oracle(case, room, compacting.always_whole(case.messages, case.conversation) | compacting.telling_results(case.conversation))
 
 
 def as_recorded(case: Case, _room: int) -> list[Message]:

@@ -42,7 +42,7 @@ from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
-from hooks.utils.policy.when_cold import TARGET, THINKING_AGAIN
+from hooks.utils.policy.verdict import COLD_TARGET, THINKING_AGAIN
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, policies, sessions
 from popkit_retention.lab.engine_policies import DOOR_NAMES, AutoPolicy, Door, door_settings_of
@@ -314,7 +314,9 @@ def main() -> int:
     parser.add_argument(
         "--caution", type=float, default=THINKING_AGAIN, help="of --compact: when cold, thinking again counts so many times"
     )
-    parser.add_argument("--cold-target", type=float, default=TARGET, help="of --compact: when cold, so much of the conversation may stand")
+    parser.add_argument(
+        "--cold-target", type=float, default=COLD_TARGET, help="of --compact: when cold, so much of the conversation may stand"
+    )
     options = parser.parse_args()
     read = read_sessions(options.transcripts)
     rules = shipped.rules()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .argument_types import FILE, WHEN, choice, text, whole
 from .flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
-from .policy.ruleset import DEFAULT, PROFILES
-from .policy.tiers import TIERS
+from .policy.ruleset import DEFAULT, PROFILES, TIERS
 
 _LONGEST_ID = 200  # of an agent
 _ALL = Flag("--all", "leave nothing out of a long list")

@@ -21,7 +21,7 @@ from .context_carrier import HookContext, ToolResultMeta
 from .hosts.claude_code import calls
 from .hosts.claude_code.calls import hash_content
 from .hosts.claude_code.tools import TOOL_TIERS, TOOLS
-from .policy import engine, events, kinds, lifecycle, parts, tiers
+from .policy import engine, events, kinds, lifecycle, parts, ruleset
 from .policy.classify import classify
 from .policy.commandline import bash
 from .policy.context import ContextState, Result
@@ -47,7 +47,7 @@ class RetentionTracker:
 
     The two tables are the engine's own: changed here, in place or by a subclass, they hold for every tracker made afterwards."""
 
-    TIER_CONFIG = tiers.TIER_CONFIG
+    TIER_CONFIG = ruleset.TIER_CONFIG
     TOOL_TIERS = TOOL_TIERS
 
     def __init__(self, session_id: str = "", agent_id: str = "", rules: Ruleset | None = None):

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from hooks.utils.config.fields import FIELDS, USER_ONLY
-from hooks.utils.policy.ruleset import PROFILES
-from hooks.utils.policy.tiers import EVENT_ALIASES, EVENTS, TIERS
+from hooks.utils.policy.ruleset import EVENT_ALIASES, EVENTS, PROFILES, TIERS
 from popkit_retention import config_schema
 from popkit_retention.json_schema import json_schema
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 import pytest
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import tiers
+from hooks.utils.policy import ruleset
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
 from tests.policy.scenario import Scenario
@@ -26,9 +26,9 @@ READ = {"file_path": "/p/a.py"}
 @pytest.fixture
 def tables():
     """The tables, put back afterwards."""
-    kept = copy.deepcopy((tiers.TIER_CONFIG, TOOLS.tiers))
+    kept = copy.deepcopy((ruleset.TIER_CONFIG, TOOLS.tiers))
     yield RetentionTracker.TIER_CONFIG, RetentionTracker.TOOL_TIERS
-    for table, before in zip((tiers.TIER_CONFIG, TOOLS.tiers), kept):
+    for table, before in zip((ruleset.TIER_CONFIG, TOOLS.tiers), kept):
         table.clear()
         table.update(before)
 
@@ -50,7 +50,7 @@ def test_a_read_lives_on_after_an_edit_when_the_table_preserves_reads(tmp_path, 
 
 
 def test_the_tables_of_the_tracker_are_those_of_the_engine():
-    assert RetentionTracker.TIER_CONFIG is tiers.TIER_CONFIG
+    assert RetentionTracker.TIER_CONFIG is ruleset.TIER_CONFIG
     assert RetentionTracker.TOOL_TIERS is TOOLS.tiers
 
 
@@ -59,7 +59,7 @@ PLAIN = [tool for tool, entry in TOOLS.tiers.items() if isinstance(entry, str)]
 DECISIONS = ("AskUserQuestion", "ExitPlanMode")
 
 
-@pytest.mark.parametrize("tier", tiers.TIERS)
+@pytest.mark.parametrize("tier", ruleset.TIERS)
 def test_every_tool_has_the_tier_that_the_table_gives_it(tables, tier):
     for tool in PLAIN:
         tables[1][tool] = tier
@@ -115,7 +115,7 @@ def test_the_events_of_the_table_are_those_that_hold(tmp_path, tables):
 
 def test_a_subclass_may_have_tables_of_its_own():
     class Mine(RetentionTracker):
-        TIER_CONFIG: ClassVar = {**tiers.TIER_CONFIG, "short": {"ttl_tools": 9}}
+        TIER_CONFIG: ClassVar = {**ruleset.TIER_CONFIG, "short": {"ttl_tools": 9}}
         TOOL_TIERS: ClassVar = {**TOOLS.tiers, "Read": "short"}
 
     assert Mine().get_tier("Read", READ) == "short"

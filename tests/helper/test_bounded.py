@@ -6,8 +6,7 @@ import pytest
 
 from benchmarks.helper_memory import MOST_MB, measure
 from hooks.utils.helper.contexts import MOST_BYTES, Context
-from hooks.utils.policy.door.packed import Lines
-from hooks.utils.policy.door.shown import Source
+from hooks.utils.policy.door import Lines, Source
 
 from .asking import Helper, lines
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.hosts import protocol
+from hooks.utils.hosts.claude_code import calls
 from hooks.utils.hosts.claude_code import host as claude_code
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import tools
-from hooks.utils.policy.calls import Call, Outcome
+from hooks.utils.policy.tools import Call, Outcome
 from tests.hosts.lines import Lines
 
 OPERATIONS = {value for name, value in vars(tools).items() if name.isupper() and isinstance(value, str)}
@@ -36,6 +37,81 @@ def test_a_payload_a_row_and_a_transcript_tell_of_the_same_call(tmp_path: Path) 
         (recorded.id, tools.SHELL, "npm test", recorded.cwd)
     }
     assert recorded.outcome.content_hash == hooked.outcome.content_hash
+
+
+TASK = {
+    "task_id": "a1",
+    "task_type": "local_agent",
+    "status": "completed",
+    "description": "look",
+    "output": "one\ntwo\n",
+    "prompt": "p" * 900,
+}
+
+
+@pytest.mark.parametrize(
+    ("tool", "structure", "text"),
+    [
+        (
+            "TaskOutput", {"retrieval_status": "success", "task": TASK},
+            (
+                "<retrieval_status>success</retrieval_status>\n\n<task_id>a1</task_id>\n\n<task_type>local_agent</task_type>\n\n"
+                "<status>completed</status>\n\n<output>\none\ntwo\n</output>"
+            ),
+        ),
+        (
+            "TaskOutput", {"retrieval_status": "timeout", "task": {**TASK, "task_type": "local_bash", "exitCode": 1, "output": ""}},
+            (
+                "<retrieval_status>timeout</retrieval_status>\n\n<task_id>a1</task_id>\n\n<task_type>local_bash</task_type>\n\n"
+                "<status>completed</status>\n\n<exit_code>1</exit_code>"
+            ),
+        ),
+        ("TaskCreate", {"task": {"id": "1", "subject": "Write it"}}, "Task #1 created successfully: Write it"),
+        ("TaskUpdate", {"success": True, "taskId": "1", "updatedFields": ["status", "owner"]}, "Updated task #1 status, owner"),
+        (
+            "AskUserQuestion", {"questions": [{"question": "Why?", "options": ["a" * 500]}], "answers": {"Why?": "So.", "How?": "Thus."}},
+            'Your questions have been answered: "Why?"="So.", "How?"="Thus.". You can now continue with these answers in mind.',
+        ),
+        (
+            "TaskList",
+            {"tasks": [{"id": "1", "subject": "Write", "status": "pending"}, {"id": "2", "subject": "Test", "status": "done"}]},
+            "#1 [pending] Write\n#2 [done] Test",
+        ),
+        ("ReportFindings", {"count": 2, "findings": [{"summary": "s" * 900}, {}]}, "2 findings reported."),
+        ("WebFetch", {"bytes": 9, "code": 200, "codeText": "OK", "result": "# Title", "url": "https://a.example"}, "# Title"),
+    ],
+)  # fmt: skip
+def test_what_a_structure_stands_for_is_as_large_as_the_text_that_the_model_got(tool: str, structure: dict, text: str) -> None:
+    made, told = calls.outcome_of(TOOLS.of(tool), {}, structure), calls.outcome_of_text(TOOLS.of(tool), {}, text)
+    assert (made.chars, made.content_hash) == (told.chars, told.content_hash)
+
+
+@pytest.mark.parametrize(
+    ("tool", "structure", "least", "most"),
+    [
+        ("TaskOutput", {"retrieval_status": "success", "task": {**TASK, "output": "x" * 250_000}}, 32_000, 32_300),
+        ("Agent", {"isAsync": True, "status": "async_launched", "prompt": "p" * 9_000, "outputFile": "/p/a"}, 400, 1_200),
+        ("TodoWrite", {"oldTodos": [], "newTodos": [{"content": "c" * 900}]}, 100, 200),
+        ("Grep", {"mode": "content", "content": "a.py:1:x\n" * 9_000, "filenames": []}, 2_000, 2_500),
+        ("Bash", {"stdout": "x" * 29_000, "persistedOutputPath": "/p/a", "persistedOutputSize": 90_000}, 2_000, 2_500),
+    ],
+)
+def test_what_the_host_shortens_or_only_confirms_counts_as_it_stands(tool: str, structure: dict, least: int, most: int) -> None:
+    assert least <= calls.outcome_of(TOOLS.of(tool), {}, structure).chars <= most
+
+
+def test_a_transcript_knows_what_the_host_has_moved_to_a_file_and_how_much_of_a_file_it_showed_after_an_edit(tmp_path: Path) -> None:
+    moved = "<persisted-output>\nOutput too large (60KB). Full output saved to: /p/a\n\nPreview (first 2KB):\n" + "x" * 2_000
+    shown = "The file /p/a.py has been updated. Here's the result of running `cat -n` on a snippet:\n" + "y" * 5_000
+    lines = Lines()
+    lines.use("T1", "Bash", {"command": "make"})
+    lines.result("T1", moved, {"stdout": "x" * 60_000, "stderr": ""})
+    lines.use("T2", "Edit", {"file_path": "/p/a.py"})
+    lines.result("T2", shown, {"filePath": "/p/a.py", "oldString": "a", "newString": "b"})
+    events = claude_code.events_of(str(lines.write(tmp_path / "t.jsonl")))
+    sizes = {event.id: event.outcome.chars for event in events if event.name == "call"}
+    assert 2_000 <= sizes["T1"] <= 2_500
+    assert sizes["T2"] == len(shown)
 
 
 def test_the_content_of_a_result_is_where_its_span_says(tmp_path: Path) -> None:

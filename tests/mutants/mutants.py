@@ -39,14 +39,14 @@ MUTANTS = [
         "ruleset.py",
         '"aggressive": (1, 2)',
         '"aggressive": (2, 3)',
-        "test_profiles.py",
+        "test_ttl.py",
     ),
     Mutant(
         "a shorter profile takes hold at once",
         "occasions.py",
         "if calls is not None and state.index >= result.index + calls and",
         "if calls is None and",
-        "test_profiles.py",
+        "test_ttl.py",
     ),
     # Who may expire.
     Mutant(
@@ -90,28 +90,28 @@ MUTANTS = [
         "engine.py",
         'answers = not new.error or kinds.is_run(new.kind) or "supersede" in rules.tier_rule(new.tier).events',
         "answers = not new.error",
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "a failed run leaves its verdict in the reasons",
         "engine.py",
         "if old.verdict:",
         "if not old.verdict:",
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "npm t is npm test",
         "commandline/runs.py",
         'if name in ("t", "tst") and not spoken:',
         'if name == "tst" and not spoken:',
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "a partial run does not end a full one",
         "parts.py",
         "    if not old:\n        return False\n",
         "    if not old:\n        return True\n",
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "a folder holds what lies in it, not what begins with its name",
@@ -168,14 +168,14 @@ MUTANTS = [
         "classify.py",
         'if operation in tools.SHELLS and "supersede" in rules.tier_rule(found.tier).events:',
         "if False:",
-        "commandline/test_same_run.py",
+        "commandline/test_runs.py",
     ),
     Mutant(
         "the bare words error and fail are no patterns on paths",
         "ruleset.py",
         "if p not in ERROR_WORDS and p != DECISION_WORD",
         "if p != DECISION_WORD",
-        "test_errors.py",
+        "test_ruleset.py",
     ),
     Mutant(
         "a decision of the user is preserved",
@@ -193,7 +193,7 @@ MUTANTS = [
     ),
     Mutant(
         "a line that does several things has the longest-lived tier among them",
-        "tiers.py",
+        "ruleset.py",
         "return TIERS.index(tier) > TIERS.index(other)",
         "return False",
         "test_tiers_of_results.py",
@@ -310,8 +310,8 @@ MUTANTS = [
     Mutant(
         "a placeholder is never more than what it stands for",
         "planning.py",
-        "(MOST_FORCED, 1) if asked.forces else",
-        "(9.0, -9_999) if asked.forces else",
+        "(MOST_FORCED, 1) if forced else",
+        "(9.0, -9_999) if forced else",
         "test_planning.py test_planning_laws.py",
     ),
     Mutant(
@@ -423,8 +423,8 @@ MUTANTS = [
     Mutant(
         "what a warming cost is charged",
         "ledger.py",
-        'ledger.charge("warming", booking.price(self.prices),',
-        'ledger.charge("warming", 0 * booking.price(self.prices),',
+        'ledger.charge("warming", self.prices.cost(booking.used()),',
+        'ledger.charge("warming", 0 * self.prices.cost(booking.used()),',
         "test_ledger.py test_ledger_laws.py",
     ),
     # Weighing.
@@ -521,24 +521,24 @@ MUTANTS = [
     ),
     Mutant(
         "a compaction by itself begins only where it pays for thinking again",
-        "when_cold.py",
+        "verdict.py",
         "return self.sum.leaves > max(self.least, planning.LEAST_GAIN)",
         "return self.sum.leaves > planning.LEAST_GAIN",
-        "test_when_cold.py",
+        "test_verdict.py",
     ),
     Mutant(
         "thinking that no model binds is not thought again",
-        "when_cold.py",
+        "verdict.py",
         "caution * conversation.thinking if prices.bound else 0.0",
         "caution * conversation.thinking",
-        "test_when_cold.py",
+        "test_verdict.py",
     ),
     Mutant(
         "no more leaves in the cold than the target asks for",
-        "when_cold.py",
+        "verdict.py",
         "min((1 - target) * messages, ",
         "min(messages, ",
-        "test_when_cold.py",
+        "test_verdict.py",
     ),
     Mutant(
         "asking again costs a request over the whole prompt",
@@ -829,8 +829,8 @@ MUTANTS = [
     Mutant(
         "the two sides of an edit never say the same",
         "stubs.py",
-        'placeholder(f"{name} of this {use.tool}", WHY, handle)',
-        'placeholder(f"input of this {use.tool}", WHY, handle)',
+        'placeholder(f"{name} of this {use.tool}", why(failed), handle)',
+        'placeholder(f"input of this {use.tool}", why(failed), handle)',
         "test_stubs.py",
     ),
     Mutant(
@@ -843,15 +843,15 @@ MUTANTS = [
     Mutant(
         "what the model has not seen stands in a compaction",
         "compacting.py",
-        " | conversation.unseen | last_words(conversation)",
-        " | last_words(conversation)",
+        "if each.pinned]} | conversation.unseen",
+        "if each.pinned]}",
         "test_compacting.py",
     ),
     Mutant(
         "the newest calls stand in a compaction",
         "compacting.py",
-        "return {*newest, *ruled} | ",
-        "return {*ruled} | ",
+        "return {*newest, *[each.id",
+        "return {*[each.id",
         "test_compacting.py",
     ),
     Mutant(
@@ -883,9 +883,9 @@ MUTANTS = [
         "../state/test_receipts.py",
     ),
     Mutant(
-        "what a failed call was to write leaves no stub",
+        "an edit that failed has replaced nothing",
         "ways.py",
-        "if level == WHOLE or self.shown.error:",
+        "if level == WHOLE or (level == WRITTEN and self.shown.error):",
         "if level == WHOLE:",
         "test_compacting.py",
     ),

@@ -15,7 +15,7 @@ from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import handle_in, placeholder
-from tests.policy.conversing import NEVER, Conversing, prices
+from tests.policy.conversing import NEVER, Conversing
 
 SHARES = st.sampled_from([1.0, 0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0])
 WORDS = "one line of many words that fill a context\n"
@@ -73,8 +73,7 @@ class Talk(Conversing):
 
     def compact(self, share: float, model: NeedModel = NEVER, only: tuple[str, ...] | None = None, lost=(), wholes=()) -> Compacted:
         """`wholes`: id of a result that entered shorter -> its whole text, as far as the archive has it."""
-        plan = self.plan(model, True, prices(), ids=tuple(only or ()))
-        given = (self.messages, self.conversation, plan, share, handle_of, only, lost)
+        given = (self.messages, self.conversation, model, share, handle_of, only, lost)
         return compacting.compact(*given, whole_of=lambda called: dict(wholes).get(called, ""))
 
     def went_on_with(self, done: Compacted) -> None:

@@ -1,4 +1,4 @@
-"""The issue's rules in their plainest form: a list of everything that happened, gone through from each result's birth on, every time."""
+"""The rules in their plainest form: a list of everything that happened, gone through from each result's birth on, every time."""
 
 from __future__ import annotations
 

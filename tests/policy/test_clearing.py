@@ -25,8 +25,7 @@ def undone(session: Scenario, *ids: str) -> dict:
 # --- cleared --------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_placeholder_stands_for_is_no_longer_reclaimable():
-    session = Scenario()
+def test_what_a_placeholder_stands_for_is_no_longer_reclaimable(session: Scenario):
     session.bash("npm test")
     session.bash("npm test")
     session.observe(Cleared({"T1": "abcd2345"}))
@@ -35,15 +34,13 @@ def test_what_a_placeholder_stands_for_is_no_longer_reclaimable():
     assert session.expired == {"T1": "superseded"}
 
 
-def test_a_live_result_that_a_placeholder_stands_for_was_ended_by_the_user():
-    session = Scenario()
+def test_a_live_result_that_a_placeholder_stands_for_was_ended_by_the_user(session: Scenario):
     session.read("a.py")
     assert session.observe(Cleared({"T1": "abcd2345", "T99": "bcde3456"})) == {"T1": "manual"}
     assert (session.live, session.state.expired["T1"].cleared) == ([], "abcd2345")
 
 
-def test_a_pin_brings_nothing_back_that_was_cleared():
-    session = Scenario()
+def test_a_pin_brings_nothing_back_that_was_cleared(session: Scenario):
     session.bash("npm test")
     session.bash("npm test")
     session.observe(Cleared({"T1": "abcd2345"}))
@@ -51,8 +48,7 @@ def test_a_pin_brings_nothing_back_that_was_cleared():
     assert session.live == ["T2"]
 
 
-def test_a_handle_outlives_a_hook_process():
-    session = Scenario()
+def test_a_handle_outlives_a_hook_process(session: Scenario):
     session.read("a.py")
     cleared(session, "T1")
     restored(session, "T1")
@@ -61,8 +57,7 @@ def test_a_handle_outlives_a_hook_process():
     assert session.state.holds == {"T1": 21}
 
 
-def test_what_was_cleared_and_is_fetched_again_was_a_mistake():
-    session = Scenario()
+def test_what_was_cleared_and_is_fetched_again_was_a_mistake(session: Scenario):
     session.read("a.py", text="the same")
     cleared(session, "T1")
     session.read("a.py", text="the same")
@@ -72,8 +67,7 @@ def test_what_was_cleared_and_is_fetched_again_was_a_mistake():
 # --- undone ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_an_undo_makes_live_again_what_was_live_until_the_clear():
-    session = Scenario()
+def test_an_undo_makes_live_again_what_was_live_until_the_clear(session: Scenario):
     session.read("a.py")
     session.bash("npm test")
     cleared(session, "T1", "T2")
@@ -83,8 +77,7 @@ def test_an_undo_makes_live_again_what_was_live_until_the_clear():
     assert session.reasons("T1") == "the clear was undone"
 
 
-def test_an_undo_leaves_expired_what_had_expired_before():
-    session = Scenario()
+def test_an_undo_leaves_expired_what_had_expired_before(session: Scenario):
     session.bash("npm test")
     session.bash("npm test")
     session.observe(Cleared({"T1": "abcd2345"}))
@@ -93,8 +86,7 @@ def test_an_undo_leaves_expired_what_had_expired_before():
     assert list(reclaimable(session.state.expired)) == ["T1"]
 
 
-def test_an_undo_holds_nothing():
-    session = Scenario()
+def test_an_undo_holds_nothing(session: Scenario):
     session.grep("x")
     cleared(session, "T1")
     undone(session, "T1")
@@ -104,27 +96,17 @@ def test_an_undo_holds_nothing():
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
-def test_an_undo_of_what_is_unknown_or_named_twice_is_harmless():
-    session = Scenario()
+def test_an_undo_of_what_is_unknown_or_named_twice_is_harmless(session: Scenario):
     session.read("a.py")
     cleared(session, "T1")
     assert undone(session, "T1", "T1", "T99") == {"T1": "undone"}
     assert session.live == ["T1"]
 
 
-def test_what_an_undo_brought_back_is_ended_by_the_next_run():
-    session = Scenario()
-    session.bash("npm test")
-    cleared(session, "T1")
-    undone(session, "T1")
-    assert session.bash("npm test") == {"T1": "superseded"}
-
-
 # --- restored -------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_restore_in_place_brings_back_whatever_had_ended_it():
-    session = Scenario()
+def test_a_restore_in_place_brings_back_whatever_had_ended_it(session: Scenario):
     session.bash("npm test")
     session.bash("npm test")
     session.observe(Cleared({"T1": "abcd2345"}))
@@ -134,24 +116,21 @@ def test_a_restore_in_place_brings_back_whatever_had_ended_it():
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_a_restore_is_a_false_expiration(in_place):
-    session = Scenario()
+def test_a_restore_is_a_false_expiration(session: Scenario, in_place):
     session.read("a.py")
     cleared(session, "T1")
     restored(session, "T1", in_place)
     assert session.state.counts.false_expirations == {"medium": 1}
 
 
-def test_a_restore_that_is_printed_leaves_the_placeholder():
-    session = Scenario()
+def test_a_restore_that_is_printed_leaves_the_placeholder(session: Scenario):
     session.read("a.py")
     cleared(session, "T1")
     assert restored(session, "T1", in_place=False) == {}
     assert (session.live, session.result("T1").cleared) == ([], "handle-of-T1")
 
 
-def test_a_restore_of_what_was_never_cleared_is_nothing():
-    session = Scenario()
+def test_a_restore_of_what_was_never_cleared_is_nothing(session: Scenario):
     session.read("a.py")
     assert restored(session, "T1") == restored(session, "T99") == {}
     assert session.state.counts.false_expirations == {}
@@ -168,16 +147,6 @@ def test_what_was_restored_is_held_for_so_many_calls_and_then_ends_as_ever():
     assert session.clear("T1") == {}
     assert session.nothing() == {"T1": "ttl_calls"}
     assert session.state.holds == {}
-
-
-def test_a_file_that_was_restored_is_held_against_its_edit():
-    session = Scenario({"restore_hold_calls": 2})
-    session.read("a.py")
-    cleared(session, "T1")
-    restored(session, "T1")
-    assert session.edit("a.py") == {}
-    session.nothing(2)
-    assert session.edit("a.py")["T1"] == "edited"
 
 
 @pytest.mark.parametrize("reload", [False, True])
@@ -206,8 +175,7 @@ def test_what_the_model_restored_by_bash_is_held_itself(command):
     assert session.state.counts.false_expirations == {}
 
 
-def test_a_restore_that_fails_holds_nothing():
-    session = Scenario()
+def test_a_restore_that_fails_holds_nothing(session: Scenario):
     session.bash_fails("popkit restore abcd2345", "gone for good")
     assert session.state.holds == {}
 

@@ -7,8 +7,7 @@ import pytest
 from tests.policy.scenario import Scenario
 
 
-def test_a_commit_ends_the_reads_of_the_files_in_it_and_no_others():
-    session = Scenario()
+def test_a_commit_ends_the_reads_of_the_files_in_it_and_no_others(session: Scenario):
     session.read("a.py")
     session.bash("cat b.py")
     session.read("c.py")
@@ -16,16 +15,14 @@ def test_a_commit_ends_the_reads_of_the_files_in_it_and_no_others():
     assert session.live == ["T3", "T4"]
 
 
-def test_a_commit_of_no_file_that_was_read_ends_nothing():
-    session = Scenario()
+def test_a_commit_of_no_file_that_was_read_ends_nothing(session: Scenario):
     session.read("a.py")
     session.bash("git commit -m x", committed=[])
     session.bash("git commit -m x", committed=["/p/b.py"])
     assert "T1" in session.live
 
 
-def test_where_git_cannot_say_a_commit_ends_all_medium_results_and_only_these():
-    session = Scenario()
+def test_where_git_cannot_say_a_commit_ends_all_medium_results_and_only_these(session: Scenario):
     session.read("a.py")  # medium
     session.bash("cat b.py")  # medium
     session.read("auth.test.ts")  # session, by override
@@ -46,38 +43,24 @@ def test_where_git_cannot_say_a_commit_ends_all_medium_results_and_only_these():
         "git commit -am x | tail -1",
     ],
 )
-def test_a_commit_is_found_in_any_line_that_makes_one(line):
-    session = Scenario()
+def test_a_commit_is_found_in_any_line_that_makes_one(session: Scenario, line):
     session.read("a.py")
     assert session.bash(line, committed=["/p/a.py"])["T1"] == "committed"
 
 
 @pytest.mark.parametrize("line", ["git status", "git log -p commit", "echo git commit", "git add .", "git push", "rg 'git commit'"])
-def test_a_line_that_makes_no_commit_ends_no_read(line):
-    session = Scenario()
+def test_a_line_that_makes_no_commit_ends_no_read(session: Scenario, line):
     session.read("a.py")
     assert session.bash(line) == {}
 
 
-def test_a_commit_that_fails_ends_nothing():
-    session = Scenario()
+def test_a_commit_that_fails_ends_nothing(session: Scenario):
     session.read("a.py")
     assert session.bash_fails("git commit -m x", "nothing to commit, working tree clean") == {}
     assert session.live == ["T1", "T2"]
 
 
-def test_a_commit_does_not_end_pinned_or_preserved_results():
-    session = Scenario()
-    session.read("STATUS.json")
-    session.read("a.py")
-    session.pin("T2")
-    session.bash("git commit -m x")
-    session.bash("git commit -m y", committed=["/p/a.py", "/p/STATUS.json"])
-    assert {"T1", "T2"} <= set(session.live)
-
-
-def test_the_reason_says_whether_git_could_tell():
-    session = Scenario()
+def test_the_reason_says_whether_git_could_tell(session: Scenario):
     session.read("a.py")
     session.read("b.py")
     session.bash("git commit -m x", committed=["/p/a.py"])

@@ -10,11 +10,13 @@ from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import stubs
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import handle_in, placeholder
 from tests.policy.compactable import CODE, WORDS, Talk, archived, assert_valid, handle_of, plain, standing, words
-from tests.policy.conversing import SURE
+from tests.policy.conversing import NEVER, SURE
 
 LONG = CODE * 40
+OTHERS = NeedModel({"bias": -30.0, "kind other": 60.0})  # what tools found that are not known is needed, and nothing else
 
 
 def talk_of(*acts, quiet: int = NEWEST) -> Talk:
@@ -98,22 +100,14 @@ def test_of_results_alike_the_oldest_leave_and_no_more_than_are_needed(share: fl
 
 
 def test_what_is_likely_needed_stands_longer_than_what_is_not():
-    talk = talk_of(reads(8), quiet=10)
-    likely = talk.compact(0.5, SURE)
-    plan = talk.plan()
-    for decision in plan.decisions:
-        decision.need = 1.0 if decision.result.id == "T1" else 0.001
-    done = compact(talk.messages, talk.conversation, plan, 0.5, handle_of)
-    assert "T1" in {left.id for left in likely.left}
-    assert "T1" not in {left.id for left in done.left}
+    talk = talk_of(lambda t: t.call("mcp__a__b", {}, LONG), reads(7), quiet=10)
+    assert "T1" in {left.id for left in talk.compact(0.5, SURE).left}
+    assert "T1" not in {left.id for left in talk.compact(0.5, OTHERS).left}
 
 
 def test_what_left_comes_back_where_what_left_after_it_was_larger_than_needed():
-    talk = talk_of(reads(3), lambda t: t.read("large.py", text=LONG * 9), quiet=10)
-    plan = talk.plan()
-    for decision in plan.decisions:
-        decision.need = 1.0 if decision.result.id == "T4" else 0.001
-    done = compact(talk.messages, talk.conversation, plan, 0.5, handle_of)
+    talk = talk_of(reads(3), lambda t: t.call("mcp__a__b", {}, LONG * 9), quiet=10)
+    done = talk.compact(0.5, OTHERS)
     assert done.met
     assert {left.id for left in done.left} == {"T4"}
 
@@ -147,16 +141,33 @@ def test_of_an_edit_what_it_has_replaced_leaves_before_what_it_wrote():
         assert given[f"T{n}"][0]["new_string"] == whole[f"T{n}"][0]["new_string"]
 
 
-def test_what_a_failed_call_was_to_write_stands_for_it_is_nowhere_else():
+def test_of_a_call_that_failed_the_error_stands_and_no_stub_says_that_its_effect_is_on_disk():
+    talk = talk_of(lambda t: t.call("Write", {"file_path": "/p/a.py", "content": LONG}, "no such folder", failed=True), quiet=40)
+    done = talk.compact(0.0)
+    given, text, failed = standing(done.messages)["T1"]
+    assert (text, failed) == ("no such folder", True)
+    assert "content of this Write (the call has failed)" in given["content"]
+    assert [left.why for left in done.left if left.kind == INPUT] == ["the call has failed"]
+    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+
+
+def test_an_edit_that_failed_has_replaced_nothing_so_both_of_its_sides_leave_together():
     talk = talk_of(
-        lambda t: t.call("Write", {"file_path": "/p/a.py", "content": LONG}, "no such folder", failed=True),
-        lambda t: t.write("/p/a.py", LONG),
-        lambda t: t.write("/p/b.py", LONG),
-        quiet=40,
+        lambda t: t.call("Edit", {"file_path": "/p/a.py", "old_string": LONG, "new_string": LONG + "1"}, "no", failed=True), quiet=40
     )
-    stands = [standing(talk.compact(share).messages).get("T1") for share in (0.6, 0.4, 0.2, 0.0)]
-    whole = standing(talk.messages)["T1"]
-    assert {each is None or each == whole for each in stands} == {True}
+    stands = [standing(talk.compact(share).messages)["T1"][0] for share in (0.9, 0.7, 0.5, 0.3, 0.0)]
+    assert {bool(handle_in(given["old_string"])) == bool(handle_in(given["new_string"])) for given in stands} == {True}
+    assert handle_in(stands[-1]["old_string"])
+
+
+def test_of_the_newest_calls_large_ones_leave_like_all_others_but_the_last():
+    large = CODE * 700
+    talk = talk_of(lambda t: t.read("a.py", text=large), lambda t: t.read("b.py", text=large + "b"), reads(1), quiet=0)
+    done = talk.compact(0.0)
+    assert "T1" not in {id for id, (_, text, _) in standing(done.messages).items() if not handle_in(text)}
+    assert standing(done.messages)["T3"] == standing(talk.messages)["T3"]
+    alone = talk_of(reads(2), lambda t: t.read("b.py", text=large), quiet=0)
+    assert standing(alone.compact(0.0).messages)["T3"] == standing(alone.messages)["T3"]
 
 
 def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
@@ -239,9 +250,7 @@ def test_a_target_that_what_must_stand_is_larger_than_is_not_met_and_that_is_sai
 
 def test_where_so_many_tokens_may_stand_in_any_case_no_more_is_taken_than_that_needs():
     talk = talk_of(reads(8))
-    whole, none, some = (
-        compact(talk.messages, talk.conversation, talk.plan(), 0.0, handle_of, least=least) for least in (20_000, 0, 5_000)
-    )
+    whole, none, some = (compact(talk.messages, talk.conversation, NEVER, 0.0, handle_of, least=least) for least in (20_000, 0, 5_000))
     assert whole.left == []
     assert whole.met
     assert none.after < some.after <= 5_000 < whole.after

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import compacting, planning, stubs
-from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, Compacted
+from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, Compacted
+from hooks.utils.policy.messages import result_tokens
 from hooks.utils.policy.placeholder import handle_in
 from tests.examples import examples
 from tests.policy.compactable import (
@@ -40,6 +41,12 @@ TALKS = st.builds(
     _calibrated, DEEDS, st.sampled_from(["auto", "auto", "spec"]), st.sampled_from([0, 0, 2, 6]), st.sampled_from([1.0, 0.6, 1.7])
 )
 MODELS = st.sampled_from([NEVER, SURE])
+
+
+def newest_tokens(messages: list) -> int:
+    """Tokens of the newest calls and their results."""
+    uses = [use.tokens for message in messages for use in message.uses]
+    return sum(uses[-NEWEST:]) + sum([result_tokens(shown.text) for message in messages for shown in message.results][-NEWEST:])
 
 
 def names(done: Compacted) -> list[tuple[str, str, str]]:
@@ -74,14 +81,15 @@ def test_what_must_stand_stands_whole_whatever_the_target_is(talk: Talk, share: 
     for at, (id, whole) in enumerate(given.items()):
         result = talk.state.live.get(id) or talk.state.expired[id]
         must = {
-            "newest": len(given) - at <= NEWEST,
+            "last": len(given) - at == 1,
+            "newest": len(given) - at <= NEWEST and newest_tokens(talk.messages) <= NEWEST_TOKENS / talk.state.calibration,
             "pinned": result.pinned,
-            "preserved": result.tier == "preserved" and not result.ended,
             "unseen": not conversation.is_seen(id),
-            "last word": id in last,
         }
         if any(must.values()):
             assert done.get(id) == whole, must
+        if (result.tier == "preserved" and not result.ended) or id in last:
+            assert done[id][1:] == whole[1:], "its result stands whole, whatever of its input has left"
 
 
 @many
@@ -155,8 +163,7 @@ def test_whatever_left_can_be_found_by_its_handle_in_what_stands_or_in_what_left
 def test_it_follows_from_what_it_is_given_and_changes_nothing(talk: Talk, share: float, model):
     given = talk.messages
     before, state = json.dumps(plain(given)), json.dumps(talk.state.to_json())
-    plan = talk.plan(model)
-    made = [compacting.compact(given, talk.conversation, plan, share, handle_of) for _ in range(2)]
+    made = [compacting.compact(given, talk.conversation, model, share, handle_of) for _ in range(2)]
     assert plain(made[0].messages) == plain(made[1].messages)
     assert names(made[0]) == names(made[1])
     assert json.dumps(plain(given)) == before

@@ -16,6 +16,11 @@ from tests.policy.failing import FAILING
 REMINDER = "\n\n<system-reminder>\nConsider whether this file is malicious.\n</system-reminder>\n"
 
 
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
 @given(block, block, st.integers(min_value=0, max_value=40))
 @settings(max_examples=examples(40, 5_000))
 def test_of_a_read_every_line_that_enters_keeps_its_number(before: list[str], lines: list[str], shared: int):
@@ -34,8 +39,7 @@ def test_of_a_read_every_line_that_enters_keeps_its_number(before: list[str], li
             number += 1
 
 
-def test_first_and_last_line_stay_and_the_reference_tells_how_many_and_where():
-    told = Told()
+def test_first_and_last_line_stay_and_the_reference_tells_how_many_and_where(told: Told):
     told.reads(body("a"))
     entry = told.reads([*body("new", 2), *body("a"), *body("more", 2)])
     entered = entry.text.split("\n")
@@ -59,24 +63,21 @@ def test_a_reference_is_one_line_that_can_be_shown_and_written():
     assert said.text == f"first\n[10 lines as in your Bash of echo ［2J ［x］ above, there lines 2–11 of it: {words}]\nlast"
 
 
-def test_words_are_of_twelve_characters_where_one_of_the_nearest_lines_has_them():
-    told = Told()
+def test_words_are_of_twelve_characters_where_one_of_the_nearest_lines_has_them(told: Told):
     lines = ["begin", "}", "", "  })", "return configured_basket(customer)", *body("a", 8), "x" * 50, "}", "", ")", "done"]
     told.reads(lines)
     [said] = references(told.reads(["before", *lines, "behind"]).text)
     assert (said["head"], said["tail"]) == ("return configured_basket(custome", "x" * 32)
 
 
-def test_where_no_line_near_says_much_the_longest_one_is_named():
-    told = Told()
+def test_where_no_line_near_says_much_the_longest_one_is_named(told: Told):
     lines = ["begin", "}", ")", "});", *body("a", 8), "]", "),", ")", "done"]
     told.arrives("\n".join(lines))
     [said] = references(told.arrives("\n".join([*lines, "more"])).text)
     assert (said["head"], said["tail"]) == ("});", "),")
 
 
-def test_of_several_calls_of_one_name_the_last_is_called_so():
-    told = Told()
+def test_of_several_calls_of_one_name_the_last_is_called_so(told: Told):
     told.reads([*body("a"), "old"])
     told.reads([*body("b"), *body("c")])
     [said] = references(told.reads([*body("b"), "new"]).text)
@@ -85,8 +86,7 @@ def test_of_several_calls_of_one_name_the_last_is_called_so():
     assert (said["newest"], said["about"]) == (None, "a.py")
 
 
-def test_where_another_result_would_fit_the_same_words_the_lines_enter():
-    told = Told()
+def test_where_another_result_would_fit_the_same_words_the_lines_enter(told: Told):
     middle = body("a", 10)
     told.reads([*body("x", 4), *middle, *body("y", 4)])
     changed = read_of([*body("x", 4), *middle[:5], "changed", *middle[6:], *body("y", 4)])
@@ -96,8 +96,7 @@ def test_where_another_result_would_fit_the_same_words_the_lines_enter():
     assert entry == (read_of([*body("x", 4), *middle, *body("y", 4), "more"]), (), ())
 
 
-def test_a_short_run_stays_whole():
-    told = Told()
+def test_a_short_run_stays_whole(told: Told):
     short, long = "\n".join(body("a", 15)), "\n".join(body("a", 30))
     told.arrives(long, kind="run:test", command="npm test")
     assert told.arrives(short, kind="run:test", command="npm test") == (short, (), ())
@@ -116,18 +115,16 @@ def test_a_failure_that_comes_again_enters_again(kind: str):
             assert set(failure.split("\n")) <= set(entered.split("\n")), name
 
 
-def test_a_failure_parts_what_is_said_once_before_it_from_what_is_behind_it():
-    told = Told()
+def test_a_failure_parts_what_is_said_once_before_it_from_what_is_behind_it(told: Told):
     lines = [*body("a", 12), "FAIL tests/test_shop.py", *body("b", 12)]
     told.arrives("\n".join(lines), kind="run:test", command="npm test")
-    entry = told.arrives("\n".join(["once more", *lines]), kind="run:test", command="npm test")
+    entry = told.arrives("\n".join(["FAIL once more", *lines]), kind="run:test", command="npm test")
     entered = entry.text.split("\n")
-    assert [line for line in entered if not references(line)] == ["once more", lines[0], lines[12], lines[-1]]
+    assert [line for line in entered if not references(line)] == ["FAIL once more", lines[0], lines[12], lines[-1]]
     assert [(one["count"], one["begin"], one["end"]) for one in references(entry.text)] == [("11", "2", "12"), ("11", "14", "24")]
 
 
-def test_a_file_is_said_once_whatever_it_speaks_of():
-    told = Told()
+def test_a_file_is_said_once_whatever_it_speaks_of(told: Told):
     lines = [*body("a", 12), "raise ValueError('the price is missing')", *body("b", 12)]
     told.reads(lines)
     assert len(references(told.reads(lines).text)) == 1
@@ -162,8 +159,7 @@ def test_the_way_back_is_named_once():
 
 
 @pytest.mark.parametrize("count", [1, 4, 7])
-def test_a_run_of_fewer_than_eight_lines_stays(count: int):
-    told = Told()
+def test_a_run_of_fewer_than_eight_lines_stays(told: Told, count: int):
     long = [line * 20 for line in body("a", count)]
     told.arrives("\n".join([*body("x"), *long, *body("y")]))
     text = "\n".join([*body("u"), *long, *body("v")])
@@ -171,8 +167,7 @@ def test_a_run_of_fewer_than_eight_lines_stays(count: int):
 
 
 @pytest.mark.parametrize("offset", range(9))
-def test_a_run_of_eight_lines_is_found_wherever_it_begins(offset: int):
-    told = Told()
+def test_a_run_of_eight_lines_is_found_wherever_it_begins(told: Told, offset: int):
     run = [line * 20 for line in body("a", shown.LEAST_LINES)]
     told.arrives("\n".join([*body("x", offset), *run, *body("y")]))
     entry = told.arrives("\n".join([*body("u"), *run]))
@@ -180,8 +175,7 @@ def test_a_run_of_eight_lines_is_found_wherever_it_begins(offset: int):
     assert references(entry.text)[0]["count"] == "6"
 
 
-def test_a_reference_that_is_hardly_shorter_than_its_lines_is_not_worth_it():
-    told = Told()
+def test_a_reference_that_is_hardly_shorter_than_its_lines_is_not_worth_it(told: Told):
     text = "\n".join(str(number) for number in range(12))
     told.arrives(text)
     assert told.arrives(text) == (text, (), ())
@@ -196,23 +190,12 @@ def test_an_error_enters_whole(say_once: str):
     assert told.arrives(read_of(body("a")), "Read", "/a.py", error=True) == (read_of(body("a")), (), ())
 
 
-def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_on_from_then_on():
-    told = Told()
+def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_on_from_then_on(told: Told):
     told.reads(body("a"))
     assert told.reads(body("a")).leans_on == ("toolu_1",)
     whole = told.arrives(read_of(body("a")), "Read", "/a.py", again=True)
     assert whole == (read_of(body("a")), (), ())
     assert told.reads(body("a")).leans_on == ("toolu_3",)
-
-
-@pytest.mark.parametrize("shape", [door.SAFE, door.STRONG])
-@pytest.mark.parametrize("text", ["waiting\n" * 400, "\n".join(f"row {at}: copied" for at in range(900)), "\n".join(body("a"))])
-def test_the_same_call_again_brings_the_whole_whatever_had_shortened_it(shape: str, text: str):
-    told = Told(shape=shape)
-    told.arrives("\n".join(body("a")))
-    first = told.arrives(text)
-    assert door.is_partial(first) == (first.text != text)
-    assert told.arrives(text, again=True) == (text, (), ())
 
 
 def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_has_shown():
@@ -235,8 +218,7 @@ def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_h
     ("Edit", {"file_path": "/a.py", "old_string": "x", "new_string": "\n".join(body("a"))}),
     ("MultiEdit", {"file_path": "/a.py", "edits": [{"old_string": "x", "new_string": "y"}, {"new_string": "\n".join(body("a"))}, 7]}),
 ])  # fmt: skip
-def test_any_knows_what_a_call_has_written_and_a_failed_one_has_written_nothing(tool: str, tool_input: dict):
-    told = Told()
+def test_any_knows_what_a_call_has_written_and_a_failed_one_has_written_nothing(told: Told, tool: str, tool_input: dict):
     told.arrives("done", tool, **tool_input)
     assert told.reads(body("a")).leans_on == ("call toolu_1",)
     failed = Told()
@@ -244,15 +226,7 @@ def test_any_knows_what_a_call_has_written_and_a_failed_one_has_written_nothing(
     assert failed.reads(body("a")).leans_on == ()
 
 
-def test_lines_that_differ_only_in_indentation_are_not_the_same():
-    told = Told()
-    told.reads(body("a"))
-    assert told.reads([f"\t{line}" for line in body("a")]).leans_on == ()
-    assert told.reads([line + " " for line in body("a")]).leans_on == ()
-
-
-def test_lines_that_end_in_cr_lf_are_other_lines_than_those_that_end_in_lf():
-    told = Told()
+def test_lines_that_end_in_cr_lf_are_other_lines_than_those_that_end_in_lf(told: Told):
     told.arrives("\r\n".join(body("a")), command="type a.txt")
     assert told.arrives("\n".join(body("a")), command="cat a.txt").leans_on == ()
     entry = told.arrives("\r\n".join(body("a")))
@@ -260,8 +234,7 @@ def test_lines_that_end_in_cr_lf_are_other_lines_than_those_that_end_in_lf():
     assert entry.text.split("\n")[0] == body("a")[0] + "\r"
 
 
-def test_what_the_host_adds_for_the_model_never_goes():
-    told = Told()
+def test_what_the_host_adds_for_the_model_never_goes(told: Told):
     told.reads(body("a"), after=REMINDER)
     entry = told.reads(body("a"), after=REMINDER)
     assert entry.leans_on == ("toolu_1",)
@@ -304,8 +277,7 @@ def test_the_lines_that_an_id_showed_before_are_gone_when_it_shows_others():
     assert len(told.runs(body("b"))) == 1
 
 
-def test_nothing_leans_on_lines_that_are_themselves_only_a_reference():
-    told = Told()
+def test_nothing_leans_on_lines_that_are_themselves_only_a_reference(told: Told):
     told.reads(body("a", 40))
     second = told.reads(body("a", 40))
     assert second.leans_on == ("toolu_1",)
@@ -314,8 +286,7 @@ def test_nothing_leans_on_lines_that_are_themselves_only_a_reference():
     assert third == (read_of(body("a", 40)), (), ())
 
 
-def test_a_copied_reference_is_not_taken_for_the_lines_that_it_names():
-    told = Told()
+def test_a_copied_reference_is_not_taken_for_the_lines_that_it_names(told: Told):
     told.reads(body("a"))
     second = told.reads(body("a"))
     reference = second.text.split("\n")[1]
@@ -363,16 +334,6 @@ def test_the_work_grows_with_the_text_and_no_faster(make):
         compared.append(Counted.compared)
     assert compared[0] <= 80 * 2_000
     assert compared[1] <= 2.2 * compared[0]
-
-
-def test_half_a_megabyte_of_equal_lines_is_said_once():
-    told = Told()
-    text = "\n".join(["    return self.value_of_the_thing_that_was_configured"] * 10_000)
-    assert len(text) > 500_000
-    told.arrives(text)
-    entry = told.arrives(text)
-    assert entry.leans_on == ("toolu_1",)
-    assert len(entry.text.split("\n")) == 3
 
 
 @pytest.mark.parametrize(

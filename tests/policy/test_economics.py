@@ -40,12 +40,6 @@ def test_a_warm_cache_is_rewritten_behind_the_first_change():
     assert (sum.warm, sum.cache_ttl_s) == (True, 300)
 
 
-def test_a_cache_of_an_hour_is_dearer_to_write():
-    sum = Sum(change(), prices(3_600))
-    assert sum.cost_now == 95_760.0  # 50,400 x (2.0 - 0.1)
-    assert sum.pays_after == 33  # 95,760 / 2,960 = 32.4
-
-
 @pytest.mark.parametrize(
     ("read", "cost", "each", "after"),
     [
@@ -113,26 +107,6 @@ def test_what_stands_at_the_end_of_the_prompt_costs_next_to_nothing():
     sum = Sum(change(staying=40, prefix=70_000), prices())
     assert sum.rewritten == 40, "the placeholder alone"
     assert sum.pays_after == 1
-
-
-@pytest.mark.parametrize("placeholders", [1_000, 1_040])
-@pytest.mark.parametrize("warm", [True, False])
-def test_where_placeholders_are_no_smaller_nothing_leaves_and_it_never_pays(placeholders, warm):
-    sum = Sum(Change(50_000, 1_000, placeholders, 10_000, warm), prices())
-    assert sum.leaves == 1_000 - placeholders
-    assert (sum.share, sum.saved_now, sum.saved_per_request) == (0.0, 0.0, 0.0)
-    assert sum.pays_after is None
-    assert not pays(sum, 10**9)
-
-
-@pytest.mark.parametrize(
-    ("stays_behind", "leaves", "ttl_s", "requests"),
-    [(50_000, 2_000, 300, 288), (50_000, 10_000, 300, 58), (2_000, 23_000, 300, 1), (20_000, 23_000, 300, 10), (50_000, 10_000, 3_600, 95)],
-)
-def test_the_break_even_is_what_stays_behind_over_what_leaves_times_the_price_of_writing(stays_behind, leaves, ttl_s, requests):
-    sum = Sum(Change(10_000 + stays_behind + leaves, leaves, 0, 10_000, True), prices(ttl_s))
-    assert sum.rewritten == stays_behind
-    assert sum.pays_after == requests  # ceil(11.5 x behind / leaves), or 19 x for an hour; to the very request where it comes out even
 
 
 @pytest.mark.parametrize("ttl_s", LIFETIMES)

@@ -10,8 +10,7 @@ EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
 
 @pytest.mark.parametrize("tool", EDIT_TOOLS)
-def test_a_successful_edit_ends_the_reads_of_its_file(tool):
-    session = Scenario()
+def test_a_successful_edit_ends_the_reads_of_its_file(session: Scenario, tool):
     session.read("a.py")
     session.read("b.py")
     assert session.edit("a.py", tool) == {"T1": "edited"}
@@ -19,29 +18,25 @@ def test_a_successful_edit_ends_the_reads_of_its_file(tool):
 
 
 @pytest.mark.parametrize("tool", EDIT_TOOLS)
-def test_an_edit_that_fails_ends_nothing(tool):
-    session = Scenario()
+def test_an_edit_that_fails_ends_nothing(session: Scenario, tool):
     session.read("a.py")
     assert session.edit("a.py", tool, failed=True) == {}
     assert session.live == ["T1", "T2"]
 
 
 @pytest.mark.parametrize("path", ["a.py", "/p/a.py", "./a.py", "src/../a.py", "/p//a.py"])
-def test_one_file_is_one_file_however_it_is_written(path):
-    session = Scenario()
+def test_one_file_is_one_file_however_it_is_written(session: Scenario, path):
     session.read("/p/a.py")
     assert session.edit(path) == {"T1": "edited"}
 
 
 @pytest.mark.parametrize("path", ["b.py", "/a.py", "src/a.py", "a.pyc", "A.py", "/p/a"])
-def test_an_edit_of_another_file_ends_nothing(path):
-    session = Scenario()
+def test_an_edit_of_another_file_ends_nothing(session: Scenario, path):
     session.read("/p/a.py")
     assert session.edit(path) == {}
 
 
-def test_every_part_that_was_read_of_a_file_ends():
-    session = Scenario()
+def test_every_part_that_was_read_of_a_file_ends(session: Scenario):
     session.read("a.py", 1, 50)
     session.read("a.py", 40, 90)
     session.bash("sed -n '200,240p' a.py")
@@ -53,15 +48,13 @@ def test_every_part_that_was_read_of_a_file_ends():
     "command",
     ["cat a.py", "sed -n '1,80p' a.py", "head -40 a.py", "tail -n 20 a.py", "nl -ba a.py", "cd src && cat ../a.py", "cat /p/a.py"],
 )
-def test_what_the_command_line_read_of_a_file_ends_too(command):
-    session = Scenario()
+def test_what_the_command_line_read_of_a_file_ends_too(session: Scenario, command):
     session.bash(command)
     assert session.tier("T1") == "medium"
     assert session.edit("a.py") == {"T1": "edited"}
 
 
-def test_an_edit_does_not_end_searches_runs_or_errors():
-    session = Scenario()
+def test_an_edit_does_not_end_searches_runs_or_errors(session: Scenario):
     session.grep("login", "a.py")
     session.bash("pytest a.py")
     session.read_fails("a.py")
@@ -69,28 +62,18 @@ def test_an_edit_does_not_end_searches_runs_or_errors():
 
 
 @pytest.mark.parametrize(("path", "tier"), [("README.md", "short"), ("package.json", "medium"), ("auth.test.ts", "session")])
-def test_an_edit_ends_reads_of_every_tier_that_may_expire(path, tier):
-    session = Scenario()
+def test_an_edit_ends_reads_of_every_tier_that_may_expire(session: Scenario, path, tier):
     session.read(path)
     assert session.tier("T1") == tier
     assert session.edit(path) == {"T1": "edited"}
 
 
-def test_an_edit_does_not_end_a_preserved_read():
-    session = Scenario()
+def test_an_edit_does_not_end_a_preserved_read(session: Scenario):
     session.read("STATUS.json")
     assert session.edit("STATUS.json") == {}
 
 
-def test_an_edit_of_a_file_that_a_newer_read_has_shown_ends_only_what_is_left():
-    session = Scenario()
-    session.read("a.py")
-    session.read("a.py")
-    assert session.edit("a.py") == {"T2": "edited"}
-
-
-def test_the_reason_names_the_edit():
-    session = Scenario()
+def test_the_reason_names_the_edit(session: Scenario):
     session.read("src/a.py")
     session.edit("src/a.py")
     assert session.reasons("T1") == "its file was edited: Edit src/a.py"
@@ -106,8 +89,7 @@ def test_tiers_whose_events_lack_edit_are_not_ended_by_one():
 
 
 @pytest.mark.parametrize("how", ["modified", "deleted"])
-def test_a_file_that_changed_on_disk_by_other_means_ends_its_reads_with_that_reason(how):
-    session = Scenario()
+def test_a_file_that_changed_on_disk_by_other_means_ends_its_reads_with_that_reason(session: Scenario, how):
     session.read("a.py")
     session.read("b.py")
     assert session.changed_on_disk("/p/a.py", how) == {"T1": "changed_on_disk"}
@@ -115,17 +97,7 @@ def test_a_file_that_changed_on_disk_by_other_means_ends_its_reads_with_that_rea
     assert session.live == ["T2"]
 
 
-def test_a_file_that_changed_on_disk_ends_no_preserved_and_no_pinned_read():
-    session = Scenario()
-    session.read("STATUS.json")
-    session.read("a.py")
-    session.pin("T2")
-    assert session.changed_on_disk("/p/STATUS.json") == {}
-    assert session.changed_on_disk("/p/a.py") == {}
-
-
-def test_a_formatter_that_the_command_line_runs_ends_nothing_by_its_name_alone():
-    session = Scenario()
+def test_a_formatter_that_the_command_line_runs_ends_nothing_by_its_name_alone(session: Scenario):
     session.read("a.py")
     assert session.bash("sed -i s/a/b/ a.py") == {}
     assert session.changed_on_disk("/p/a.py") == {"T1": "changed_on_disk"}

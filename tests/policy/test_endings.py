@@ -18,25 +18,17 @@ def one_of_each(session: Scenario) -> None:
     session.edit("b.py")  # T6 ephemeral
 
 
-def test_the_end_of_a_session_ends_what_lives_for_the_session():
-    session = Scenario()
-    one_of_each(session)
-    assert session.end_session() == {"T2": "session_end", "T3": "session_end"}
-    assert session.reasons("T2") == "the session ended"
-
-
 @pytest.mark.parametrize("why", ["resume", "clear"])
-def test_a_session_that_the_client_leaves_for_another_has_not_ended(why: str):
-    session = Scenario()
+def test_a_session_that_the_client_leaves_for_another_has_not_ended(session: Scenario, why: str):
     one_of_each(session)
     assert session.observe(SessionEnded(session.at, why)) == {}
 
 
 @pytest.mark.parametrize("why", ["", "other", "logout", "prompt_input_exit", "bypass_permissions_disabled", "a later client's word"])
-def test_a_session_ends_with_the_client_that_runs_it(why: str):
-    session = Scenario()
+def test_a_session_ends_with_the_client_that_runs_it(session: Scenario, why: str):
     one_of_each(session)
     assert session.observe(SessionEnded(session.at, why)) == {"T2": "session_end", "T3": "session_end"}
+    assert session.reasons("T2") == "the session ended"
 
 
 def test_the_end_of_a_session_ends_nothing_where_the_configuration_does_not_say_so():
@@ -51,16 +43,14 @@ def test_the_end_of_a_session_ends_any_tier_that_the_configuration_says():
     assert session.end_session() == {"T1": "session_end", "T2": "session_end", "T3": "session_end"}
 
 
-def test_a_session_that_is_resumed_goes_on_counting():
-    session = Scenario()
+def test_a_session_that_is_resumed_goes_on_counting(session: Scenario):
     session.grep("login")
     session.end_session()
     assert session.nothing(4) == {}
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
-def test_a_clear_by_the_user_ends_results_of_every_tier():
-    session = Scenario()
+def test_a_clear_by_the_user_ends_results_of_every_tier(session: Scenario):
     one_of_each(session)
     ids = ("T1", "T2", "T3", "T4", "T5", "T6")
     assert [session.tier(id) for id in ids] == ["medium", "session", "session", "preserved", "short", "ephemeral"]
@@ -69,23 +59,20 @@ def test_a_clear_by_the_user_ends_results_of_every_tier():
     assert session.reasons("T4") == "cleared by the user"
 
 
-def test_a_clear_by_the_user_leaves_what_is_pinned_and_what_is_not_named():
-    session = Scenario()
+def test_a_clear_by_the_user_leaves_what_is_pinned_and_what_is_not_named(session: Scenario):
     one_of_each(session)
     session.pin("T4")
     session.pin("a.py")
     assert session.clear("T1", "T2", "T4", "T99") == {"T2": "manual"}
 
 
-def test_clearing_twice_is_clearing_once():
-    session = Scenario()
+def test_clearing_twice_is_clearing_once(session: Scenario):
     session.read("a.py")
     assert session.clear("T1", "T1") == {"T1": "manual"}
     assert session.clear("T1") == {}
 
 
-def test_a_compaction_ends_everything_before_it():
-    session = Scenario()
+def test_a_compaction_ends_everything_before_it(session: Scenario):
     one_of_each(session)
     session.pin("T1")
     session.edit("c.py")
@@ -96,8 +83,7 @@ def test_a_compaction_ends_everything_before_it():
     assert session.expired == {}
 
 
-def test_a_compaction_leaves_what_the_host_carried_over():
-    session = Scenario()
+def test_a_compaction_leaves_what_the_host_carried_over(session: Scenario):
     session.read("a.py")
     session.read("b.py")
     session.read("c.py")
@@ -109,8 +95,7 @@ def test_a_compaction_leaves_what_the_host_carried_over():
     assert session.edit("a.py") == {"T1": "edited"}
 
 
-def test_after_a_compaction_calls_are_counted_on_and_nothing_earlier_ends_again():
-    session = Scenario()
+def test_after_a_compaction_calls_are_counted_on_and_nothing_earlier_ends_again(session: Scenario):
     session.grep("login")
     session.read("a.py")
     session.compact()
@@ -120,37 +105,24 @@ def test_after_a_compaction_calls_are_counted_on_and_nothing_earlier_ends_again(
     assert session.nothing(5) == {"T4": "ttl_calls"}
 
 
-def test_a_pin_does_not_bring_back_what_a_compaction_ended():
-    session = Scenario()
-    session.read("a.py")
-    session.read("b.py")
-    session.edit("b.py")
-    session.compact()
-    assert session.pin("*.py") == {}
-    assert session.live == []
-
-
 # False expirations: expired, and then fetched again unchanged.
 
 
-def test_what_ended_by_age_and_is_fetched_again_unchanged_was_a_false_expiration():
-    session = Scenario()
-    session.grep("login", text="a.py:1:login")
-    session.nothing(5)
-    session.grep("login", text="a.py:1:login")
-    assert session.state.counts.false_expirations == {"short": 1}
+@pytest.mark.parametrize(
+    ("fetch", "end", "tier"),
+    [
+        (lambda session: session.grep("login", text="a.py:1:login"), lambda session: session.nothing(5), "short"),
+        (lambda session: session.read("a.py", text="x = 1"), lambda session: session.bash("git commit -m x"), "medium"),
+    ],
+)
+def test_what_age_or_a_commit_ended_and_is_fetched_again_unchanged_was_a_false_expiration(session: Scenario, fetch, end, tier: str):
+    fetch(session)
+    end(session)
+    fetch(session)
+    assert session.state.counts.false_expirations == {tier: 1}
 
 
-def test_what_a_commit_ended_and_is_fetched_again_unchanged_was_a_false_expiration():
-    session = Scenario()
-    session.read("a.py", text="x = 1")
-    session.bash("git commit -m x")
-    session.read("a.py", text="x = 1")
-    assert session.state.counts.false_expirations == {"medium": 1}
-
-
-def test_what_changed_in_between_or_was_superseded_was_none():
-    session = Scenario()
+def test_what_changed_in_between_or_was_superseded_was_none(session: Scenario):
     session.grep("login", text="a.py:1:login")
     session.nothing(5)
     session.grep("login", text="a.py:2:login")
@@ -160,8 +132,7 @@ def test_what_changed_in_between_or_was_superseded_was_none():
     assert session.state.counts.false_expirations == {}
 
 
-def test_a_run_of_an_earlier_session_that_goes_the_same_way_again_was_not_missed():
-    session = Scenario()
+def test_a_run_of_an_earlier_session_that_goes_the_same_way_again_was_not_missed(session: Scenario):
     session.bash("npm test", "12 passing")
     session.bash("python report.py", "42")
     session.end_session()
@@ -171,8 +142,7 @@ def test_a_run_of_an_earlier_session_that_goes_the_same_way_again_was_not_missed
 
 
 @pytest.mark.parametrize("ended", [7, "manual", [], ["manual"], ["manual", 1, 0.0, "", None]])
-def test_a_row_whose_end_is_none_is_no_result(ended: object):
-    session = Scenario()
+def test_a_row_whose_end_is_none_is_no_result(session: Scenario, ended: object):
     session.bash("npm test")
     session.end_session()
     row = session.result("T1").to_row()

@@ -20,8 +20,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("tool", "tool_input", "text"), FAILURES)
-def test_an_error_is_preserved(tool, tool_input, text):
-    session = Scenario()
+def test_an_error_is_preserved(session: Scenario, tool, tool_input, text):
     session.call(tool, tool_input, text, failed=True)
     session.nothing(30)
     session.wait(10_000)
@@ -31,8 +30,7 @@ def test_an_error_is_preserved(tool, tool_input, text):
 
 
 @pytest.mark.parametrize(("tool", "tool_input", "text"), FAILURES)
-def test_an_error_is_ended_by_the_later_success_of_the_same_action(tool, tool_input, text):
-    session = Scenario()
+def test_an_error_is_ended_by_the_later_success_of_the_same_action(session: Scenario, tool, tool_input, text):
     session.call(tool, tool_input, text, failed=True)
     assert session.nothing() == {}
     assert session.call(tool, tool_input) == {"T1": "superseded"}
@@ -47,8 +45,7 @@ def test_where_only_a_person_ends_what_is_preserved_an_error_outlives_the_succes
 
 
 @pytest.mark.parametrize(("tool", "tool_input", "text"), FAILURES)
-def test_an_error_is_not_ended_by_the_same_failure(tool, tool_input, text):
-    session = Scenario()
+def test_an_error_is_not_ended_by_the_same_failure(session: Scenario, tool, tool_input, text):
     session.call(tool, tool_input, text, failed=True)
     assert "T1" not in session.call(tool, tool_input, text, failed=True)
 
@@ -63,33 +60,28 @@ def test_an_error_is_not_ended_by_the_same_failure(tool, tool_input, text):
         ("Bash", {"command": "cat a.py"}, {"command": "cat b.py"}),
     ],
 )
-def test_an_error_is_not_ended_by_the_success_of_another_action(tool, failed, succeeded):
-    session = Scenario()
+def test_an_error_is_not_ended_by_the_success_of_another_action(session: Scenario, tool, failed, succeeded):
     session.call(tool, failed, "no such thing", failed=True)
     assert session.call(tool, succeeded) == {}
 
 
-def test_an_edit_that_failed_is_answered_by_any_edit_of_the_file_that_succeeds():
-    session = Scenario()
+def test_an_edit_that_failed_is_answered_by_any_edit_of_the_file_that_succeeds(session: Scenario):
     session.call("Edit", {"file_path": "a.py", "old_string": "x"}, "String to replace not found in file.", failed=True)
     assert session.call("Edit", {"file_path": "a.py", "old_string": "y"}) == {"T1": "superseded"}
 
 
-def test_a_read_that_failed_is_answered_by_a_read_of_any_part_of_the_file():
-    session = Scenario()
+def test_a_read_that_failed_is_answered_by_a_read_of_any_part_of_the_file(session: Scenario):
     session.read_fails("a.py")
     assert session.read("a.py", 10, 20) == {"T1": "superseded"}
 
 
-def test_the_reason_says_what_succeeded():
-    session = Scenario()
+def test_the_reason_says_what_succeeded(session: Scenario):
     session.read_fails("a.py")
     session.read("a.py")
     assert session.reasons("T1") == "the action succeeded later: Read a.py"
 
 
-def test_an_error_keeps_one_line_of_what_it_said():
-    session = Scenario()
+def test_an_error_keeps_one_line_of_what_it_said(session: Scenario):
     session.bash_fails("mkdir -p /proc/x", "mkdir: cannot create directory ‘/proc/x’: No such file or directory", code=1)
     assert session.result("T1").verdict == "exit 1: mkdir: cannot create directory ‘/proc/x’: No such file or directory"
     session.read_fails("missing.py")
@@ -108,8 +100,7 @@ def test_an_override_does_not_make_an_error_expire():
 
 
 @pytest.mark.parametrize("command", ["npm test", "npm run build", "npx eslint .", "npx tsc --noEmit", "python script.py", "docker ps"])
-def test_a_failing_run_of_a_session_tier_command_is_ended_by_its_next_run(command):
-    session = Scenario()
+def test_a_failing_run_of_a_session_tier_command_is_ended_by_its_next_run(session: Scenario, command):
     session.bash_fails(command)
     assert session.tier("T1") == "session"
     assert session.bash_fails(command) == {"T1": "superseded"}
@@ -120,8 +111,7 @@ def test_a_failing_run_of_a_session_tier_command_is_ended_by_its_next_run(comman
 
 
 @pytest.mark.parametrize("command", ["rg login", "grep -rn login src", "git grep login", "rg login | head"])
-def test_a_search_that_exits_1_with_no_output_is_no_error(command):
-    session = Scenario()
+def test_a_search_that_exits_1_with_no_output_is_no_error(session: Scenario, command):
     session.bash_fails(command, "", code=1)
     assert session.tier("T1") == "short"
     assert session.result("T1").error is False
@@ -132,8 +122,7 @@ def test_a_search_that_exits_1_with_no_output_is_no_error(command):
     ("command", "said", "code"),
     [("rg login", "", 2), ("rg login", "rg: src: No such file or directory", 1), ("mkdir x", "", 1), ("cat a.py", "", 1)],
 )
-def test_anything_else_that_exits_with_an_error_is_one(command, said, code):
-    session = Scenario()
+def test_anything_else_that_exits_with_an_error_is_one(session: Scenario, command, said, code):
     session.bash_fails(command, said, code)
     assert session.result("T1").error is True
     assert session.tier("T1") == "preserved"
@@ -142,29 +131,13 @@ def test_anything_else_that_exits_with_an_error_is_one(command, said, code):
 # What only speaks of errors.
 
 
-def test_a_source_file_that_mentions_errors_is_no_error():
-    session = Scenario()
+def test_a_source_file_that_mentions_errors_is_no_error(session: Scenario):
     session.read("handler.py", text="raise ValueError('error: failed')  # decision: fail")
     session.bash("cat fail.py", "error")
     session.bash("rg error", "a.py:1:error: it failed")
     session.bash("python main.py", "Error: failed, FAIL, error")
     assert [session.tier(id) for id in session.live] == ["medium", "medium", "short", "session"]
     assert not any(session.result(id).error for id in session.live)
-
-
-@pytest.mark.parametrize("name", ["error", "fail", "decision", "error.log", "src/error/fail.py", "decision.txt"])
-def test_the_bare_words_are_no_patterns_on_paths(name):
-    session = Scenario()
-    session.read(name)
-    session.bash("cat " + name)
-    assert (session.tier("T1"), session.tier("T2")) == ("medium", "medium")
-
-
-@pytest.mark.parametrize("pattern", ["error", "fail"])
-def test_either_of_the_two_words_preserves_errors(pattern):
-    session = Scenario({"preserved_patterns": [pattern]})
-    session.read_fails("a.py")
-    assert session.tier("T1") == "preserved"
 
 
 def test_without_these_words_an_error_has_the_tier_of_its_tool():

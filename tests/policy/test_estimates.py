@@ -30,26 +30,22 @@ RESULTS = [
 
 
 @pytest.mark.parametrize(("command", "chars_per_token"), RESULTS)
-def test_a_result_is_estimated_by_what_it_holds(command, chars_per_token):
-    session = Scenario()
+def test_a_result_is_estimated_by_what_it_holds(session: Scenario, command, chars_per_token):
     session.bash(command, "x" * CHARS)
     assert session.result("T1").tokens == round(CHARS / chars_per_token)
 
 
-def test_what_an_agent_says_is_dialogue():
-    session = Scenario()
+def test_what_an_agent_says_is_dialogue(session: Scenario):
     session.call("Agent", {"prompt": "look"}, "x" * CHARS)
     assert session.result("T1").tokens == round(CHARS / 2.9)
 
 
-def test_a_read_is_estimated_with_the_line_numbers_that_the_model_sees():
-    session = Scenario()
+def test_a_read_is_estimated_with_the_line_numbers_that_the_model_sees(session: Scenario):
     session.read("a.py", text="\n".join(["x" * 99] * 100))
     assert 9_999 / 3.2 < session.result("T1").tokens <= 10_600 / 3.2
 
 
-def test_wide_characters_cost_more_than_a_token_each():
-    session = Scenario()
+def test_wide_characters_cost_more_than_a_token_each(session: Scenario):
     session.bash("python main.py", "漢" * 9_000)
     assert session.result("T1").tokens == 10_000
     assert estimate_tokens("漢字かな", "code") == round(4 / 0.9)

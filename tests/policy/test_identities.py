@@ -5,37 +5,21 @@ from __future__ import annotations
 from tests.policy.scenario import Scenario
 
 
-def test_parallel_calls_are_numbered_in_the_order_of_completion():
-    session = Scenario()
+def test_parallel_calls_are_numbered_in_the_order_of_completion(session: Scenario):
     session.read("a.py", id="toolu_B")
     session.read("b.py", id="toolu_A")
     assert [(result.id, result.index) for result in session.state.live.values()] == [("toolu_B", 1), ("toolu_A", 2)]
 
 
-def test_of_two_parallel_searches_for_the_same_the_one_that_completed_first_ends():
-    session = Scenario()
-    session.grep("login", id="toolu_B")
-    assert session.grep("login", id="toolu_A") == {"toolu_B": "superseded"}
-
-
-def test_an_id_that_comes_again_replaces_its_result():
-    session = Scenario()
+def test_an_id_that_comes_again_replaces_its_result_which_ends_with_nothing_of_its_own_any_more(session: Scenario):
     session.read("a.py", id="X")
     session.grep("login", id="X")
-    assert session.live == ["X"]
-    assert session.tier("X") == "short"
-
-
-def test_a_result_that_was_replaced_ends_with_nothing_of_its_own_any_more():
-    session = Scenario()
-    session.read("a.py", id="X")
-    session.grep("login", id="X")
+    assert (session.live, session.tier("X")) == (["X"], "short")
     assert session.edit("a.py") == {}
     assert session.live == ["X", "T3"]
 
 
-def test_a_result_that_was_replaced_does_not_end_by_its_own_age():
-    session = Scenario()
+def test_a_result_that_was_replaced_does_not_end_by_its_own_age(session: Scenario):
     session.grep("login", id="X")
     session.read("a.py", id="X")
     assert session.nothing(6) == {}
@@ -43,16 +27,14 @@ def test_a_result_that_was_replaced_does_not_end_by_its_own_age():
     assert "X" in session.live
 
 
-def test_a_replaced_result_is_gone_from_what_a_newer_search_ends():
-    session = Scenario()
+def test_a_replaced_result_is_gone_from_what_a_newer_search_ends(session: Scenario):
     session.grep("login", id="X")
     session.read("a.py", id="X")
     assert session.grep("login") == {}
     assert session.live == ["X", "T3"]
 
 
-def test_an_id_is_never_live_and_expired_at_once():
-    session = Scenario()
+def test_an_id_is_never_live_and_expired_at_once(session: Scenario):
     session.read("a.py", id="X")
     session.edit("a.py")
     assert session.expired == {"X": "edited"}
@@ -61,16 +43,7 @@ def test_an_id_is_never_live_and_expired_at_once():
     assert "X" not in session.expired
 
 
-def test_a_repeated_id_decides_the_same_after_it_was_saved_and_loaded():
-    session = Scenario()
-    session.read("a.py", id="X")
-    session.grep("login", id="X")
-    session.save_and_load()
-    assert session.edit("a.py") == {}
-
-
-def test_a_result_that_is_repeated_with_the_same_content_ends_nothing_but_what_it_replaces():
-    session = Scenario()
+def test_a_result_that_is_repeated_with_the_same_content_ends_nothing_but_what_it_replaces(session: Scenario):
     session.read("a.py", text="x = 1", id="X")
     session.read("a.py", text="x = 1", id="X")
     assert session.live == ["X"]
@@ -80,26 +53,7 @@ def test_a_result_that_is_repeated_with_the_same_content_ends_nothing_but_what_i
 # Saved and loaded.
 
 
-def test_what_was_saved_and_loaded_lives_and_ends_as_before():
-    session = Scenario()
-    session.read("a.py")
-    session.grep("login")
-    session.bash("npm test")
-    session.read_fails("b.py")
-    session.pin("T3")
-    session.save_and_load()
-    assert session.edit("a.py") == {"T1": "edited"}
-    session.save_and_load()
-    assert session.bash("npm test") == {"T5": "ttl_calls"}
-    session.save_and_load()
-    assert session.nothing() == {"T2": "ttl_calls"}
-    session.save_and_load()
-    assert session.read("b.py") == {"T4": "superseded"}
-    assert session.live == ["T3", "T6", "T7", "T8"]
-
-
-def test_the_folder_that_a_call_left_behind_is_saved():
-    session = Scenario()
+def test_the_folder_that_a_call_left_behind_is_saved(session: Scenario):
     session.bash("cd src", cwd="/p/src")
     session.save_and_load()
     session.bash("cat a.py && cd ..", cwd="/p")
@@ -109,19 +63,18 @@ def test_the_folder_that_a_call_left_behind_is_saved():
 # Counts.
 
 
-def test_the_counts_tell_results_and_ends_by_tier_and_trigger():
-    session = Scenario()
+def test_the_counts_tell_results_and_ends_by_tier_and_trigger(session: Scenario):
     session.read("a.py")
     session.grep("login")
     session.grep("login")
     session.edit("a.py")
-    session.bash("npm test")
-    session.bash("npm test")
+    for _ in range(3):
+        session.bash("npm test")
     counts = session.state.counts
-    assert counts.results == {"medium": 1, "short": 2, "ephemeral": 1, "session": 2}
-    assert counts.expired == {"medium": 1, "short": 1, "ephemeral": 1, "session": 1}
-    assert counts.triggers == {"superseded": 2, "edited": 1, "ttl_calls": 1}
-    assert counts.superseded == 2
+    assert counts.results == {"medium": 1, "short": 2, "ephemeral": 1, "session": 3}
+    assert counts.expired == {"medium": 1, "short": 1, "ephemeral": 1, "session": 2}
+    assert counts.triggers == {"superseded": 3, "edited": 1, "ttl_calls": 1}
+    assert counts.superseded == 3
     assert sum(counts.results_tokens.values()) == sum(
         result.tokens for result in [*session.state.live.values(), *session.state.expired.values()]
     )

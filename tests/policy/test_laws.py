@@ -208,21 +208,6 @@ def test_a_state_that_is_saved_and_loaded_between_all_events_decides_the_same(hi
     assert shared_facts(hooks.state) == shared_facts(walk.state)
 
 
-@given(histories(), st.integers(0, 40))
-def test_a_state_that_is_saved_and_loaded_once_decides_the_same(history, place):
-    walk, loaded = Walk().all(history[:place]), Walk().all(history[:place])
-    earlier = dict(loaded.state.expired)
-    loaded.state = state_of(loads(dumps(loaded.state.to_json())))
-    assert loaded.state.expired == {}
-    assert loaded.state.to_json() == walk.state.to_json()
-    loaded.state.expired = {id: result_of(loads(dumps(result.to_row()))) for id, result in earlier.items()}
-    engine.reindex(loaded.state, loaded.rules)
-    for event in history[place:]:
-        decided = [decision.to_json() for decision in walk.observe(event)]
-        assert [decision.to_json() for decision in loaded.observe(event)] == decided
-    assert loaded.state.to_json() == walk.state.to_json()
-
-
 @given(histories())
 def test_the_counts_agree_with_the_decisions(history):
     walk = Walk().all(history)

@@ -292,13 +292,8 @@ def test_nothing_is_saved_where_no_clear_is_confirmed(moments, bookings):
         assert ledger.net <= 0
 
 
-@given(MOMENTS, BOOKINGS, TEXTS)
+@given(MOMENTS, BOOKINGS, TEXTS | st.builds(Remembered, TIMES, AMOUNTS))
 def test_a_text_more_never_raises_the_net(moments, bookings, text):
-    assert settle(moments, [*bookings, text]).net <= settle(moments, bookings).net + 1e-6
-
-
-@given(MOMENTS, BOOKINGS, st.builds(Remembered, TIMES, AMOUNTS))
-def test_what_memory_gives_never_raises_the_net(moments, bookings, text):
     assert settle(moments, [*bookings, text]).net <= settle(moments, bookings).net + 1e-6
 
 

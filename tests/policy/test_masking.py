@@ -10,60 +10,6 @@ from hooks.utils.policy.masking import MASK, mask
 from tests.examples import examples
 from tests.hooks.test_privacy import BY_LOOK, COMMANDS, KNOWN, SECRET
 
-# Command lines whose words resemble names of secrets.
-HARMLESS = [
-    "npm test",
-    "git log --author=bob",
-    "git commit -m 'auth: fix login'",
-    "cargo test auth::login",
-    "cargo test token::parse::works",
-    "pytest tests/test_auth.py::test_token -k 'token or secret'",
-    "rg -n token src",
-    "rg 'password' src",
-    'rg "token=" src',
-    "cat src/auth/login.ts",
-    "grep -rn secret .",
-    "kubectl get secrets -n prod",
-    "docker run -u 1000:1000 image",
-    "docker run -p 8080:80 image",
-    "mkdir -p build/token",
-    "curl http://localhost:3000/health",
-    "git push origin https://example.invalid/x",
-    "ssh -p 2222 host",
-    "python train.py --max-tokens 4096",
-    "python -m tokenizer --input x",
-    "gpg --list-secret-keys 2>&1 | head -5",
-    "echo '=== signature ==='",
-    "TOKEN=$GITHUB_TOKEN npm test",
-    'curl -H "X: y" --token "$TOKEN"',
-    "TOKEN=$(gh auth token) npm test",
-    "docker login --password-stdin",
-    "tool --token-file /run/secret",
-    "npx jest --passWithNoTests src/login",
-    "tar -xzf bypass.tar.gz",
-    "make compass",
-    "Co-Authored-By: Bob <bob@example.invalid>",
-    "12 passed, 3 failed in 4.5s",
-    "error: unexpected token at line 3",
-    "SSH_AUTH_SOCK=/run/agent.sock ssh-add -l",
-    "tool --pwd /home/bob/project",
-    'curl -H "Authorization: Bearer $TOKEN" https://example.invalid',
-    'kubectl create secret generic x --from-literal=password="$PASSWORD"',
-    "python -c \"print('idToken:', d['idToken'])\"",
-    "gpg --list-secret-keys 8E1F899571345D06",
-    "sort -u -k1,1 names.txt",
-    'echo "Token: ${TOKEN:0:30}"',
-    "docker build --secret id=npmrc,src=.npmrc .",
-    "journalctl -u api -p err",
-    "openssl rsa -passin env:KEY_PASS -in server.key",
-    "npm run secrets:check",
-]
-
-
-@pytest.mark.parametrize("command", HARMLESS)
-def test_what_is_no_secret_is_left_alone(command: str):
-    assert mask(command) == command
-
 
 def test_a_secret_of_a_known_form_is_masked_and_its_command_can_still_be_told():
     for command in COMMANDS + BY_LOOK:
@@ -150,8 +96,3 @@ def test_a_password_of_words_and_digits_is_masked_where_what_is_around_it_tells(
 )
 def test_a_password_of_digits_is_masked_and_a_number_of_tests_is_not(command: str, kept: str):
     assert mask(command) == kept
-
-
-@pytest.mark.parametrize("text", ["unknown token in parser2.py", "error: invalid key", "3 invalid tokens, 12 valid", "wrong code 404"])
-def test_a_verdict_without_a_secret_stays(text: str):
-    assert mask(text) == text

@@ -17,6 +17,7 @@ from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.ways import Pair
 from tests.examples import examples
 from tests.policy.compactable import SHARES, WORDS, Talk, archived, plain, standing
+from tests.policy.conversing import NEVER, SURE
 from tests.policy.test_compacting import talk_of
 from tests.policy.test_compacting_laws import MODELS, TALKS
 
@@ -65,7 +66,7 @@ def test_a_placeholder_has_the_names_of_its_result_behind_all_that_it_says():
 def test_a_stub_has_the_names_of_its_input():
     content = "shippingCosts3 " + SHORT * 4
     talk = talk_of(lambda t: t.say(USER, WORDS * 400), lambda t: t.write("/p/a.py", content), quiet=12)
-    done = talk.compact(0.985)
+    done = talk.compact(0.985, SURE)
     field = standing(done.messages)["T1"][0]["content"]
     assert handle_in(field) == done.left[0].handle
     assert field.endswith("]\nshippingCosts3")
@@ -110,7 +111,7 @@ def first_of(*acts) -> str:
 
 
 def pairs_in(talk: Talk) -> list[Pair]:
-    return list(pairs_of(talk.messages, talk.plan(), talk.conversation).values())
+    return list(pairs_of(talk.messages, talk.conversation, NEVER).values())
 
 
 def test_what_was_shown_lately_comes_before_what_was_shown_long_ago():

@@ -26,26 +26,24 @@ def _known(scenario: Scenario, id: str) -> dict[str, float]:
     return dict(features(scenario.result(id), scenario.state, TOOLS))
 
 
-def test_every_feature_has_a_name_of_the_list_and_none_comes_twice():
-    given_ = Scenario()
-    given_.read("/p/a.py")
-    given_.bash_fails("make")
-    given_.grep("word")
-    given_.edit("/p/a.py")
-    given_.grep("word", "src")  # touches the first one
+def test_every_feature_has_a_name_of_the_list_and_none_comes_twice(session: Scenario):
+    session.read("/p/a.py")
+    session.bash_fails("make")
+    session.grep("word")
+    session.edit("/p/a.py")
+    session.grep("word", "src")  # touches the first one
     for id in ("T1", "T2", "T3", "T4", "T5"):
-        names = [name for name, _ in features(given_.result(id), given_.state, TOOLS)]
+        names = [name for name, _ in features(session.result(id), session.state, TOOLS)]
         assert len(names) == len(set(names))
         assert set(names) <= set(FEATURES)
 
 
-def test_a_result_that_was_touched_counts_as_quiet_from_then_on():
-    given_ = Scenario()
-    given_.read("/p/a.py")
-    given_.nothing(5)
-    before = _known(given_, "T1")
-    given_.read("/p/a.py", 10, 20)
-    after = _known(given_, "T1")
+def test_a_result_that_was_touched_counts_as_quiet_from_then_on(session: Scenario):
+    session.read("/p/a.py")
+    session.nothing(5)
+    before = _known(session, "T1")
+    session.read("/p/a.py", 10, 20)
+    after = _known(session, "T1")
     assert "touched" not in before
     assert before["quiet"] > 0
     assert after["touched"] == 1.0
@@ -53,58 +51,52 @@ def test_a_result_that_was_touched_counts_as_quiet_from_then_on():
     assert after["age"] > before["age"]
 
 
-def test_an_edited_read_says_that_it_was_edited_and_how_long_ago():
-    given_ = Scenario()
-    given_.read("/p/a.py")
-    given_.edit("/p/a.py")
-    just = _known(given_, "T1")
-    given_.nothing(5)
-    later = _known(given_, "T1")
+def test_an_edited_read_says_that_it_was_edited_and_how_long_ago(session: Scenario):
+    session.read("/p/a.py")
+    session.edit("/p/a.py")
+    just = _known(session, "T1")
+    session.nothing(5)
+    later = _known(session, "T1")
     assert just["edited"] == later["edited"] == 1.0
     assert just["since edited"] == 0.0
     assert later["since edited"] > 1.0
 
 
-def test_a_newer_read_of_the_same_file_replaces_the_older_one():
-    given_ = Scenario()
-    given_.read("/p/a.py")
-    given_.read("/p/a.py")
-    assert _known(given_, "T1")["replaced"] == 1.0
-    assert "replaced" not in _known(given_, "T2")
+def test_a_newer_read_of_the_same_file_replaces_the_older_one(session: Scenario):
+    session.read("/p/a.py")
+    session.read("/p/a.py")
+    assert _known(session, "T1")["replaced"] == 1.0
+    assert "replaced" not in _known(session, "T2")
 
 
-def test_a_file_that_the_shell_printed_is_told_from_a_read():
-    given_ = Scenario()
-    given_.bash("cat /p/a.py")
-    given_.read("/p/b.py")
-    assert _known(given_, "T1")["kind read"] == _known(given_, "T2")["kind read"] == 1.0
-    assert "shell read" in _known(given_, "T1")
-    assert "shell read" not in _known(given_, "T2")
+def test_a_file_that_the_shell_printed_is_told_from_a_read(session: Scenario):
+    session.bash("cat /p/a.py")
+    session.read("/p/b.py")
+    assert _known(session, "T1")["kind read"] == _known(session, "T2")["kind read"] == 1.0
+    assert "shell read" in _known(session, "T1")
+    assert "shell read" not in _known(session, "T2")
 
 
-def test_the_shipped_model_forgets_a_read_that_nobody_comes_back_to(shipped: NeedModel):
-    given_ = Scenario()
-    given_.read("/p/a.py", 1, 200)
+def test_the_shipped_model_forgets_a_read_that_nobody_comes_back_to(session: Scenario, shipped: NeedModel):
+    session.read("/p/a.py", 1, 200)
     chances = []
     for _ in range(4):
-        chances.append(shipped.probability(given_.result("T1"), given_.state, TOOLS))
-        given_.nothing(10)
+        chances.append(shipped.probability(session.result("T1"), session.state, TOOLS))
+        session.nothing(10)
     assert chances == sorted(chances, reverse=True)
     assert chances[-1] < 0.7 * chances[0]
 
 
-def test_the_shipped_model_expects_less_of_a_read_that_was_replaced_than_of_the_newer_one(shipped: NeedModel):
-    given_ = Scenario()
-    given_.read("/p/a.py", 1, 200)
-    given_.read("/p/a.py", 1, 200)
-    assert shipped.probability(given_.result("T1"), given_.state, TOOLS) < shipped.probability(given_.result("T2"), given_.state, TOOLS)
+def test_the_shipped_model_expects_less_of_a_read_that_was_replaced_than_of_the_newer_one(session: Scenario, shipped: NeedModel):
+    session.read("/p/a.py", 1, 200)
+    session.read("/p/a.py", 1, 200)
+    assert shipped.probability(session.result("T1"), session.state, TOOLS) < shipped.probability(session.result("T2"), session.state, TOOLS)
 
 
-def test_the_shipped_model_expects_more_of_a_read_than_of_an_acknowledgement(shipped: NeedModel):
-    given_ = Scenario()
-    given_.read("/p/a.py", 1, 50)
-    given_.edit("/p/b.py")
-    assert shipped.probability(given_.result("T2"), given_.state, TOOLS) < shipped.probability(given_.result("T1"), given_.state, TOOLS)
+def test_the_shipped_model_expects_more_of_a_read_than_of_an_acknowledgement(session: Scenario, shipped: NeedModel):
+    session.read("/p/a.py", 1, 50)
+    session.edit("/p/b.py")
+    assert shipped.probability(session.result("T2"), session.state, TOOLS) < shipped.probability(session.result("T1"), session.state, TOOLS)
 
 
 def test_the_shipped_model_holds_nothing_but_weights_and_counts():
@@ -143,10 +135,9 @@ def test_what_is_no_model_is_refused(value: object):
         model_of(value)
 
 
-def test_a_kind_that_is_not_known_is_another():
-    given_ = Scenario()
-    given_.call("mcp__idle__wait", {})
-    result = given_.result("T1")
+def test_a_kind_that_is_not_known_is_another(session: Scenario):
+    session.call("mcp__idle__wait", {})
+    result = session.result("T1")
     result.kind = "something new"
-    assert "kind other" in dict(features(result, given_.state, TOOLS))
+    assert "kind other" in dict(features(result, session.state, TOOLS))
     assert "other" in kinds.LEARNT

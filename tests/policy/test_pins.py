@@ -20,26 +20,16 @@ def everything_that_ends(session: Scenario) -> None:
     session.clear("T1", "T2", "T3", "T4")
 
 
-def test_nothing_ends_a_pinned_result():
-    session = Scenario()
+@pytest.mark.parametrize("pinned", [{"T1", "T2", "T3", "T4"}, set()])
+def test_nothing_ends_a_pinned_result_and_without_the_pin_all_of_these_end(session: Scenario, pinned: set[str]):
     session.read("a.py")
     session.grep("login")
     session.bash("npm test")
     session.edit("b.py")
-    for id in ("T1", "T2", "T3", "T4"):
+    for id in pinned:
         session.pin(id)
     everything_that_ends(session)
-    assert session.live[:4] == ["T1", "T2", "T3", "T4"]
-
-
-def test_without_the_pin_all_of_these_end():
-    session = Scenario()
-    session.read("a.py")
-    session.grep("login")
-    session.bash("npm test")
-    session.edit("b.py")
-    everything_that_ends(session)
-    assert not {"T1", "T2", "T3", "T4"} & set(session.live)
+    assert {"T1", "T2", "T3", "T4"} & set(session.live) == pinned
 
 
 @pytest.mark.parametrize(
@@ -55,15 +45,13 @@ def test_without_the_pin_all_of_these_end():
         ("T2", False),
     ],
 )
-def test_a_path_pattern_pins_every_result_that_it_matches(pattern, pinned):
-    session = Scenario()
+def test_a_path_pattern_pins_every_result_that_it_matches(session: Scenario, pattern, pinned):
     session.read("src/a.py")
     session.pin(pattern)
     assert session.edit("src/a.py") == ({} if pinned else {"T1": "edited"})
 
 
-def test_a_path_pattern_pins_results_that_come_later_too():
-    session = Scenario()
+def test_a_path_pattern_pins_results_that_come_later_too(session: Scenario):
     session.pin("src/")
     session.read("src/a.py")
     session.bash("cat src/b.py")
@@ -71,8 +59,7 @@ def test_a_path_pattern_pins_results_that_come_later_too():
     assert session.bash("git commit -m x") == {"T3": "committed"}
 
 
-def test_a_path_pattern_pins_what_was_seen_of_a_file_and_not_the_acknowledgements_of_its_edits():
-    session = Scenario()
+def test_a_path_pattern_pins_what_was_seen_of_a_file_and_not_the_acknowledgements_of_its_edits(session: Scenario):
     session.read("a.py")
     session.pin("a.py")
     session.edit("a.py")
@@ -83,8 +70,7 @@ def test_a_path_pattern_pins_what_was_seen_of_a_file_and_not_the_acknowledgement
     assert {"T1", "T4"} <= set(session.live)
 
 
-def test_a_pin_by_id_holds_no_other_result():
-    session = Scenario()
+def test_a_pin_by_id_holds_no_other_result(session: Scenario):
     session.read("a.py", 1, 10)
     session.read("a.py", 20, 30)
     session.pin("T1")
@@ -102,8 +88,7 @@ def test_a_pin_of_the_configuration_holds_as_well():
     assert "T1" in session.live
 
 
-def test_a_pin_by_id_revives_an_expired_result():
-    session = Scenario()
+def test_a_pin_by_id_revives_an_expired_result(session: Scenario):
     session.grep("login")
     session.nothing(5)
     assert session.expired["T1"] == "ttl_calls"
@@ -113,8 +98,7 @@ def test_a_pin_by_id_revives_an_expired_result():
     assert session.decisions[-1].action == "revive"
 
 
-def test_a_path_pattern_revives_what_it_matches_and_nothing_else():
-    session = Scenario()
+def test_a_path_pattern_revives_what_it_matches_and_nothing_else(session: Scenario):
     session.read("src/a.py")
     session.read("lib/b.py")
     session.bash("git commit -m x")
@@ -122,8 +106,7 @@ def test_a_path_pattern_revives_what_it_matches_and_nothing_else():
     assert session.expired == {"T2": "committed"}
 
 
-def test_a_pin_of_a_live_result_decides_nothing_and_pinning_twice_is_pinning_once():
-    session = Scenario()
+def test_a_pin_of_a_live_result_decides_nothing_and_pinning_twice_is_pinning_once(session: Scenario):
     session.read("a.py")
     assert session.pin("T1") == {}
     assert session.pin("T1") == {}
@@ -132,16 +115,14 @@ def test_a_pin_of_a_live_result_decides_nothing_and_pinning_twice_is_pinning_onc
     assert session.edit("a.py") == {"T1": "edited"}
 
 
-def test_unpinning_what_is_not_pinned_changes_nothing():
-    session = Scenario()
+def test_unpinning_what_is_not_pinned_changes_nothing(session: Scenario):
     session.read("a.py")
     session.pin("a.py")
     assert session.unpin("b.py") == {}
     assert session.edit("a.py") == {}
 
 
-def test_what_two_pins_hold_one_still_holds():
-    session = Scenario()
+def test_what_two_pins_hold_one_still_holds(session: Scenario):
     session.read("a.py")
     session.pin("T1")
     session.pin("*.py")
@@ -155,8 +136,7 @@ def test_what_two_pins_hold_one_still_holds():
 
 
 @pytest.mark.parametrize("target", ["T1", "a.py"])
-def test_an_expired_result_that_was_pinned_has_ended_as_before_once_it_is_unpinned(target):
-    session = Scenario()
+def test_an_expired_result_that_was_pinned_has_ended_as_before_once_it_is_unpinned(session: Scenario, target):
     session.read("a.py")
     session.edit("a.py")
     before = list(session.result("T1").ended)
@@ -170,18 +150,7 @@ def test_an_expired_result_that_was_pinned_has_ended_as_before_once_it_is_unpinn
     assert session.nothing(9).get("T1") is None
 
 
-def test_what_another_pin_still_holds_stays_until_that_goes_too():
-    session = Scenario()
-    session.read("a.py")
-    session.edit("a.py")
-    session.pin("T1")
-    session.pin("*.py")
-    assert session.unpin("T1") == {}
-    assert session.unpin("*.py") == {"T1": "edited"}
-
-
-def test_what_a_pin_has_revived_is_superseded_by_nothing_and_supersedes_nothing():
-    session = Scenario()
+def test_what_a_pin_has_revived_is_superseded_by_nothing_and_supersedes_nothing(session: Scenario):
     session.bash("npm test")
     session.bash("npm test")
     session.pin("T1")
@@ -190,27 +159,19 @@ def test_what_a_pin_has_revived_is_superseded_by_nothing_and_supersedes_nothing(
     assert session.live == ["T3"]
 
 
-def test_an_unpinned_search_whose_time_is_over_ends_with_the_next_call():
-    session = Scenario()
+@pytest.mark.parametrize(("pinned_for", "left"), [(20, 0), (2, 2)])
+def test_an_unpinned_search_lives_out_its_time_and_where_that_is_over_ends_with_the_next_call(
+    session: Scenario, pinned_for: int, left: int
+):
     session.grep("login")
     session.pin("T1")
-    session.nothing(20)
+    session.nothing(pinned_for)
     assert session.unpin("T1") == {}
+    assert session.nothing(left) == {}
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
-def test_an_unpinned_search_whose_time_is_not_over_lives_it_out():
-    session = Scenario()
-    session.grep("login")
-    session.pin("T1")
-    session.nothing(2)
-    session.unpin("T1")
-    assert session.nothing(2) == {}
-    assert session.nothing() == {"T1": "ttl_calls"}
-
-
-def test_an_unpinned_read_ends_with_the_next_edit():
-    session = Scenario()
+def test_an_unpinned_read_ends_with_the_next_edit(session: Scenario):
     session.read("a.py")
     session.pin("T1")
     session.edit("a.py")
@@ -219,10 +180,17 @@ def test_an_unpinned_read_ends_with_the_next_edit():
     assert session.edit("a.py") == {"T1": "edited"}
 
 
-def test_an_unpinned_run_ends_with_the_next_run():
-    session = Scenario()
-    session.bash("npm test")
+def test_a_revived_read_still_shows_what_it_shows(session: Scenario):
+    session.read("a.py", 10, 20)
+    before = [list(part) for part in session.result("T1").parts]
+    session.edit("a.py")
     session.pin("T1")
-    session.bash("npm test")
-    session.unpin("T1")
-    assert session.bash("npm test") == {"T1": "superseded", "T2": "superseded"}
+    assert [list(part) for part in session.result("T1").parts] == before
+
+
+def test_a_pinned_result_does_not_keep_a_newer_one_with_the_same_content_alive(session: Scenario):
+    session.bash("python a.py", "42")
+    session.pin("T1")
+    session.bash("python b.py", "42")
+    assert session.bash("python c.py", "42") == {"T2": "same_content"}
+    assert session.live == ["T1", "T3"]

@@ -116,8 +116,7 @@ def test_only_a_line_of_names_behind_it_leaves_it_a_placeholder(why, handle, lin
 
 
 @pytest.mark.parametrize(("calls", "said"), [(1, "unused for 1 call"), (2, "unused for 2 calls"), (999_999, "unused for 999999 calls")])
-def test_for_how_long_it_was_unused_fits_into_the_notice(calls, said):
-    session = Scenario()
+def test_for_how_long_it_was_unused_fits_into_the_notice(session: Scenario, calls, said):
     session.read("a.py")
     assert why(session.result("T1"), calls) == said
     assert len(said) <= LONGEST_WHY

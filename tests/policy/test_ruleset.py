@@ -1,4 +1,4 @@
-"""The configuration compiled for the engine."""
+"""The built-in tables say what the specification says, and a configuration is compiled over them for the engine."""
 
 import copy
 import json
@@ -9,11 +9,81 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy.ruleset import GRACE_CALLS, PROFILES, RESTORE_HOLD_CALLS, THRESHOLDS, Ruleset
-from hooks.utils.policy.tiers import TIERS
+from hooks.utils.policy.ruleset import (
+    EVENT_ALIASES,
+    EVENTS,
+    GRACE_CALLS,
+    PRESERVED_EVENTS,
+    PROFILES,
+    RESTORE_HOLD_CALLS,
+    THRESHOLDS,
+    TIER_CONFIG,
+    TIERS,
+    Ruleset,
+)
 
 ROOT = pathlib.Path(__file__).parents[2]
+RULES = Ruleset.from_config({}, TOOLS)
 SHIPPED = json.loads((ROOT / "retention-config.json").read_text())["retention"]
+
+
+def test_the_tier_table_has_the_values_of_the_specification_and_lets_a_success_end_an_error():
+    assert TIER_CONFIG == {
+        "ephemeral": {"ttl_tools": 1, "ttl_seconds": None},
+        "short": {"ttl_tools": 5, "ttl_seconds": 300},
+        "medium": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["edit", "commit"]},
+        "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede", "session_end"]},
+        "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["success", "manual"]},
+    }
+
+
+def test_tiers_are_in_order_of_lifetime():
+    assert TIERS == ("ephemeral", "short", "medium", "session", "preserved")
+    assert tuple(TIER_CONFIG) == TIERS
+
+
+SPECIFIED = {
+    "Read": "medium",
+    "Grep": "short",
+    "Glob": "short",
+    "Edit": "ephemeral",
+    "Write": "ephemeral",
+    "Bash": {
+        "default": "session",
+        "patterns": {
+            "git commit": "ephemeral",
+            "git push": "ephemeral",
+            "npm test": "session",
+            "npm run build": "session",
+            "mkdir": "ephemeral",
+            "rm": "ephemeral",
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("tool", SPECIFIED)
+def test_a_tool_of_the_specification_has_its_tier(tool):
+    assert TOOLS.tiers[tool] == SPECIFIED[tool]
+
+
+@pytest.mark.parametrize("tool", ["mcp__github__search_issues", "SomethingNew", ""])
+def test_a_tool_that_no_table_names_is_session(tool):
+    assert RULES.tier_of_tool(tool) == "session"
+
+
+@pytest.mark.parametrize("tool", TOOLS.tiers)
+def test_every_tool_has_a_tier_that_exists(tool):
+    assert RULES.tier_of_tool(tool) in TIERS
+
+
+def test_every_event_of_the_tier_table_is_an_event():
+    for entry in TIER_CONFIG.values():
+        assert set(entry.get("expiry_events", ())) <= {*EVENTS, *PRESERVED_EVENTS}
+    assert set(EVENT_ALIASES.values()) <= set(EVENTS)
+
+
+# Compiled.
 
 
 def lifetimes(rules):

@@ -20,12 +20,13 @@ except ImportError:  # before Python 3.11
     import sre_parse as _parser
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.masking import MASK, NAMES, mask, named, programs, words
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tools import Call, Outcome
 from tests.policy.test_masking import PIECES
+from tests.work import steps
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRETS = json.loads((ROOT / "tests" / "data" / "secrets.json").read_text())
@@ -199,31 +200,17 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def _steps(text: str) -> int:
-    """Lines of the package that run while a text is masked."""
-    count = 0
-
-    def each_line(frame, event, arg):
-        nonlocal count
-        count += event == "line"
-        return each_line
-
-    def calls(frame, event, arg):
-        return each_line if "/masking/" in frame.f_code.co_filename else None
-
-    before = sys.gettrace()
-    sys.settrace(calls)
-    try:
-        mask(text)
-    finally:
-        sys.settrace(before)
-    return count
+def _steps(piece: str, length: int) -> int:
+    """Lines that run while a text of so many characters is masked, once its patterns are compiled."""
+    text = (piece * (length // len(piece) + 1))[:length] + " token=x"
+    mask(text)
+    return steps(mask, text)
 
 
 def test_work_grows_no_faster_than_the_text(count):
     length, dear = count(1_000, 4_000), {}
     for piece in HOSTILE:
-        few, many = (_steps((piece * (much // len(piece) + 1))[:much] + " token=x") for much in (length, 2 * length))
+        few, many = (_steps(piece, much) for much in (length, 2 * length))
         if many > 2.3 * few + length // 2:
             dear[piece] = few, many
     assert dear == {}

@@ -10,39 +10,19 @@ from tests.policy.scenario import Scenario
 SEARCHES = [
     ("rg login", "rg login", True),
     ("rg login", "rg logout", False),
-    ("rg login", "rg -n login", True),
-    ("rg login", "rg login | head -20", True),
-    ("rg login", "rg -i login", False),
-    ("rg login", "rg login src", False),
     ("rg login src", "rg login", True),
-    ("rg login src", "rg login src/", True),
-    ("rg login src", "rg login src tests", True),
-    ("rg login src tests", "rg login src", False),
     ("rg login src", "rg login source", False),
     ("rg login srclib", "rg login src", False),
-    ("rg login src/lib", "rg login src", True),
-    ("rg login", "grep -rn login .", True),
-    ("rg 'log in'", 'rg "log in"', True),
-    ("git grep login", "rg login", True),
-    ("cd src && rg login", "rg login src", True),
     ("cd src && rg login", "rg login", True),
-    ("rg login", "rg login -g '*.ts'", False),
     ("rg login", "rg login | wc -l", False),
     ("find . -name '*.ts'", "find . -name '*.ts'", True),
-    ("find . -name '*.ts'", "find . -name '*.js'", False),
-    ("find src -name '*.ts'", "find . -name '*.ts'", True),
-    ("ls src", "ls src", True),
     ("ls src", "ls -la src", True),
-    ("ls src", "ls", False),
-    ("ls src", "ls tests", False),
-    ("tree src", "tree src", True),
     ("rg login", "cat login", False),
 ]
 
 
 @pytest.mark.parametrize(("earlier", "later", "ends"), SEARCHES)
-def test_a_newer_search_for_the_same_in_the_same_place_or_a_wider_one_ends_the_earlier(earlier, later, ends):
-    session = Scenario()
+def test_a_newer_search_for_the_same_in_the_same_place_or_a_wider_one_ends_the_earlier(session: Scenario, earlier, later, ends):
     session.bash(earlier)
     assert session.tier("T1") == "short"
     assert session.bash(later) == ({"T1": "superseded"} if ends else {})
@@ -63,41 +43,35 @@ GREPS = [
 
 
 @pytest.mark.parametrize(("earlier", "later", "ends"), GREPS)
-def test_the_grep_tool_follows_the_same_rule(earlier, later, ends):
-    session = Scenario()
+def test_the_grep_tool_follows_the_same_rule(session: Scenario, earlier, later, ends):
     session.call("Grep", earlier)
     assert session.call("Grep", later) == ({"T1": "superseded"} if ends else {})
 
 
-def test_the_grep_tool_and_a_search_on_the_command_line_are_the_same_search():
-    session = Scenario()
+def test_the_grep_tool_and_a_search_on_the_command_line_are_the_same_search(session: Scenario):
     session.grep("login")
     assert session.bash("rg login") == {"T1": "superseded"}
     assert session.grep("login") == {"T2": "superseded"}
 
 
-def test_the_glob_tool_is_superseded_by_the_same_glob():
-    session = Scenario()
+def test_the_glob_tool_is_superseded_by_the_same_glob(session: Scenario):
     session.call("Glob", {"pattern": "**/*.ts"})
     session.call("Glob", {"pattern": "**/*.js"})
     assert session.call("Glob", {"pattern": "**/*.ts"}) == {"T1": "superseded"}
 
 
-def test_a_search_that_finds_nothing_ends_the_earlier_one_that_did():
-    session = Scenario()
+def test_a_search_that_finds_nothing_ends_the_earlier_one_that_did(session: Scenario):
     session.bash("rg login")
     assert session.bash_fails("rg login", "") == {"T1": "superseded"}
 
 
-def test_a_search_that_fails_ends_nothing():
-    session = Scenario()
+def test_a_search_that_fails_ends_nothing(session: Scenario):
     session.bash("rg 'login('")
     assert session.bash_fails("rg 'login('", "regex parse error: unclosed group", code=2) == {}
     assert session.live == ["T1", "T2"]
 
 
-def test_the_reason_names_the_newer_one():
-    session = Scenario()
+def test_the_reason_names_the_newer_one(session: Scenario):
     session.grep("login")
     session.grep("login")
     assert session.reasons("T1") == 'a newer run of the same thing: Grep "login"'
@@ -114,64 +88,44 @@ def test_the_reason_names_the_newer_one():
         (lambda s: s.read("a.py", text="x = 1"), lambda s: s.read("copy/a.py", text="x = 1")),
     ],
 )
-def test_the_same_content_of_the_same_kind_ends_the_earlier(first, second):
-    session = Scenario()
+def test_the_same_content_of_the_same_kind_ends_the_earlier(session: Scenario, first, second):
     first(session)
     assert second(session) == {"T1": "same_content"}
 
 
-def test_the_same_content_of_another_kind_ends_nothing():
-    session = Scenario()
+def test_the_same_content_of_another_kind_ends_nothing(session: Scenario):
     session.bash("rg 42", "42")
     assert session.bash("python answer.py", "42") == {}
     assert session.bash("npm test", "42") == {}
 
 
-def test_no_content_is_not_the_same_content():
-    session = Scenario()
+def test_no_content_is_not_the_same_content(session: Scenario):
     session.bash("python a.py", "")
     assert session.bash("python b.py", "") == {}
 
 
-def test_the_same_error_text_of_two_things_ends_nothing():
-    session = Scenario()
+def test_the_same_error_text_of_two_things_ends_nothing(session: Scenario):
     session.bash_fails("python a.py", "Killed")
     assert session.bash_fails("python b.py", "Killed") == {}
     session.read_fails("a.py")
     assert session.read_fails("b.py") == {}
 
 
-def test_a_preserved_result_is_not_ended_by_the_same_content():
-    session = Scenario()
+def test_a_preserved_result_is_not_ended_by_the_same_content(session: Scenario):
     session.read("STATUS.json", text="{}")
     assert session.read("old/STATUS.json", text="{}") == {}
-
-
-def test_of_three_with_the_same_content_each_ends_the_one_before():
-    session = Scenario()
-    session.bash("python a.py", "42")
-    assert session.bash("python b.py", "42") == {"T1": "same_content"}
-    assert session.bash("python c.py", "42") == {"T2": "same_content"}
 
 
 # The same call of any other tool.
 
 
-def test_a_tool_that_no_table_names_is_ended_by_the_same_call_of_it():
-    session = Scenario()
+def test_a_tool_that_no_table_names_is_ended_by_the_same_call_of_it(session: Scenario):
     session.call("mcp__db__query", {"sql": "select 1", "limit": 5})
     assert session.call("mcp__db__query", {"sql": "select 2", "limit": 5}) == {}
     assert session.call("mcp__db__query", {"limit": 5, "sql": "select 1"}) == {"T1": "superseded"}
 
 
-def test_the_same_command_of_any_kind_ends_the_earlier_one():
-    session = Scenario()
-    session.bash("git status")
-    assert session.bash("git status") == {"T1": "superseded"}
-
-
-def test_the_same_command_in_another_folder_is_not_the_same_command():
-    session = Scenario()
+def test_the_same_command_in_another_folder_is_not_the_same_command(session: Scenario):
     session.bash("git status")
     session.bash("cd /other", cwd="/other")  # the host reports the folder that a call left behind
     assert session.bash("git status", cwd="/other") == {}
@@ -182,8 +136,7 @@ def test_the_same_command_in_another_folder_is_not_the_same_command():
 # Task lists.
 
 
-def test_of_task_lists_only_the_newest_is_kept():
-    session = Scenario()
+def test_of_task_lists_only_the_newest_is_kept(session: Scenario):
     session.call("TodoWrite", {"todos": [{"content": "a", "status": "pending"}]})
     assert session.call("TodoWrite", {"todos": [{"content": "a", "status": "completed"}]}) == {"T1": "superseded"}
     assert session.call("TaskList", {}) == {"T2": "superseded"}

@@ -7,12 +7,7 @@ import pytest
 from tests.policy.scenario import Scenario
 
 TOOLS = [
-    ("Read", {"file_path": "a.py"}, "medium"),
-    ("Grep", {"pattern": "x"}, "short"),
-    ("Glob", {"pattern": "*.py"}, "short"),
-    ("Edit", {"file_path": "a.py"}, "ephemeral"),
     ("MultiEdit", {"file_path": "a.py"}, "ephemeral"),
-    ("Write", {"file_path": "a.py"}, "ephemeral"),
     ("NotebookEdit", {"notebook_path": "a.ipynb"}, "ephemeral"),
     ("AskUserQuestion", {"questions": []}, "preserved"),
     ("ExitPlanMode", {"plan": "1. x"}, "preserved"),
@@ -30,45 +25,16 @@ def test_a_tool_has_its_tier(tool, tool_input, tier):
 
 COMMANDS = [
     ("rg x", "short"),
-    ("grep -rn x src", "short"),
-    ("git grep x", "short"),
-    ("find . -name x", "short"),
-    ("fd x", "short"),
-    ("ls -la", "short"),
-    ("tree", "short"),
     ("cat a.py", "medium"),
-    ("sed -n '1,9p' a.py", "medium"),
-    ("head -5 a.py", "medium"),
-    ("tail -5 a.py", "medium"),
-    ("nl a.py", "medium"),
     ("npm test", "session"),
-    ("npm run build", "session"),
-    ("npx eslint .", "session"),
-    ("npx tsc --noEmit", "session"),
-    ("pytest -q", "session"),
     ("git commit -m x", "ephemeral"),
-    ("git push", "ephemeral"),
-    ("git add .", "ephemeral"),
     ("mkdir -p x", "ephemeral"),
-    ("rm -rf x", "ephemeral"),
-    ("mv a b", "ephemeral"),
-    ("cp a b", "ephemeral"),
-    ("touch a", "ephemeral"),
-    ("chmod +x a", "ephemeral"),
     ("python main.py", "session"),
-    ("curl https://example.com", "session"),
     ("git status", "session"),
-    ("git diff", "session"),
     # Of a line that does several things, the longest-lived tier.
     ("mkdir x && cat a.py", "medium"),
-    ("rg x; cat a.py", "medium"),
     ("cat a.py && npm test", "session"),
-    ("npm test; mkdir x", "session"),
-    ("cat a.py && rg x", "medium"),
-    ("git add . && git commit -m x && git push", "ephemeral"),
     ("cd src && rg x", "short"),
-    ("npm test | tail -20", "session"),
-    ("FOO=1 timeout 60 npm test", "session"),
     ("bash -lc 'cat a.py'", "medium"),
     # Written to a file, there is nothing to see.
     ("cat a.py > b.py", "ephemeral"),
@@ -80,8 +46,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("command", "tier"), COMMANDS)
-def test_a_command_line_has_its_tier(command, tier):
-    session = Scenario()
+def test_a_command_line_has_its_tier(session: Scenario, command, tier):
     session.bash(command)
     assert session.tier("T1") == tier
 
@@ -89,25 +54,7 @@ def test_a_command_line_has_its_tier(command, tier):
 # Overrides.
 
 
-@pytest.mark.parametrize(
-    ("path", "tier"),
-    [
-        ("README.md", "short"),
-        ("docs/a.md", "short"),
-        ("a.json", "medium"),
-        ("auth.test.ts", "session"),
-        ("a.py", "medium"),
-        ("md", "medium"),
-    ],
-)
-def test_the_shipped_overrides_go_by_the_path_that_is_read(path, tier):
-    session = Scenario()
-    session.read(path)
-    assert session.tier("T1") == tier
-
-
-def test_a_read_that_is_short_by_override_ends_as_searches_do():
-    session = Scenario()
+def test_a_read_that_is_short_by_override_ends_as_searches_do(session: Scenario):
     session.read("README.md")
     assert session.nothing(4) == {}
     assert session.nothing() == {"T1": "ttl_calls"}
@@ -132,8 +79,7 @@ def test_a_command_can_be_given_another_tier():
     assert [session.tier(id) for id in ("T1", "T2", "T3", "T4")] == ["short", "ephemeral", "preserved", "session"]
 
 
-def test_the_reason_for_a_tier_is_kept():
-    session = Scenario()
+def test_the_reason_for_a_tier_is_kept(session: Scenario):
     session.read("README.md")
     session.read("STATUS.json")
     session.read_fails("a.py")
@@ -147,8 +93,7 @@ def test_the_reason_for_a_tier_is_kept():
 # Preserved patterns.
 
 
-def test_a_preserved_path_is_preserved_whatever_reads_it():
-    session = Scenario()
+def test_a_preserved_path_is_preserved_whatever_reads_it(session: Scenario):
     session.read("STATUS.json")
     session.bash("cat docs/STATUS.json")
     session.nothing(20)
@@ -159,16 +104,6 @@ def test_a_preserved_path_is_preserved_whatever_reads_it():
     assert {"T1", "T2"} <= set(session.live)
 
 
-def test_a_preserved_pattern_is_a_glob_on_a_path_or_a_command():
-    session = Scenario({"preserved_patterns": ["docs/adr/", "*.lock", "terraform plan*"]})
-    session.read("docs/adr/0001.md")
-    session.read("uv.lock")
-    session.bash("terraform plan -out x")
-    session.read("docs/guide.txt")
-    session.bash("terraform apply")
-    assert [session.tier(id) for id in ("T1", "T2", "T3", "T4", "T5")] == ["preserved", "preserved", "preserved", "medium", "session"]
-
-
 def test_a_preserved_run_is_not_ended_by_its_next_run():
     session = Scenario({"preserved_patterns": ["npm test*"]})
     session.bash("npm test")
@@ -176,16 +111,14 @@ def test_a_preserved_run_is_not_ended_by_its_next_run():
     assert session.clear("T1") == {"T1": "manual"}
 
 
-def test_a_preserved_pattern_does_not_look_into_a_body():
-    session = Scenario()
+def test_a_preserved_pattern_does_not_look_into_a_body(session: Scenario):
     session.read("a.py", text="STATUS.json")
     session.bash("python main.py", "STATUS.json")
     session.grep("login", text="STATUS.json:1:login")
     assert [session.tier(id) for id in session.live] == ["medium", "session", "short"]
 
 
-def test_writing_a_preserved_file_is_an_acknowledgement():
-    session = Scenario()
+def test_writing_a_preserved_file_is_an_acknowledgement(session: Scenario):
     session.edit("STATUS.json", "Write")
     assert session.tier("T1") == "ephemeral"
 
@@ -194,8 +127,7 @@ def test_writing_a_preserved_file_is_an_acknowledgement():
 
 
 @pytest.mark.parametrize("tool", ["AskUserQuestion", "ExitPlanMode"])
-def test_a_decision_of_the_user_is_preserved(tool):
-    session = Scenario()
+def test_a_decision_of_the_user_is_preserved(session: Scenario, tool):
     session.call(tool, {"x": 1}, "User has answered: yes")
     session.nothing(30)
     session.wait(10_000)
@@ -212,9 +144,38 @@ def test_without_the_word_decision_it_is_not():
     assert session.end_session() == {"T1": "session_end"}
 
 
-def test_two_decisions_live_side_by_side():
-    session = Scenario()
+def test_two_decisions_live_side_by_side(session: Scenario):
     session.call("AskUserQuestion", {"questions": [1]}, "yes")
     session.call("AskUserQuestion", {"questions": [2]}, "yes")
     session.call("AskUserQuestion", {"questions": [1]}, "no")
     assert session.live == ["T1", "T2", "T3"]
+
+
+# What patterns are held against: paths and command lines, never what is searched for.
+
+
+def test_a_path_pattern_of_a_search_tool_is_held_against_the_place_that_is_searched():
+    session = Scenario({"tool_overrides": {"Grep": {"patterns": {"docs/": "session"}}, "Glob": {"patterns": {"/p/docs": "session"}}}})
+    session.grep("login", "docs/guide")
+    session.grep("docs/login")
+    session.call("Glob", {"pattern": "*.md", "path": "/p/docs"})
+    assert [session.tier(id) for id in session.live] == ["session", "short", "session"]
+
+
+def test_a_preserved_pattern_does_not_look_at_what_is_searched_for(session: Scenario):
+    session.grep("STATUS.json")
+    assert session.tier("T1") == "short"
+
+
+def test_a_pin_by_pattern_does_not_look_at_what_is_searched_for(session: Scenario):
+    session.pin("config.ts")
+    session.grep("config.ts")
+    session.read("src/config.ts")
+    session.nothing(5)
+    assert "T1" not in session.live
+    assert session.edit("src/config.ts") == {}
+
+
+def test_a_pattern_is_held_against_every_file_that_a_line_reads(session: Scenario):
+    session.bash("cat a.py docs/STATUS.json | head -50")
+    assert session.tier("T1") == "preserved"

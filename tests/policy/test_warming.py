@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy import warming
 from hooks.utils.policy.conversation import Usage
-from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.economics import Prices, used_by
 from hooks.utils.policy.warming import Break
 
 NEVER = float("inf")
@@ -147,4 +147,4 @@ def test_a_request_that_read_much_less_than_the_prompt_has_missed_the_cache():
 
 
 def test_what_a_request_has_cost_is_reckoned_from_its_usage():
-    assert warming.cost(1_000, 900, 60, 4, FIVE_MINUTES) == pytest.approx(0.05 * 900 + 1.25 * 60 + 40 + 5 * 4)
+    assert FIVE_MINUTES.cost(used_by(1_000, 900, 60, 4)) == pytest.approx(0.05 * 900 + 1.25 * 60 + 40 + 5 * 4)

@@ -51,8 +51,7 @@ def test_an_edit_ends_what_git_shows_of_the_files(beside: str, ends: str):
 
 
 @pytest.mark.parametrize("line", [*OF_THE_INDEX, *OF_HEAD, *OF_NOTHING])
-def test_an_edit_does_not_end_what_git_shows_of_the_index_and_of_commits(line: str):
-    session = Scenario()
+def test_an_edit_does_not_end_what_git_shows_of_the_index_and_of_commits(session: Scenario, line: str):
     session.bash(line)
     session.edit("src/a.py")
     session.changed_on_disk("/p/src/a.py")
@@ -82,8 +81,7 @@ def test_so_does_a_commit_whatever_it_holds(committed):
 
 
 @pytest.mark.parametrize("line", OF_NOTHING)
-def test_nothing_but_its_repetition_ends_what_git_shows_of_certain_commits(line: str):
-    session = Scenario()
+def test_nothing_but_its_repetition_ends_what_git_shows_of_certain_commits(session: Scenario, line: str):
     session.bash(line)
     for change in ("git commit -m x", "git checkout main", "git add ."):
         session.bash(change)
@@ -102,8 +100,7 @@ def test_nothing_but_its_repetition_ends_what_git_shows_of_certain_commits(line:
         ("git status", "/q/a.py"),
     ],
 )
-def test_an_edit_of_what_it_does_not_show_does_not_end_it(line: str, edited: str):
-    session = Scenario()
+def test_an_edit_of_what_it_does_not_show_does_not_end_it(session: Scenario, line: str, edited: str):
     session.bash(line)
     session.edit(edited)
     assert "T1" in session.live
@@ -113,30 +110,26 @@ def test_an_edit_of_what_it_does_not_show_does_not_end_it(line: str, edited: str
     "change",
     ["git -C /q commit -m x", "cd /q && git checkout main", "git -C $D add .", "git stash list", "git branch", "git fetch"],
 )
-def test_a_change_of_another_repository_or_of_no_file_and_no_commit_ends_nothing(change: str):
-    session = Scenario()
+def test_a_change_of_another_repository_or_of_no_file_and_no_commit_ends_nothing(session: Scenario, change: str):
     session.bash("git status")
     session.bash(change)
     assert "T1" in session.live
 
 
-def test_a_change_that_fails_ends_nothing():
-    session = Scenario()
+def test_a_change_that_fails_ends_nothing(session: Scenario):
     session.bash("git status")
     session.bash_fails("git checkout nowhere")
     session.bash_fails("git commit -m x", "nothing to commit")
     assert "T1" in session.live
 
 
-def test_a_file_that_changed_on_disk_ends_it_too():
-    session = Scenario()
+def test_a_file_that_changed_on_disk_ends_it_too(session: Scenario):
     session.bash("git diff")
     assert session.changed_on_disk("/p/src/a.py") == {"T1": "changed_on_disk"}
     assert session.reasons("T1") == "the working tree has changed since: /p/src/a.py was modified"
 
 
-def test_each_is_superseded_by_itself_alone():
-    session = Scenario()
+def test_each_is_superseded_by_itself_alone(session: Scenario):
     session.bash("git status")
     session.bash("git diff")
     assert session.bash("git status") == {"T1": "superseded"}
@@ -152,24 +145,21 @@ def test_a_failed_one_waits_for_its_own_success():
     assert session.bash("git status")["T1"] == "superseded"
 
 
-def test_a_status_behind_the_commit_shows_what_is_true():
-    session = Scenario()
+def test_a_status_behind_the_commit_shows_what_is_true(session: Scenario):
     session.bash("git status")
     assert session.bash("git add -A && git commit -m x && git status")["T1"] == "committed"
     assert session.nothing() == {}
     assert session.edit("a.py") == {"T2": "edited"}
 
 
-def test_a_line_that_shows_something_else_too_lives_until_that_is_gone():
-    session = Scenario()
+def test_a_line_that_shows_something_else_too_lives_until_that_is_gone(session: Scenario):
     session.bash("git status; npm test")
     session.edit("a.py")
     assert "T1" in session.live
     assert session.bash("npm test")["T1"] == "superseded"
 
 
-def test_what_is_pinned_stays():
-    session = Scenario()
+def test_what_is_pinned_stays(session: Scenario):
     session.bash("git status")
     session.pin("T1")
     session.edit("a.py")
@@ -185,8 +175,7 @@ def test_without_the_edit_event_an_edit_ends_nothing():
     assert session.bash("git commit -m x")["T1"] == "committed"
 
 
-def test_between_two_processes_nothing_of_it_is_forgotten():
-    session = Scenario()
+def test_between_two_processes_nothing_of_it_is_forgotten(session: Scenario):
     session.bash("git diff src")
     session.save_and_load()
     assert session.edit("src/a.py") == {"T1": "edited"}
@@ -196,7 +185,6 @@ def test_between_two_processes_nothing_of_it_is_forgotten():
     ("line", "on"),
     [("git status", ["edit", "commit", "repeat"]), ("git log", ["commit", "repeat"]), ("git show 1a2b3c4", ["repeat"])],
 )
-def test_what_will_end_it_is_told(line: str, on: list):
-    session = Scenario()
+def test_what_will_end_it_is_told(session: Scenario, line: str, on: list):
     session.bash(line)
     assert expiry(session.result("T1"), session.state, session.rules, session.at)["on"] == [*on, "session_end"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy.tiers import TIERS
+from hooks.utils.policy.ruleset import TIERS
 from hooks.utils.reclaim.access import Refused
 from tests.examples import examples
 from tests.reclaim import generated

@@ -14,7 +14,7 @@ from hooks.utils.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
 from hooks.utils.state import journal, receipts
 from tests.examples import examples
 from tests.policy.compactable import CODE, DEEDS, SHARES, Talk, talked
-from tests.policy.conversing import SURE, prices
+from tests.policy.conversing import SURE
 
 ROW = {"id": "t1", "number": 1, "label": "Read a.py", "tokens": 900, "left": [[RESULT, "aaaa2345", "its file was edited: Edit a.py"]]}
 OTHER = {**ROW, "id": "t2", "number": 2, "left": [[RESULT, "bbbb2345", NEEDED_ROOM], [INPUT, "cccc2345", "its effect is on disk"]]}
@@ -80,7 +80,7 @@ def test_a_live_result_that_was_asked_for_is_not_said_to_have_left_to_make_room(
     talk = Talk()
     talk.read("a.py", text=CODE * 40)
     talk.nothing(5)
-    given = (talk.messages, talk.conversation, talk.plan(SURE, True, prices(), ids=("T1",)), 1.0, lambda _id, _content: "aaaa2345", ("T1",))
+    given = (talk.messages, talk.conversation, SURE, 1.0, lambda _id, _content: "aaaa2345", ("T1",))
     assert [one.why for one in compacting.compact(*given, why="cleared by the user").left] == ["cleared by the user"]
     assert "picture" in compacting.compact(*given, {"T1"}, why="cleared by the user").left[0].why
 

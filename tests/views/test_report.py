@@ -12,8 +12,7 @@ from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.operations import request
 from hooks.utils.policy import events
 from hooks.utils.policy.planning import Asked
-from hooks.utils.policy.ruleset import PROFILES
-from hooks.utils.policy.tiers import TIERS
+from hooks.utils.policy.ruleset import PROFILES, TIERS
 from hooks.utils.state import shipped
 from hooks.utils.text import laid_out
 from hooks.utils.views import clear, phrases, report, timeline

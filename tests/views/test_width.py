@@ -18,8 +18,7 @@ from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.policy.planning import Asked
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tiers import TIERS
+from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack

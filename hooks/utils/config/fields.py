@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ..io.storage import LOGS, Storage
 from ..policy import kinds, ruleset
-from ..policy.tiers import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS
+from ..policy.ruleset import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS
 
 STORAGE = (
     Storage("your configuration", {"": r"retention-config\.json"}, keep=("Your configuration stays.",), stays=True),

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..policy.calls import Call
     from ..policy.ruleset import Ruleset
+    from ..policy.tools import Call
     from ..state import store
 
 

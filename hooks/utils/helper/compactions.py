@@ -220,7 +220,7 @@ class Outlines:
             text, is_run, use = self._waiting.get()
             try:
                 if use is not None:
-                    Pair(use, Shown(use.id, text), None, 0, False, False)
+                    Pair(use, Shown(use.id, text))
                 if len(text) >= outline.LEAST_CHARS:
                     self.findings(text, is_run)
             except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for

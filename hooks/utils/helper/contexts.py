@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..hosts.claude_code import calls, entries, usage
 from ..policy import door, provider_clearing
-from ..policy.door.packed import Lines
+from ..policy.door import Lines
 from ..policy.messages import Use
 from ..policy.placeholder import handle_in
 from ..policy.tools import READ
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..policy.context import Result
     from ..policy.conversation import Usage
-    from ..policy.door.shown import Source
+    from ..policy.door import Source
     from ..policy.provider_clearing import Editing
     from ..policy.tools import Tool
     from ..state.site import Site

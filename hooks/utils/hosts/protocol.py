@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol
 
-    from ..policy.calls import Call
     from ..policy.conversation import Usage
     from ..policy.events import Compacted, Prompted
-    from ..policy.tools import Tools
+    from ..policy.tools import Call, Tools
 
     class Host(Protocol):
         """What a host gives and takes. Times are seconds; payloads, rows and lines come from outside and may be anything.

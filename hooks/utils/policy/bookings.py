@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .economics import Prices
+from .economics import Prices, used_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Booking:
         self.tokens = max(0, tokens)
 
     def order(self) -> tuple[object, ...]:
-        """What two bookings of one time and kind are told apart by."""
+        """Return what two bookings of one time and kind are told apart by."""
         return (self.tokens,)
 
 
@@ -178,9 +178,4 @@ class Warmed(Booking):
 
     def used(self) -> dict[str, int]:
         """Return its tokens by how it used them."""
-        plain = max(0, self.tokens - self.read - self.created)
-        return {"read": self.read, "write": self.created, "output": self.output, "plain": plain}
-
-    def price(self, prices: Prices) -> float:
-        """What it cost, in units."""
-        return sum(prices.of(kind) * tokens for kind, tokens in self.used().items())
+        return used_by(self.tokens, self.read, self.created, self.output)

@@ -7,19 +7,19 @@ the built-in reading of the tool's operation (`bash.py` for command lines).
 from __future__ import annotations
 
 from . import kinds, parts, tools
-from .calls import text_in
 from .estimate import content_of_path
 from .masking import mask, without_numbers
-from .tiers import DEFAULT_TIER, tier_of_operation, tier_of_tool
+from .ruleset import DEFAULT_TIER
+from .tools import text_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import ModuleType
 
-    from .calls import Call, Outcome
     from .parts import Action, Changes, Part
     from .ruleset import Ruleset
+    from .tools import Call, Outcome
 
 LABEL_CHARS = 100
 # The module `bash`, once a command line needed it: it is a third of all that a hook imports.
@@ -85,7 +85,7 @@ def _number(value: object, default: int) -> int:
 
 
 def shown_path(path: str, cwd: str) -> str:
-    """A path as a person would name it: relative to the working folder where it lies in it."""
+    """Return a path as a person would name it: relative to the working folder where it lies in it."""
     if cwd and path.startswith(cwd.rstrip("/") + "/"):
         return path[len(cwd.rstrip("/")) + 1 :]
     return path
@@ -101,7 +101,7 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
     if call.outcome.unchanged:
         label = call.tool + " " + shown_path(path, cwd) + " (unchanged)"
         return Classification(
-            kinds.ACK, tier_of_operation(tools.EDIT, rules), label, [("do:unchanged " + path, [])], [path], action="Read:" + path
+            kinds.ACK, rules.tier_of_operation(tools.EDIT), label, [("do:unchanged " + path, [])], [path], action="Read:" + path
         )
     lines = call.outcome.interval
     if lines is None:
@@ -111,7 +111,7 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
     label = call.tool + " " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
     content = content_of_path(path)
     return Classification(
-        kinds.READ, tier_of_tool(call.tool, rules), label, [("read:" + path, lines)], [path], content, action="Read:" + path
+        kinds.READ, rules.tier_of_tool(call.tool), label, [("read:" + path, lines)], [path], content, action="Read:" + path
     )
 
 
@@ -122,7 +122,7 @@ def _edit(call: Call, cwd: str, rules: Ruleset) -> Classification:
     label = call.tool + " " + shown_path(paths[0], cwd) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     shown: list[Part] = [("edit:" + path, []) for path in paths]
     return Classification(
-        kinds.ACK, tier_of_tool(call.tool, rules), label, shown, paths, edits=paths, action="|".join([part[0] for part in shown])
+        kinds.ACK, rules.tier_of_tool(call.tool), label, shown, paths, edits=paths, action="|".join([part[0] for part in shown])
     )
 
 
@@ -133,7 +133,7 @@ def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
     narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := text_in(call.tool_input, name)))
     key, scope = parts.content_search(pattern + narrowed, roots, insensitive=call.tool_input.get("-i") is True)
     label = call.tool + ' "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
-    return Classification(kinds.SEARCH, tier_of_tool(call.tool, rules), label, [(key, scope)], roots, "matches", action=key)
+    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), label, [(key, scope)], roots, "matches", action=key)
 
 
 def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
@@ -141,7 +141,7 @@ def _glob(call: Call, cwd: str, rules: Ruleset) -> Classification:
     root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
     key, scope = parts.file_search(pattern, roots)
-    return Classification(kinds.SEARCH, tier_of_tool(call.tool, rules), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
+    return Classification(kinds.SEARCH, rules.tier_of_tool(call.tool), call.tool + " " + pattern, [(key, scope)], roots, "log", action=key)
 
 
 def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
@@ -170,7 +170,7 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _telling_line(command: str) -> str:
-    """The first line of a command that does something: no comment, no mere `cd` or assignment, if another follows."""
+    """Return the first line of a command that does something: no comment, no mere `cd` or assignment, if another follows."""
     if "\n" not in command:
         return command.strip()
     lines = [line for line in map(str.strip, command.replace("\\\n", " ").split("\n")) if line and line[0] != "#"]
@@ -182,7 +182,7 @@ def _telling_line(command: str) -> str:
 
 
 def _subjects(command: str, found: list[Action]) -> list[str]:
-    """What patterns match of a command line: the line, its commands, the files that it reads."""
+    """Return what patterns are held against of a command line: the line, its commands, the files that it reads."""
     subjects = [without_numbers(" ".join(command[:400].split()))]
     for action in found[:8]:
         path = action.part[0].partition(":")[2] if action.kind == kinds.READ else ""
@@ -191,7 +191,7 @@ def _subjects(command: str, found: list[Action]) -> list[str]:
 
 
 def _content_of(leading: Action, command: str) -> str:
-    """The kind of content that a command prints."""
+    """Return the kind of content that a command prints."""
     key = leading.part[0]
     if leading.kind == kinds.READ:
         return content_of_path(key)
@@ -202,7 +202,7 @@ def _content_of(leading: Action, command: str) -> str:
 
 def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
     tool = call.tool
-    tier = tier_of_tool(tool, rules)
+    tier = rules.tier_of_tool(tool)
     content = "dialogue" if call.operation in _DIALOGUE else "markup"
     kind = kinds.OTHER
     if call.operation == tools.TASKS:
@@ -219,7 +219,7 @@ def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _identity(value: object) -> str:
-    """A short name for an input: equal inputs have equal names, and no text of it is kept."""
+    """Return a short name for an input: equal inputs have equal names, and no text of it is kept."""
     try:
         from _blake2 import blake2b
     except ImportError:
@@ -242,7 +242,7 @@ _READERS.update((*((operation, _edit) for operation in tools.EDITS), *((operatio
 
 
 def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
-    """The classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
+    """Return the classification of a call made in a folder, under a Ruleset; input of any shape is read as far as it makes sense."""
     found = _READERS.get(call.operation, _other)(call, cwd, rules)
     found.label = _shorten(without_numbers(found.label))
     found.basis = found.family or found.kind if call.operation in tools.SHELLS else "tool " + call.tool
@@ -265,12 +265,12 @@ def classify(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 
 def _found_nothing(found: Classification, outcome: Outcome) -> bool:
-    """A search that exits 1 with no output found nothing; that is an answer, no error."""
+    """Return whether a search exited 1 with no output: it found nothing, which is an answer and no error."""
     return found.kind == kinds.SEARCH and outcome.exit_code == 1 and outcome.chars == 0
 
 
 def _keep_error(found: Classification, operation: str, rules: Ruleset) -> None:
-    """An error is preserved until its action succeeds; a failing command that its next run supersedes waits for that."""
+    """Preserve an error until its action succeeds; a failing command that its next run supersedes waits for that."""
     found.edits = ()
     found.commits = False
     found.changes = []

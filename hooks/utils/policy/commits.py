@@ -6,10 +6,9 @@ changed (a script, a subagent) it may not know: what was read of them stays.
 
 from __future__ import annotations
 
-from .calls import Call
 from .masking import mask
 from .parts import UNKNOWN, normal_path
-from .tools import EDITS
+from .tools import EDITS, Call
 
 # Options of `git commit` that take the next word; of a cluster of letters what follows one of these is its value.
 _VALUES = frozenset(
@@ -137,5 +136,5 @@ def _asked(words: list[str]) -> tuple[list[str], bool]:
 
 
 def _path(path: str, folder: str) -> str:
-    """As the engine names it."""
+    """Return a path as the engine names it."""
     return mask(normal_path(path, folder), tell_apart=True)

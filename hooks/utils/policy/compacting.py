@@ -13,28 +13,41 @@ from math import inf
 from . import names
 from .estimate import estimate_tokens
 from .messages import Message, result_tokens
+from .need import features
 from .outline import findings
-from .placeholder import handle_in
-from .planning import last_words
+from .placeholder import handle_in, placeholder_tokens
+from .planning import is_small, last_words
 from .room import give_back, make_room
 from .standing import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
-from .ways import STUBBED, WHOLE, Pair, file_of
+from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from .context import Result
     from .conversation import Conversation
+    from .need import NeedModel
     from .outline import Findings
-    from .planning import Plan
     from .standing import Built, Content
 
-__all__ = ("CALLS", "INPUT", "NEEDED_ROOM", "NEWEST", "RESULT", "Compacted", "Left", "always_whole", "compact", "pairs_of", "tokens_of")
+__all__ = (
+    "CALLS",
+    "INPUT",
+    "NEEDED_ROOM",
+    "NEWEST",
+    "RESULT",
+    "Compacted",
+    "Left",
+    "always_whole",
+    "compact",
+    "pairs_of",
+    "telling_results",
+    "tokens_of",
+)
 
-# Calls at the end that stand whole: the work is about them.
-NEWEST = 4
-# Why a result stands whatever the target is (planning.REASONS).
-_STANDS = ("pinned", "preserved", "last_word", "unseen")
+# Calls at the end that stand whole, for the work is about them, while they have no more tokens than this.
+NEWEST, NEWEST_TOKENS = 4, 15_000
 
 
 class Compacted:
@@ -57,38 +70,44 @@ def _unknown(_id: str) -> str:
 
 
 def compact(
-    messages: Sequence[Message], conversation: Conversation, plan: Plan, share: float, handle_of: Callable[[str, Content], str],
+    messages: Sequence[Message], conversation: Conversation, soon: NeedModel, share: float, handle_of: Callable[[str, Content], str],
     only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM,
 ) -> Compacted:  # fmt: skip
     """Return what stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
-    `plan`: made as for a cold cache. `handle_of(id, content)`: under which handle something is archived. `only`: ids of results that leave,
-    and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case. `find`: as `outline.findings` does
-    it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known. `least`: tokens that may stand whatever
-    their share is. `why`: the reason for which a live result leaves."""
+    `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
+    `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
+    `find`: as `outline.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
+    `least`: tokens that may stand whatever their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
-    pairs = pairs_of(messages, plan, conversation)
-    before = _tokens(messages, pairs)
+    pairs = pairs_of(messages, conversation, soon)
+    said = sum([estimate_tokens(message.text) for message in messages])
+    before = said + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
     for pair in pairs.values():
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
     target = max(share * before, least / calibration)
     fitting = _Fitting(pairs, Builder(messages, pairs, conversation, handle_of, find, why), conversation, whole_of)
     if only is not None:
-        fitting.build(inf, inf)
+        fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, names.SHARE * before, sum([estimate_tokens(message.text) for message in messages]))
-    after, built = fitting.tokens, fitting.built
+        fitting.fit(target, names.SHARE * before, said)
+    built = fitting.built
     return Compacted(
-        built.messages, built.left, round(before * calibration), round(after * calibration), after <= target, fitting.made_whole
+        built.messages,
+        built.left,
+        round(before * calibration),
+        round(built.tokens * calibration),
+        built.tokens <= target,
+        fitting.made_whole,
     )
 
 
 class _Fitting:
     """Takes calls and their results from way to way until what stands has the room that there is: the messages as they are `built` now,
-    their `tokens`, and the ids of results that were `made_whole`."""
+    and the ids of results that were `made_whole`."""
 
-    __slots__ = ("builder", "built", "conversation", "made_whole", "pairs", "tokens", "whole_of")
+    __slots__ = ("builder", "built", "conversation", "made_whole", "pairs", "whole_of")
 
     def __init__(self, pairs: dict[str, Pair], builder: Builder, conversation: Conversation, whole_of: Callable[[str], str]) -> None:
         self.pairs = pairs
@@ -97,7 +116,6 @@ class _Fitting:
         self.whole_of = whole_of
         self.made_whole: list[str] = []
         self.built: Built
-        self.tokens = 0
 
     def fit(self, target: float, for_names: float, said: int) -> None:
         """Make room until at most `target` tokens stand; `for_names` of them are names wherever room has to be made. `said`: tokens of all
@@ -109,10 +127,10 @@ class _Fitting:
             make_room(shortest - aim, self.pairs.values())
         self.build(target, aim)
         if any(pair.at for pair in self.pairs.values()):
-            if give_back(aim - self.tokens, self.pairs.values()) or self.tokens > aim:
+            if give_back(aim - self.built.tokens, self.pairs.values()) or self.built.tokens > aim:
                 self.build(aim, aim)
         else:
-            for_names = min(for_names, target - self.tokens)
+            for_names = min(for_names, target - self.built.tokens)
         self.build(inf, inf, names.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
@@ -120,9 +138,8 @@ class _Fitting:
         here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time."""
         while True:
             self.made_whole += _make_whole(self.pairs, self.conversation, self.whole_of)
-            self.built = self.builder.build(named or {})
-            self.tokens = _tokens(self.built.messages, self.pairs)
-            if self.tokens <= most or not make_room(self.tokens - aim, self.pairs.values()):
+            self.built = self.builder.build(named)
+            if self.built.tokens <= most or not make_room(self.built.tokens - aim, self.pairs.values()):
                 return
             most = aim
 
@@ -136,37 +153,45 @@ def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
     return round(estimated * conversation.state.calibration)
 
 
-def pairs_of(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> dict[str, Pair]:
-    """Return {id of a call: its Pair}, in order."""
-    decisions = {decision.result.id: decision for decision in plan.decisions}
-    whole = always_whole(messages, plan, conversation)
+def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: NeedModel) -> dict[str, Pair]:
+    """Return {id of a call: its Pair}, in order; `soon` as `compact` takes it."""
+    state, tools = conversation.state, conversation.rules.tools
+    known = {result.id: result for result in conversation.results() if not result.cleared}
+    whole, telling = always_whole(messages, conversation), telling_results(conversation)
+    dead = _dead(known.values(), conversation, whole | telling)
     calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
-    newest = {file_of(use): use.id for use, _ in calls if file_of(use)}
-    last = len(calls) - 1
-    return {
-        use.id: Pair(use, shown, decisions.get(use.id), last - at, newest.get(file_of(use)) == use.id, use.id in whole)
-        for at, (use, shown) in enumerate(calls)
-    }
+    newest = {file_of(use): use.id for use, _ in calls}
+    pairs = {}
+    for age, (use, shown) in zip(range(len(calls) - 1, -1, -1), calls):
+        id, result = use.id, known.get(use.id)
+        need = UNKNOWN_NEED if result is None else soon.probability_of(features(result, state, tools))
+        file = file_of(use)
+        pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in telling, id in dead)
+    return pairs
 
 
-def always_whole(messages: Sequence[Message], plan: Plan, conversation: Conversation) -> set[str]:
+def always_whole(messages: Sequence[Message], conversation: Conversation) -> set[str]:
     """Return the ids of the calls that stand whole with their results, whatever the target is."""
-    newest = [use.id for message in messages for use in message.uses][-NEWEST:]
-    ruled = {decision.result.id for decision in plan.decisions if decision.reason in _STANDS}
-    return {*newest, *ruled} | conversation.unseen | last_words(conversation)
+    newest = _newest(messages, conversation.state.calibration)
+    return {*newest, *[each.id for each in conversation.results() if each.pinned]} | conversation.unseen
 
 
-def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
-    """Return the estimated tokens of messages; of a result that stands whole what the engine has estimated."""
-    total = 0
-    for message in messages:
-        total += estimate_tokens(message.text) if message.text else 0
-        for use in message.uses:
-            total += use.tokens
-        for shown in message.results:
-            pair = pairs[shown.id]
-            total += result_tokens(shown.text, pair.estimated if shown.text is pair.shown.text else None)
-    return total
+def telling_results(conversation: Conversation) -> set[str]:
+    """Return the ids of the calls whose results stand whole, whatever the target is: what is preserved, and the last word on a run."""
+    return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
+
+
+def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
+    """Return the ids of the newest calls, the last in any case."""
+    calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
+    newest: list[str] = []
+    room = NEWEST_TOKENS / calibration
+    for use, shown in reversed(calls[-NEWEST:]):
+        room -= use.tokens + result_tokens(shown.text)
+        if newest and room < 0:
+            break
+        newest.append(use.id)
+    return newest
 
 
 # --- what leaves ---------------------------------------------------------------------------------------------------------------
@@ -174,14 +199,27 @@ def _tokens(messages: Iterable[Message], pairs: dict[str, Pair]) -> int:
 
 def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
     """Return whether a result leaves before the target is looked at: it is dead, or was asked for."""
-    decision = pair.decision
-    if decision is None:
+    if pair.result is None:
         return False
     if pair.use.id in lost:
         return True
-    if only is not None:
-        return pair.use.id in only and not decision.result.pinned
-    return decision.result.ended is not None and decision.reason not in ("small", "leaned_on") and not pair.stands
+    return pair.dead if only is None else pair.use.id in only and not pair.result.pinned
+
+
+def _dead(results: Iterable[Result], conversation: Conversation, whole: Collection[str]) -> set[str]:
+    """Return the ids of the results that have expired and may leave: not those that stand `whole`, nor what is hardly larger than its
+    placeholder, nor that to which one refers that stays."""
+    dead = {each.id for each in results if each.ended and each.id not in whole and not _is_small(each, conversation)}
+    for each in reversed(list(results)):  # references look back: the newest first
+        entered = conversation.entered.get(each.id)
+        if entered is not None and each.id not in dead:
+            dead.difference_update(entered.leans_on)
+    return dead
+
+
+def _is_small(result: Result, conversation: Conversation) -> bool:
+    calibration = conversation.state.calibration
+    return is_small(result, round(result.tokens * calibration), placeholder_tokens(result, calibration, conversation.rules))
 
 
 # --- references ------------------------------------------------------------------------------------------------------------------

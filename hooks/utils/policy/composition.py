@@ -106,7 +106,7 @@ class Composition:
 
     def _fit(self, tokens: int, model: str) -> None:
         """Make the sizes add up to so many tokens."""
-        if model != self._model:  # it counts otherwise, so all of it is measured anew
+        if model != self._model:  # it counts otherwise, so all of it is measured again
             self._measure(0)
         self._model = model
         begin, stood, came = self._measured, sum(self._totals.values()), sum(self._sizes[self._measured :])

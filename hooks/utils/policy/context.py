@@ -55,11 +55,11 @@ class Result:
 
     @property
     def reasons(self) -> list[str]:
-        """Why it has ended, as a list that can grow; of one that has not, none."""
+        """Return why it has ended, as a list that can grow; [] for one that has not."""
         return self.ended[4] if self.ended else []
 
     def touch(self, index: int) -> None:
-        """Restarts its quiet age."""
+        """Restart its quiet age."""
         self.touched = index
         self.stored = ""
 
@@ -71,7 +71,7 @@ class Result:
 
 
 def result_of(row: object) -> Result:
-    """A Result from its row; ValueError when it is not one."""
+    """Return a Result from its row; ValueError when it is not one."""
     if not isinstance(row, list) or len(row) != len(_FIELDS):
         raise ValueError("not a result row")
     result = Result(*row)
@@ -88,7 +88,7 @@ def _is_end(ended: object) -> bool:
 
 
 def reclaimable(expired: dict[str, Result]) -> dict[str, Result]:
-    """Of expired results those that are still in the context."""
+    """Return those expired results that are still in the context."""
     return {id: result for id, result in expired.items() if not result.cleared}
 
 
@@ -164,20 +164,20 @@ class ContextState:
         self.timed: dict[str, Result] = {}
 
     def touched(self, result: Result) -> int:
-        """The index of a result's last touch, 0 for none."""
+        """Return the index of a result's last touch, 0 for none."""
         edited = self.edits.get(str(result.turn), 0) if result.kind == kinds.READ and not result.ended else 0
         return max(result.touched, edited) if edited > result.index else result.touched
 
     def quiet_age(self, result: Result) -> int:
-        """Calls since a result was last touched."""
+        """Return the number of calls since a result was last touched."""
         return self.index - max(result.index, self.touched(result))
 
     def to_json(self) -> dict[str, Any]:
-        """The plain values of a state, without what expired (that is a log of its own)."""
+        """Return the plain values of a state, without what expired (that is a log of its own)."""
         return {**self.header(), "live": [result.to_row() for result in self.live.values()]}
 
     def header(self) -> dict[str, Any]:
-        """The plain values of a state but for its results."""
+        """Return the plain values of a state but for its results."""
         return {
             "schema": SCHEMA,
             "session_id": self.session_id,
@@ -200,7 +200,7 @@ class ContextState:
 
 
 def state_of(value: object) -> ContextState:
-    """A ContextState from its plain values; ValueError when they are not a state of this schema."""
+    """Return a ContextState from its plain values; ValueError when they are not a state of this schema."""
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise ValueError("not a state of schema " + str(SCHEMA))
     state = ContextState(value.get("session_id", ""), value.get("agent_id", ""))
@@ -231,8 +231,8 @@ def state_of(value: object) -> ContextState:
 
 
 def shared_facts(state: ContextState) -> dict[str, Any]:
-    """What hooks and a rebuild must agree on: all but times, the calibration and the ledger (which only a transcript has) and
-    the host's turn ids (which not every client gives to hooks)."""
+    """Return what hooks and a rebuild must agree on: all but times, the calibration and the ledger (which only a transcript has) and the
+    host's turn ids (which not every client gives to hooks)."""
     plain = state.to_json()
     for name in ("at", "calibration", "prompt_id", "prompted"):
         del plain[name]

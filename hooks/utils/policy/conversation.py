@@ -55,13 +55,13 @@ class Usage:
         return bool(self.tokens) and now - self.until < self.cache_ttl_s
 
     def keep(self, at: float) -> None:
-        """A request of ours has used the cache then."""
+        """Note that a request of ours has used the cache at this time."""
         if at > self.at:
             self.kept = max(self.kept, at)
             self.until = max(self.until, at)
 
     def seconds_left(self, now: float) -> int:
-        """How long the cache stays warm yet."""
+        """Return for how long the cache stays warm."""
         left = self.cache_ttl_s - (now - max(self.at, self.kept))
         return min(self.cache_ttl_s, max(0, round(left))) if self.is_warm(now) else 0
 
@@ -118,7 +118,7 @@ class Conversation:
     # --- what happens ---------------------------------------------------------------------------------------------------------------
 
     def observe(self, event: Any) -> list[Decision]:
-        """The engine's decisions about an event; a call's result takes its place in the prompt."""
+        """Return the engine's decisions about an event; a call's result takes its place in the prompt."""
         if event.name == "profile_chosen":
             self.rules = self.rules_for(event.profile)
         if event.name == "entered":
@@ -150,13 +150,13 @@ class Conversation:
         self.unsent, self.unseen, self._thought = 0, set(), []
 
     def said(self, tokens: int, thinking: int = 0) -> None:
-        """The user or the assistant wrote so many tokens, or thought them."""
+        """Add tokens that the user or the assistant wrote, or thought."""
         self.unsent += tokens
         if thinking:
             self._thought.append((self.count, thinking + (self._thought[-1][1] if self._thought else 0)))
 
     def sent(self, usage: Usage) -> None:
-        """A request went out. Its answer, and what that calls for, come behind it."""
+        """Add a request that went out. Its answer, and the calls in it, come behind it."""
         if not self.count:
             self.base = max(0, usage.tokens - self.unsent)
         # A request that has written nothing does not tell the lifetime.
@@ -167,7 +167,7 @@ class Conversation:
         self.unsent, self.unseen = 0, set()
 
     def went_on(self, at: float) -> None:
-        """The answer to the newest request was still being written then, or something else read the cache that it left."""
+        """Note that the answer to the newest request was still being written then, or that something else read the cache that it left."""
         self.last.until = max(self.last.until, at)
 
     def _calibrate(self, usage: Usage) -> None:
@@ -181,7 +181,7 @@ class Conversation:
             self.state.calibration = round(min(high, max(low, growth[1] / growth[2])), 3)
 
     def left(self, ids: Collection[str], before: float | None = None) -> None:
-        """These results have left the prompt: what stands behind them moves up, but for what came at `before` (seconds) or later."""
+        """Take results out of the prompt: everything behind them moves up, but for what came at `before` (seconds) or later."""
         left = 0
         for result in self.results():
             place = self.places.get(result.id)
@@ -191,14 +191,14 @@ class Conversation:
                 left += gain(result, self.state.calibration, self.rules)
 
     def unthought(self, id: str = "") -> None:
-        """What was thought behind a result has left the prompt; all that was thought where none is named."""
+        """Take the thinking behind a result out of the prompt; all thinking where none is named."""
         if not id:
             self._thought = []
         if id in self.places:
             del self._thought[bisect_right(self._thought, (self.places[id].request, float("inf"))) :]
 
     def returned(self, ids: Collection[str]) -> None:
-        """These results stand in their places again: what stands behind them moves back."""
+        """Put results back in their places: everything behind them moves back."""
         back = 0
         for result in self.results():
             place = self.places.get(result.id)
@@ -211,43 +211,43 @@ class Conversation:
 
     @property
     def last(self) -> Usage:
-        """The newest request; one without tokens where there was none, or a compaction came after it."""
+        """Return the newest request; one without tokens where there was none, or a compaction came after it."""
         return self.requests[-1][0] if self.requests else Usage()
 
     @property
     def newest(self) -> Usage:
-        """The newest request, also of before a compaction: it tells the model and the lifetime of the cache."""
+        """Return the newest request, also from before a compaction: it tells the model and the lifetime of the cache."""
         return next((usage for usage, _ in reversed(self.requests) if usage.tokens), Usage())
 
     @property
     def largest(self) -> int:
-        """Tokens of the largest request of the model that answered last."""
+        """Return the tokens of the largest request of the model that answered last."""
         return max((usage.tokens for usage, _ in self.requests if usage.model == self.newest.model), default=0)
 
     @property
     def prompt(self) -> int:
-        """Tokens of the prompt as it would go out now."""
+        """Return the tokens of the prompt as it would go out now."""
         return (self.last.tokens or self.base) + round(self.unsent * self.state.calibration)
 
     def results(self) -> list[Result]:
-        """Every result that is known, in the order of completion; a placeholder may stand in its place."""
+        """Return every known result, in the order of completion; a placeholder may stand in its place."""
         return sorted([*self.state.expired.values(), *self.state.live.values()], key=lambda result: result.index)
 
     def is_seen(self, id: str) -> bool:
-        """Whether a request has shown a result to the model."""
+        """Return whether a request has shown a result to the model."""
         return id in self.places and id not in self.unseen
 
     def requests_behind(self, id: str) -> int:
-        """How many requests have ended since the one behind which a result stands."""
+        """Return how many requests have ended since the one behind which a result stands."""
         return self.count - self.places[id].request
 
     @property
     def thinking(self) -> int:
-        """Tokens of all thinking that stands."""
+        """Return the tokens of all thinking in the prompt."""
         return self._thought[-1][1] if self._thought else 0
 
     def thinking_behind(self, id: str) -> int:
-        """Tokens of thinking that stand behind a result."""
+        """Return the tokens of thinking behind a result."""
         if not self._thought:
             return 0
         at = bisect_right(self._thought, (self.places[id].request, float("inf")))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from . import shapes
@@ -28,8 +29,13 @@ HOUR_S = 3_600
 
 
 def lifetime_of(cache_ttl_s: float) -> int:
-    """The lifetime that has a price: an hour, or five minutes for anything shorter."""
+    """Return the lifetime that has a price: an hour, or five minutes for anything shorter."""
     return HOUR_S if cache_ttl_s >= HOUR_S else 300
+
+
+def used_by(prompt: int, read: int, created: int, output: int) -> dict[str, int]:
+    """Return the tokens of a request by how it used them: of its `prompt` those that it `read` from the cache and `created` in it."""
+    return {"read": read, "write": created, "output": output, "plain": max(0, prompt - read - created)}
 
 
 def write_kind(cache_ttl_s: float) -> str:
@@ -56,12 +62,16 @@ class Prices:
         """Return the price of a token that is used so: `plain`, `read`, `write`, `output`."""
         return PRICE_PLAIN if kind == "plain" else getattr(self, kind)
 
+    def cost(self, used: Mapping[str, float]) -> float:
+        """Return what tokens cost that are used so, in units."""
+        return sum([self.of(kind) * tokens for kind, tokens in used.items()])
+
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def prices_of(model: Model, cache_ttl_s: float) -> Prices:
-    """The prices of a Model with a lifetime of the cache."""
+    """Return the prices of a Model with a lifetime of the cache."""
     write = model.write_price(cache_ttl_s)
     return Prices(model.read, write, model.output_units, cache_ttl_s, model.thinking_bound, model.id, model.known)
 
@@ -88,12 +98,13 @@ class Change:
 
     @property
     def rewritten(self) -> int:
-        """Tokens that the next request writes again, what takes the place of results included."""
+        """Return the tokens that the next request writes again, including those that take the place of results."""
         return max(0, self.prompt - kept_prefix(self.prefix, self.base, self.requests_back) - self.leaving - self.thinking) + self.staying
 
 
 def kept_prefix(prefix: int, base: int, requests_back: int) -> int:
-    """Tokens that are still read from a warm cache after a change behind `prefix`; that one ended `requests_back` requests ago."""
+    """Return the tokens that are still read from a warm cache after a change behind `prefix`, the end of a request `requests_back` requests
+    ago."""
     return prefix if requests_back <= LOOK_BACK_REQUESTS else min(prefix, base)
 
 
@@ -144,7 +155,7 @@ class Sum:
 
 
 def pays(sum: Sum, likely_requests: int | None = None) -> bool:
-    """Whether a clear earns what it costs within the requests that are likely to follow; None for what usually follows a prompt."""
+    """Return whether a clear earns what it costs within the requests that are likely to follow; None for what usually follows a prompt."""
     if likely_requests is None:
         likely_requests = LIKELY_REQUESTS[sum.cache_ttl_s]
     return sum.pays_after is not None and sum.pays_after <= likely_requests

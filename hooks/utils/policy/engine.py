@@ -7,25 +7,25 @@ changed in place; every decision carries its reasons.
 from __future__ import annotations
 
 from . import kinds, lifecycle, parts
-from .calls import verdict_of
 from .classify import classify
 from .context import ContextState, Result, add
 from .estimate import tokens_of
 from .lifecycle import Decision, drop_parts, end, is_pinned, leave, may_expire, reindex
+from .tools import verdict_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .calls import Call
     from .classify import Classification
     from .events import Event, FilesChanged
     from .parts import Part
     from .ruleset import Ruleset
+    from .tools import Call
 
 __all__ = ["Decision", "observe", "reindex"]
 
 
 def observe(state: ContextState, event: Event, rules: Ruleset) -> list[Decision]:
-    """The decisions that an event brings about, in order."""
+    """Return the decisions that an event brings about, in order."""
     decisions: list[Decision] = []
     handler = _HANDLERS.get(event.name)
     if handler is None:
@@ -70,7 +70,7 @@ def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[De
 
 
 def _forget(state: ContextState, id: str) -> None:
-    """A host that repeats an id replaces its result."""
+    """Drop the result of an id that a host repeats: the new one replaces it."""
     known = state.live.get(id)
     if known is not None:
         leave(state, known)
@@ -78,7 +78,7 @@ def _forget(state: ContextState, id: str) -> None:
 
 
 def _release(state: ContextState, rules: Ruleset) -> None:
-    """Lets go of restored results whose time is over; one that has outlived its number of calls ends with this one."""
+    """Release restored results whose hold is over; one that has outlived its number of calls ends with this one."""
     for id in [id for id, until in state.holds.items() if state.index > until]:
         del state.holds[id]
         result = state.live.get(id)
@@ -115,7 +115,7 @@ def _result_of(state: ContextState, call: Call, found: Classification, rules: Ru
 
 
 def _supersede(state: ContextState, rules: Ruleset, new: Result, found: Classification, decisions: list[Decision]) -> None:
-    """A newer result of the same thing ends the earlier ones that it covers."""
+    """End the earlier results that a newer one of the same thing covers."""
     if not new.error:
         for old in list(state.by_key.get("error:" + found.action, {}).values()):
             if not old.pinned and (old.tier != "preserved" or "success" in rules.tier_rule(old.tier).events):

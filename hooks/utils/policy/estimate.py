@@ -25,7 +25,7 @@ _DIFFS = frozenset(("diff", "patch"))
 
 
 def content_of_path(path: str) -> str:
-    """The kind of content that a file holds, by its extension; code where the extension says nothing."""
+    """Return the kind of content that a file holds, by its extension; code where the extension says nothing."""
     extension = path.rpartition(".")[2].lower()
     if extension in _MARKUP:
         return "markup"
@@ -35,7 +35,7 @@ def content_of_path(path: str) -> str:
 
 
 def wide_chars(text: str) -> int:
-    """How many characters of a text are CJK or of similar width (from U+2E80 on)."""
+    """Return how many characters of a text are CJK or of similar width (from U+2E80 on)."""
     if text.isascii():
         return 0
     # What is not ASCII, found among bytes: a hundred times as fast as a look at every character.
@@ -44,7 +44,7 @@ def wide_chars(text: str) -> int:
 
 
 def tokens_of(chars: int, wide: int, content: str) -> int:
-    """Estimated tokens of a text of so many characters, `wide` of them CJK."""
+    """Return the estimated tokens of a text of so many characters, `wide` of them CJK."""
     if chars <= 0:
         return 0
     if not wide:
@@ -54,12 +54,12 @@ def tokens_of(chars: int, wide: int, content: str) -> int:
 
 
 def estimate_tokens(text: str, content: str = "dialogue") -> int:
-    """Estimated tokens of a text of this kind of content (a key of CHARS_PER_TOKEN)."""
+    """Return the estimated tokens of a text of this kind of content (a key of CHARS_PER_TOKEN)."""
     return tokens_of(len(text), 0 if text.isascii() else wide_chars(text), content)
 
 
 def image_tokens(width: float, height: float) -> int:
-    """Estimated tokens of an image of this size in pixels; the cap where the size is not known."""
+    """Return the estimated tokens of an image of this size in pixels; the cap where the size is not known."""
     if width <= 0 or height <= 0:
         return IMAGE_TOKENS
     return max(1, min(IMAGE_TOKENS, round(width * height / 750)))

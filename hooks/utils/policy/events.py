@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .calls import Call, Outcome
+from .tools import Call, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Pinned:
 
 
 class Unpinned:
-    """The user lets go of a target that was pinned."""
+    """The user unpins a target."""
 
     __slots__ = ("at", "target")
     name = "unpinned"
@@ -116,7 +116,7 @@ class Unpinned:
 
 
 class ManualClear:
-    """The user lets results go, whatever their tier; `reasons`: id -> why, of those that the user did not name."""
+    """The user clears results, whatever their tier; `reasons`: id -> why, of those that the user did not name."""
 
     __slots__ = ("at", "ids", "reasons")
     name = "manual_clear"
@@ -128,7 +128,7 @@ class ManualClear:
 
 
 class Cleared:
-    """Placeholders stand in the context in the place of these results: id -> handle of what is archived."""
+    """Placeholders have taken the place of these results in the context: id -> handle of what is archived."""
 
     __slots__ = ("handles",)
     name = "cleared"
@@ -162,7 +162,7 @@ class Restored:
 
 
 class Undone:
-    """A clear of these results was taken back."""
+    """A clear of these results was undone."""
 
     __slots__ = ("at", "ids")
     name = "undone"
@@ -173,7 +173,7 @@ class Undone:
 
 
 class ProfileChosen:
-    """The user chose a profile for the session; the driver compiles the rules anew."""
+    """The user chose a profile for the session; the driver compiles the rules again."""
 
     __slots__ = ("at", "profile")
     name = "profile_chosen"
@@ -184,7 +184,7 @@ class ProfileChosen:
 
 
 class Tick:
-    """Time has passed and somebody wants to know."""
+    """Time has passed."""
 
     __slots__ = ("at",)
     name = "tick"

@@ -19,7 +19,7 @@ LONGEST_PATTERN = 256
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether `pattern` matches a path, or a command line.
+    """Return whether `pattern` matches a path, or a command line.
 
     A pattern without `/` is held against the last segment of a path; one with `/` against the whole path or, unless it
     starts with `/`, any tail of it that starts at a segment. A pattern that ends in `/` means everything below.
@@ -43,26 +43,26 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def matches_command(pattern: str, command: str) -> bool:
-    """Whether `pattern` matches a whole command line; here `*`, `?` and sets match `/` too."""
+    """Return whether `pattern` matches a whole command line; here `*`, `?` and sets match `/` too."""
     if not pattern or len(pattern) > LONGEST_PATTERN:
         return False
     return _segment_matches(pattern, command[:LONGEST_TEXT])
 
 
 def is_wild(pattern: str) -> bool:
-    """Whether `pattern` holds anything but literal characters."""
+    """Return whether `pattern` holds anything but literal characters."""
     return "*" in pattern or "?" in pattern or "[" in pattern
 
 
 def needle_of(pattern: str) -> str:
-    """A text that everything the pattern matches holds; "" where none can be told at a glance."""
+    """Return a text that is part of everything the pattern matches; "" where none can be told at a glance."""
     if "[" in pattern or "\\" in pattern or "/" in pattern:
         return ""
     return max(pattern.replace("?", "*").split("*"), key=len)
 
 
 def _path_matches(pattern: str, text: str) -> bool:
-    """Segments against segments, where a `**` takes any number of them."""
+    """Compare segments with segments; a `**` takes any number of them."""
     wanted = pattern.split("/")
     if wanted[-1] == "":
         wanted[-1:] = ["**", "*"]
@@ -72,7 +72,7 @@ def _path_matches(pattern: str, text: str) -> bool:
 
 
 def _covers(wanted: list[str], given: Iterable[str], star: str, same: Callable[[str, str], bool]) -> bool:
-    """Whether the tokens of `wanted` cover `given` in order, a `star` covering any number of parts.
+    """Return whether the tokens of `wanted` cover `given` in order, a `star` covering any number of parts.
 
     Bit n of `reached` says that n tokens cover what was read so far; every part moves all of them at once, so no
     pattern makes this go back, and a text costs its length.
@@ -97,7 +97,7 @@ def _covers(wanted: list[str], given: Iterable[str], star: str, same: Callable[[
 
 
 def _segment_matches(pattern: str, text: str) -> bool:
-    """One segment; `**` within it is the same as `*`."""
+    """Compare one segment; `**` within it is the same as `*`."""
     if not is_wild(pattern):
         return pattern == text
     if pattern[0] == "*" and not is_wild(pattern[1:]):
@@ -108,7 +108,7 @@ def _segment_matches(pattern: str, text: str) -> bool:
 
 
 def _in_steps(pattern: str, text: str) -> bool:
-    """As `_covers`, character by character, over a pattern that is taken to pieces once."""
+    """Do as `_covers`, character by character, over a pattern that is taken to pieces once."""
     literals, any_one, sets, loops, count = _COMPILED.get(pattern) or _compiled(pattern)
     if len(text) < count or (not loops and len(text) > count):
         return False
@@ -133,7 +133,8 @@ _MOST_COMPILED = 1_000
 
 
 def _compiled(pattern: str) -> _Compiled:
-    """(bits of each literal character, bits of `?`, bits of each set, bits where `*` may stay, number of tokens that take a character)."""
+    """Return (bits of each literal character, bits of `?`, bits of each set, bits where `*` may stay, number of tokens that take a
+    character)."""
     literals: dict[str, int] = {}
     sets: dict[_Set, int] = {}
     any_one = loops = count = 0
@@ -169,7 +170,7 @@ def _literals_in_order(pieces: list[str], text: str) -> bool:
 
 
 def _tokens(pattern: str) -> list[str | _Set]:
-    """`*`, `?` and literal characters as strings; a set as (negated, members); an unclosed `[` is a literal."""
+    """Return `*`, `?` and literal characters as strings, a set as (negated, members); an unclosed `[` is a literal."""
     tokens: list[str | _Set] = []
     at = 0
     while at < len(pattern):

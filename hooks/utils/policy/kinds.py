@@ -45,7 +45,7 @@ class Kind:
         self.is_verbatim = is_verbatim  # a summary must keep its words
 
 
-# In the order in which people and models of need are told of them.
+# In the order in which people and the models of need see them.
 ALL = (
     Kind(READ, "file contents", "files read", operation=tools.READ, grace=20, ends_on="reread", ended="read again", is_lookup=True),
     Kind(SEARCH, "search results", "searches", operation=tools.SEARCH, grace=5, budget=2_000, is_lookup=True),
@@ -72,7 +72,7 @@ def of(kind: str) -> Kind:
 
 
 def is_run(kind: str) -> bool:
-    """Return whether it is the output of a run, whose words are about how things went then: nobody wants the same again."""
+    """Return whether it is the output of a run, which says how things went at that time: no one asks for the same again."""
     return name_of(kind) == RUN
 
 

@@ -87,27 +87,27 @@ class Ledger:
 
     @property
     def saved(self) -> float:
-        """Units, of all causes."""
+        """Return the units saved, of all causes."""
         return sum(self.gained.values())
 
     @property
     def net(self) -> float:
-        """Units saved beyond those charged; negative where PopKit has cost more than it gave."""
+        """Return the units saved beyond those charged; negative where PopKit has cost more than it gave."""
         return self.saved - sum(self.charged.values())
 
     def gain(self, cause: str, units: float, at: float, usd: float | None) -> None:
-        """Units that were saved then; `usd` as of a Request."""
+        """Add units that were saved then; `usd` as of a Request."""
         self.gained[cause] += units
         self._note("saved_" + cause, "usd_" + cause, units, at, usd)
 
     def charge(self, cause: str, units: float, at: float, usd: float | None) -> None:
-        """Units that were charged then."""
+        """Add units that were charged then."""
         self.charged[cause] += units
         self.charged_usd[cause] += units * (usd or 0.0) / _MILLION
         self._note("charged", "usd_charged", units, at, usd)
 
     def move(self, kind: str, tokens: float, prices: Prices) -> None:
-        """So many tokens were used less in this way (`plain`, `read`, `write`, `output`), or more where negative."""
+        """Add tokens that were used less in this way (`plain`, `read`, `write`, `output`), or more where negative."""
         kind = write_kind(prices.ttl_s) if kind == "write" else kind
         column = (prices.model, kind)
         known = {model for model, _ in self.moved}
@@ -117,13 +117,13 @@ class Ledger:
             self._is_partial = self._is_partial or bool(tokens)
 
     def keep_out(self, booking: KeptOut) -> None:
-        """A result entered shorter."""
+        """Add a result that entered shorter."""
         self.kept_out += 1
         self.kept_out_tokens += booking.tokens
         self._by_day("kept_out_tokens", booking.tokens, booking.at)
 
     def reclaim(self, tokens: int, at: float) -> None:
-        """A request shows that so many are gone."""
+        """Add tokens that a request shows to be gone."""
         self.reclaimed_tokens += tokens
         self._by_day("reclaimed_tokens", tokens, at)
 
@@ -154,7 +154,8 @@ class Ledger:
 
 
 def settle(requests: Iterable[Request | Compaction], bookings: Iterable[Booking], day_of: Callable[[float], str] | None = None) -> Ledger:
-    """The ledger of one context, from its Requests and Compactions in the order in which they were sent and all bookings in any order."""
+    """Return the ledger of one context, from its Requests and Compactions in the order in which they were sent and all bookings in any
+    order."""
     first = next((request for request in requests if isinstance(request, Request)), None)
     context = _Context(Ledger(day_of), first or Request(0.0, 0, 0, 0))
     waiting = sorted(bookings, key=_order, reverse=True)
@@ -195,11 +196,11 @@ class _Context:
 
     @property
     def prices(self) -> Prices:
-        """Of the newest write to the cache."""
+        """Return the prices of the newest write to the cache."""
         return self.written.prices
 
     def compact(self) -> None:
-        """All that we did to the context ends with it."""
+        """End all that we did to the context."""
         self.previous: Request | None = None
         self.pending: list[_Change] = []
         self.out = 0.0  # tokens that requests would carry but for us, as measured
@@ -210,7 +211,7 @@ class _Context:
         self.fresh_out: dict[str, int] = {}  # the same, where no request has gone without them yet
         self.cleared_out: dict[str, int] = {}  # the same, while their result is cleared
         self.kept_warm = 0  # tokens of the prompt that requests of ours have kept in the cache since the last one
-        self.spared = self.fresh_spared = 0  # tokens of results that requests go without, because nobody had to look; those not sent yet
+        self.spared = self.fresh_spared = 0  # tokens of results that requests go without, because no look-up was needed; those not sent yet
 
     def book(self, booking: Booking) -> None:
         ledger = self.ledger
@@ -244,20 +245,20 @@ class _Context:
             self._spare(booking)
         elif isinstance(booking, Warmed):
             ledger.warmings += 1
-            ledger.charge("warming", booking.price(self.prices), booking.at, self.written.usd)
+            ledger.charge("warming", self.prices.cost(booking.used()), booking.at, self.written.usd)
             for kind, tokens in booking.used().items():
                 ledger.move(kind, -tokens, self.prices)
             self.kept_warm = max(self.kept_warm, booking.read + booking.created)
 
     def _say(self, cause: str, booking: Booking) -> None:
-        """Writing it is charged now, so that the charge stands even when the next thing is a compaction; carrying it, from the second
+        """Charge the writing now, so that the charge stands even when the next thing is a compaction, and the carrying from the second
         request on."""
         self.ledger.charge(cause, booking.tokens * self.prices.write, booking.at, self.written.usd)
         self.ledger.move("write", -booking.tokens, self.prices)
         self.fresh[cause] += booking.tokens
 
     def _spare(self, booking: Spared) -> None:
-        """The request of the look-up would have read what the one before has sent; its answer is not counted."""
+        """Add a look-up that was not made: its request would have read what the one before has sent; its answer is not counted."""
         self.ledger.spared += 1
         self.fresh_spared += booking.tokens
         if self.previous is not None:
@@ -265,15 +266,15 @@ class _Context:
             self.ledger.move("read", booking.share * self.previous.prompt, self.prices)
 
     def _take_away(self, ids: Iterable[str]) -> None:
-        """Results are cleared: what had not entered of them is not counted on top of the clear, whether that is loaded yet or not."""
+        """Take away what had not entered of cleared results: it is not counted on top of the clear, whether that is loaded yet or not."""
         for id in ids:
             for table in (self.kept_out, self.fresh_out):
                 if id in table:
                     self.cleared_out[id] = table.pop(id)
 
     def _put_back(self, tokens: float, ids: Iterable[str]) -> None:
-        """Takes it from what is not shown yet, the last clear first: nobody will see it gone. The rest comes back to the prompt, and
-        saves nothing from now on."""
+        """Put tokens back, first from what no request has shown yet, the last clear first: nobody will see it gone. The rest comes back to
+        the prompt, and saves nothing from now on."""
         for id in ids:
             if id in self.cleared_out:
                 self.kept_out[id] = self.cleared_out.pop(id)
@@ -291,7 +292,7 @@ class _Context:
             self.pending.append(_Change(-back))
 
     def send(self, request: Request) -> None:
-        """Takes a request into account: what it shows, what it saves, what it carries."""
+        """Take a request into account: what it shows, what it saves, what it carries."""
         cold, ledger, at, usd = False, self.ledger, request.at, request.usd
         previous, kept_warm = self.previous, self._kept_warm(request)
         if previous is not None:
@@ -320,18 +321,18 @@ class _Context:
         self._carry(rate, request)
 
     def _spare_tokens(self, cause: str, request: Request, *several: tuple[str, float]) -> None:
-        """So many tokens that the request goes without, by how it would have used them."""
+        """Add tokens that the request goes without, by how it would have used them."""
         self.ledger.gain(cause, sum(request.prices.of(kind) * tokens for kind, tokens in several), request.at, request.usd)
         for kind, tokens in several:
             self.ledger.move(kind, tokens, request.prices)
 
     def _rewrite(self, tokens: float, request: Request) -> None:
-        """So many tokens were read that would have been written, or written that would have been read where negative."""
+        """Add tokens that were read and would have been written, or were written and would have been read where negative."""
         self.ledger.move("write", tokens, request.prices)
         self.ledger.move("read", -tokens, request.prices)
 
     def _carry(self, rate: str, request: Request) -> None:
-        """Charges what the request carries because of us, used as `rate` says, and lets what was new be old for the next."""
+        """Charge what the request carries because of us, used as `rate` says; what was new counts as old from the next one on."""
         ledger = self.ledger
         for cause in CAUSES:
             ledger.charge(cause, self.carried[cause] * request.prices.of(rate), request.at, request.usd)
@@ -347,8 +348,8 @@ class _Context:
             self.written = request
 
     def _kept_warm(self, request: Request) -> int:
-        """Tokens that a request read from the cache and would have written, had no request of ours kept it warm: 0 where it came within
-        the cache's life, or found little of the prompt before."""
+        """Return the tokens that a request read from the cache and would have written, had no request of ours kept it warm: 0 where it came
+        within the cache's life, or found little of the prompt before."""
         previous = self.previous
         if previous is None or not self.kept_warm or request.at - previous.until < self.prices.ttl_s:
             return 0
@@ -359,7 +360,7 @@ class _Context:
         return gap_s >= self.prices.ttl_s or (request.read == 0 and gap_s >= _SHORTEST_S)
 
     def _shown_by(self, previous: Request, request: Request) -> int:
-        """How many of the pending changes the request shows. The client loads the transcript as it stands, so they take effect in
+        """Return how many of the pending changes the request shows. The client loads the transcript as it stands, so they take effect in
         order: the first so many whose sum comes nearest to what is missing."""
         missing = _missing(previous, request)
         # What was read from the cache is as it was before; what left stood in the rest of the previous prompt.
@@ -390,5 +391,5 @@ class _Context:
 
 
 def _missing(previous: Request, request: Request) -> int:
-    """Tokens that the prompt lacks of what it would hold had nothing changed; negative where it holds more."""
+    """Return the tokens that the prompt lacks of what it would hold had nothing changed; negative where it holds more."""
     return previous.prompt + request.added - request.prompt

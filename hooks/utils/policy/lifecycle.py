@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from . import kinds, parts
 from .context import RECENT, ContextState, Result, add
-from .tiers import tier_of_operation
 from .tools import READ
 
 TYPE_CHECKING = False
@@ -49,7 +48,7 @@ class Decision:
 
 
 def reindex(state: ContextState, rules: Ruleset) -> None:
-    """Builds the indexes over the live results: after a load, and whenever the rules or the pins have changed."""
+    """Build the indexes over the live results: after a load, and whenever the rules or the pins have changed."""
     state.by_key = {}
     state.by_hash = {}
     state.due = {}
@@ -60,7 +59,7 @@ def reindex(state: ContextState, rules: Ruleset) -> None:
 
 
 def enter(state: ContextState, result: Result, rules: Ruleset) -> None:
-    """Lets a live result be found by what it shows, by its content, and by when it ends by age."""
+    """Add a live result to the indexes: by what it shows, by its content, and by when it ends by age."""
     for part in result.parts:
         state.by_key.setdefault(part[0], {})[result.id] = result
     if result.hash and not result.error:
@@ -73,7 +72,7 @@ def enter(state: ContextState, result: Result, rules: Ruleset) -> None:
 
 
 def is_pinned(state: ContextState, result: Result, rules: Ruleset) -> bool:
-    """Whether a pin of the user or of the configuration holds this result."""
+    """Return whether a pin of the user or of the configuration holds this result."""
     if result.id in state.pins or result.id in state.holds:
         return True
     # Who pins a path means what was seen of it, not the acknowledgements of its edits.
@@ -97,7 +96,7 @@ def unlink(index: dict[str, dict[str, Result]], key: str, id: str) -> None:
 
 
 def end(state: ContextState, result: Result, trigger: str, reasons: list[str], decisions: list[Decision], by: str = "") -> None:
-    """Marks a live result as expired; it stays in the context until somebody clears it."""
+    """Mark a live result as expired; it stays in the context until somebody clears it."""
     leave(state, result)
     result.touched = state.touched(result)
     action = "supersede" if trigger in ("superseded", "same_content") else "expire"
@@ -117,7 +116,7 @@ def end(state: ContextState, result: Result, trigger: str, reasons: list[str], d
 
 
 def can_be_missed(result: Result) -> bool:
-    """Whether the same content, fetched again, shows that it was missed. A run is repeated for the sake of its outcome."""
+    """Return whether the same content, fetched again, shows that it was missed. A run is repeated for the sake of its outcome."""
     return bool(result.hash) and result.kind != kinds.ACK and not kinds.is_run(result.kind)
 
 
@@ -137,7 +136,7 @@ def drop_parts(state: ContextState, result: Result, dead: list[Part]) -> None:
 
 
 def expire_file(state: ContextState, rules: Ruleset, path: str, trigger: str, why: str, by: str, decisions: list[Decision]) -> None:
-    """Ends what was read of a file; a result that shows other files too lives on until the last of them is gone."""
+    """End what was read of a file; a result that shows other files too lives on until the last of them is gone."""
     key = "read:" + path
     for result in list(state.by_key.get(key, {}).values()):
         if not may_expire(result) or not ends_with_files(result, rules, trigger):
@@ -157,14 +156,14 @@ _FILE_REASONS = {
 
 
 def ends_with_files(result: Result, rules: Ruleset, trigger: str = "edited") -> bool:
-    """Whether a result that shows files ends when they are edited or change on disk, or (for the trigger `committed`) with a commit: where
-    its tier says so, or that of reads, for what is stale is so in any tier."""
+    """Return whether a result that shows files ends when they are edited or change on disk, or (for the trigger `committed`) with a commit:
+    where its tier says so, or that of reads, for what is stale is so in any tier."""
     event = "commit" if trigger == "committed" else "edit"
-    return any(event in rules.tier_rule(tier).events for tier in (result.tier, tier_of_operation(READ, rules)))
+    return any(event in rules.tier_rule(tier).events for tier in (result.tier, rules.tier_of_operation(READ)))
 
 
 def file_events(result: Result, rules: Ruleset) -> list[str]:
-    """Of edit and commit those that can end a live result by what it shows."""
+    """Return those of edit and commit that can end a live result by what it shows."""
     shown = [part for part in result.parts if part[0].startswith("read:") or part[0] == parts.TREE]
     edited = any(part[0] != parts.TREE or part[1][1] in FILES for part in shown)
     events = ["edit"] if edited and ends_with_files(result, rules) else []
@@ -174,7 +173,7 @@ def file_events(result: Result, rules: Ruleset) -> list[str]:
 def expire_tree(
     state: ContextState, rules: Ruleset, place: str, changed: Collection[str], trigger: str, why: str, by: str, decisions: list[Decision]
 ) -> None:  # fmt: skip
-    """Ends what git has shown of a working tree that has changed at a file, or in the repository of a folder."""
+    """End what git has shown of a working tree that has changed at a file, or in the repository of a folder."""
     for result in list(state.by_key.get(parts.TREE, {}).values()):
         dead = [part for part in result.parts if parts.is_shown(part, place, changed)]
         if not dead or not may_expire(result) or not ends_with_files(result, rules, trigger):
@@ -186,7 +185,7 @@ def expire_tree(
 
 
 def expire_committed(state: ContextState, rules: Ruleset, files: list[str] | None, why: str, by: str, decisions: list[Decision]) -> None:
-    """Ends the reads of the files in a commit; every result of a tier that ends with commits where git cannot say what it holds."""
+    """End the reads of the files in a commit; every result of a tier that ends with commits where git cannot say which these are."""
     if files is not None:
         for path in files:
             expire_file(state, rules, path, "committed", why, by, decisions)

@@ -1,6 +1,6 @@
 """What tokens are worth in a window of the plan, in percent of it and with the error of that, as a fit to one's own history has it. Pure.
 
-A *column* is a model and how a token was used: the provider may count each differently, so what was never seen is worth nobody knows what.
+A *column* is a model and how a token was used: the provider may count each differently, so what was never seen has no known weight.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Between:
     """What happened between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
     the slash `command`, the names of `tools` or servers that came or went, the section of the `system` text that changed, from where on
     the `messages` are others, the change of `effort`, "" for none; `positions` that the conversation grew by; `keeps_thinking`: whether the
-    provider was asked to keep it. PARTS are told to be others, or the same; of the rest nobody says."""
+    provider was asked to keep it. PARTS are known to be others, or the same; the rest is unknown."""
 
     __slots__ = (
         "_others", "_same", "command", "compaction", "effort", "error", "interruption", "keeps_thinking", "messages", "positions", "rewind",
@@ -79,7 +79,7 @@ class Between:
 
 class Sent:
     """A request: its `usage`, `output` tokens, whether the assistant `thought` in the turn before the user spoke, and what was `between`
-    the request before and this one. `shares`: what its conversation is made of (composition.py), None where nobody asked."""
+    the request before and this one. `shares`: what its conversation is made of (composition.py), None where that was not asked for."""
 
     __slots__ = ("between", "output", "shares", "thought", "usage")
 

@@ -41,7 +41,7 @@ class Use:
 
     @property
     def tokens(self) -> int:
-        """Estimated tokens of the call."""
+        """Return the estimated tokens of the call."""
         if self._tokens is None:
             self._tokens = _CALL_TOKENS + sum([estimate_tokens(text, "markup") for text in texts_in(self.input)])
         return self._tokens
@@ -70,7 +70,7 @@ class Message:
         self.results = list(results)
 
     def to_json(self) -> dict[str, Any]:
-        """As the host takes it."""
+        """Return the message as the host takes it."""
         return {
             "role": self.role,
             "text": self.text,
@@ -154,13 +154,13 @@ class _Run:
 
 
 def result_tokens(text: str, estimated: int | None = None) -> int:
-    """Estimated tokens of a result of this text, or of one that the engine has estimated already."""
+    """Return the estimated tokens of a result of this text, or of one that the engine has estimated already."""
     return _RESULT_TOKENS + (estimate_tokens(text) if estimated is None else estimated)
 
 
 def thinking_tokens(block: dict[str, Any]) -> int:
-    """Estimated tokens of a block of thinking, 0 for any other. A signature (or the `data` of what is redacted) holds the whole of it,
-    sealed, in base64; the text beside it may be a summary, or empty. So it is the larger of what either tells
+    """Return the estimated tokens of a block of thinking, 0 for any other. A signature (or the `data` of what is redacted) holds the whole
+    of it, sealed, in base64; the text beside it may be a summary, or empty. So it is the larger of what either tells
     (`benchmarks/thinking_tokens.py`)."""
     if block.get("type") not in ("thinking", "redacted_thinking"):
         return 0

@@ -24,7 +24,7 @@ class Model:
     where the price is not known · `long_input_usd`, `long_output_usd`: the prices of a prompt of more than `long_prompt_tokens`, None
     where one price holds for all · `window`: tokens, `window_before` those that it had until the day of `window_since` (0 and "" where
     it always had the same) · `thinking_bound`: whether a change of the past loses the thinking behind it · `kept_s`: seconds for which the
-    provider keeps a cache that nobody uses, longer than the client asks for; 0 where it keeps none so.
+    provider keeps an unused cache, longer than the client asks for; 0 where it does not.
     """
 
     __slots__ = (
@@ -52,16 +52,17 @@ class Model:
         self.kept_s = _number(known.get("kept_s"), 0)
 
     def write_price(self, ttl_s: float) -> float:
-        """Units for a token that is written to the cache, for a lifetime in seconds: an hour, or five minutes for anything shorter."""
+        """Return the units for a token that is written to the cache, for a lifetime in seconds: an hour, or five minutes for anything
+        shorter."""
         return self.write_1h if ttl_s >= HOUR_S else self.write_5m
 
     @property
     def output_units(self) -> float:
-        """Units for a token of the answer, thinking included."""
+        """Return the units for a token of the answer, thinking included."""
         return self.output_usd / self.input_usd if self.input_usd and self.output_usd else OUTPUT_UNITS
 
     def usd(self, prompt_tokens: int) -> tuple[float | None, float | None]:
-        """Dollars a million tokens of (input, output) in a request with a prompt of this size."""
+        """Return the dollars a million tokens of (input, output) in a request with a prompt of this size."""
         if self.long_prompt_tokens is not None and prompt_tokens > self.long_prompt_tokens:
             return self.long_input_usd, self.long_output_usd
         return self.input_usd, self.output_usd
@@ -78,8 +79,8 @@ class Models:
         self.dated = dated
 
     def model(self, id: str) -> Model:
-        """The model of an id as the host writes it (`claude-opus-5-5[1m]`, `us.anthropic.claude-haiku-4-5-20251001-v1:0`); one that the
-        table does not name is not `known`. The longest id that fits counts."""
+        """Return the model of an id as the host writes it (`claude-opus-5-5[1m]`, `us.anthropic.claude-haiku-4-5-20251001-v1:0`); one that
+        the table does not name is not `known`. The longest id that fits counts."""
         model = self._known.get(id)
         if model is None:
             name = plain(id)
@@ -90,7 +91,8 @@ class Models:
 
 
 def models_of(config: dict[str, Any]) -> Models:
-    """The models of an effective `retention` object; without a table no model is known, and each is treated with the most caution."""
+    """Return the models of an effective `retention` object; without a table no model is known, and each is treated with the most
+    caution."""
     table = config.get("models")
     table = table if isinstance(table, dict) else {}
     by_id, dated = table.get("by_id"), table.get("dated")
@@ -104,8 +106,8 @@ def plain(id: str) -> str:
 
 
 def _fits(known: str, name: str) -> bool:
-    """Whether an id of the table means this model: the same, or followed by a date or a revision. Another word or number (`claude-opus-5`
-    and `claude-opus-5-7`) makes it another model; an id that ends in `*` takes anything."""
+    """Return whether an id of the table means this model: the same, or followed by a date or a revision. Another word or number
+    (`claude-opus-5` and `claude-opus-5-7`) makes it another model; an id that ends in `*` takes anything."""
     if known.endswith("*"):
         return name.startswith(known[:-1])
     if not name.startswith(known):

@@ -6,7 +6,7 @@ of one large result. A name is worth more the later it was last shown, the more 
 
 from __future__ import annotations
 
-from . import chance, secret_shapes
+from . import secret_shapes
 from .messages import texts_in
 from .outline import LONGEST, SHORTEST, is_plain, names_said
 
@@ -47,7 +47,7 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Conta
     chosen: dict[str, list[str]] = {}
     room = tokens * _CHARS_PER_TOKEN
     for name in sorted(worth, key=lambda name: (-worth[name], name)):
-        if is_plain(name) or chance.runs(name):
+        if is_plain(name) or secret_shapes.random_runs(name):
             continue
         room -= len(name) + 1 + (0 if home[name] in chosen else _FRAME)
         if room < 0:

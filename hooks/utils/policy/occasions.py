@@ -28,7 +28,7 @@ def _on_prompted(state: ContextState, event: events.Prompted, rules: Ruleset, de
 
 
 def _on_compacted(state: ContextState, event: events.Compacted, rules: Ruleset, decisions: list[Decision]) -> None:
-    """A compaction ends everything before it but what the host carried over: it is out of the context, nothing is left to reclaim."""
+    """End everything before a compaction but what the host carried over: it is out of the context, nothing is left to reclaim."""
     state.at = event.at
     state.epoch += 1
     gone = [result for result in state.live.values() if result.id not in event.kept]
@@ -73,7 +73,7 @@ def _revive(state: ContextState, results: list[Result], rules: Ruleset, trigger:
 
 
 def _on_unpinned(state: ContextState, event: events.Unpinned, rules: Ruleset, decisions: list[Decision]) -> None:
-    """What had ended before it was pinned has ended again, as it had."""
+    """End again, as before, what had ended before it was pinned."""
     state.pins = [target for target in state.pins if target != event.target]
     lifecycle.reindex(state, rules)
     for result in list(state.live.values()):
@@ -94,7 +94,7 @@ def _on_manual_clear(state: ContextState, event: events.ManualClear, rules: Rule
 
 
 def _on_entered(state: ContextState, event: events.Entered, rules: Ruleset, decisions: list[Decision]) -> None:
-    """What a call brought has entered shorter: that much it holds, and has held."""
+    """Count a result that has entered shorter as what entered, from the beginning."""
     result = state.live.get(event.id) or state.expired.get(event.id)
     if result is None:
         return
@@ -107,7 +107,7 @@ def _on_entered(state: ContextState, event: events.Entered, rules: Ruleset, deci
 
 
 def _on_cleared(state: ContextState, event: events.Cleared, rules: Ruleset, decisions: list[Decision]) -> None:
-    """What a placeholder stands for is out of the context, whatever its lifetime says."""
+    """Take out of the context the results for which placeholders stand, whatever their lifetimes say."""
     for id, handle in event.handles.items():
         result = state.live.get(id)
         if result is not None:
@@ -117,7 +117,7 @@ def _on_cleared(state: ContextState, event: events.Cleared, rules: Ruleset, deci
 
 
 def _on_cleared_outside(state: ContextState, event: events.ClearedOutside, rules: Ruleset, decisions: list[Decision]) -> None:
-    """No placeholder of ours stands for these; the provider's or the host's does."""
+    """Take out of the context what the provider or the host took out: their placeholders stand there, not ours."""
     state.at = event.at
     for id in event.ids:
         result = state.live.get(id)
@@ -128,7 +128,8 @@ def _on_cleared_outside(state: ContextState, event: events.ClearedOutside, rules
 
 
 def _on_restored(state: ContextState, event: events.Restored, rules: Ruleset, decisions: list[Decision]) -> None:
-    """Its end was a mistake, whatever ended it. Back in its place it is held for a while; a printed copy is a result of its own."""
+    """Count an end as a mistake, whatever ended it. Back in its place the result is held for a while; a printed copy is a result of its
+    own."""
     state.at = event.at
     result = state.expired.get(event.id)
     if result is None:
@@ -144,7 +145,7 @@ def _on_restored(state: ContextState, event: events.Restored, rules: Ruleset, de
 
 
 def _on_undone(state: ContextState, event: events.Undone, rules: Ruleset, decisions: list[Decision]) -> None:
-    """What was live until the clear is so again."""
+    """Revive what was live until the clear."""
     state.at = event.at
     back = [state.expired[id] for id in dict.fromkeys(event.ids) if id in state.expired]
     for result in back:
@@ -160,7 +161,7 @@ def _on_undone(state: ContextState, event: events.Undone, rules: Ruleset, decisi
 
 
 def _on_profile_chosen(state: ContextState, event: events.ProfileChosen, rules: Ruleset, decisions: list[Decision]) -> None:
-    """Shorter lifetimes take hold at once; longer ones revive nothing."""
+    """Apply shorter lifetimes at once; longer ones revive nothing."""
     state.at = event.at
     state.profile = event.profile
     for result in list(state.live.values()):

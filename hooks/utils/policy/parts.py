@@ -6,7 +6,7 @@ Keys and scopes are those of the table in docs/design.md. Whatever depends on a 
 
 from __future__ import annotations
 
-from .calls import bounded
+from .tools import bounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ PACKAGE = "p="
 
 
 def normal_path(path: str, cwd: str) -> str:
-    """The path, absolute and without detours; it begins with `?/` when a variable or an unknown folder is in it, `~` stays.
+    """Return the path, absolute and without detours; it begins with `?/` when a variable or an unknown folder is in it, `~` stays.
 
     A folder in a container is written `docker:NAME:/folder`; Windows paths become `D:/x`, and `/d/x` too where the folder has a drive.
     """
@@ -70,7 +70,7 @@ def normal_path(path: str, cwd: str) -> str:
 
 
 def _without_drive_forms(path: str, cwd: str) -> str:
-    """A Windows path with forward slashes and an upper-case drive."""
+    """Return a Windows path with forward slashes and an upper-case drive."""
     path = path.replace("\\", "/")
     if cwd[1:2] == ":" and path[:1] == "/" and path[1:2].isalpha() and path[2:3] in ("", "/"):
         path = f"{path[1]}:{path[2:] or '/'}"
@@ -80,7 +80,7 @@ def _without_drive_forms(path: str, cwd: str) -> str:
 
 
 def has_variable(text: str) -> bool:
-    """Whether the shell would put something else there: `$x`, `${x}`, `$(x)`, a backtick. A `$` at the end of a pattern is none."""
+    """Return whether the shell would put something else there: `$x`, `${x}`, `$(x)`, a backtick. A `$` at the end of a pattern is none."""
     if "`" in text:
         return True
     if "$" not in text:
@@ -93,13 +93,14 @@ def has_glob(path: str) -> bool:
 
 
 def read_part(path: str, interval: list[int], cwd: str) -> tuple[str, list[int]]:
-    """A read of lines of a file; which lines a glob shows is unknown."""
+    """Return the part of a read of lines of a file; which lines a glob shows is unknown."""
     where = normal_path(path, cwd)
     return "read:" + where, list(interval) if _READ_GLOB_CHARS.isdisjoint(where) else list(EXCERPT)
 
 
 def content_search(pattern: str, roots: list[str], insensitive: bool = False, flags: str = "") -> tuple[str, list[str]]:
-    """A search for a pattern in files below absolute roots. `flags`: letters that change the meaning (`v`, `w`, `x`, `F`).
+    """Return the part of a search for a pattern in files below absolute roots. `flags`: letters that change the meaning (`v`, `w`, `x`,
+    `F`).
 
     A limit to certain files belongs to the pattern, written ` glob=*.ts` or ` type=py`.
     """
@@ -108,7 +109,7 @@ def content_search(pattern: str, roots: list[str], insensitive: bool = False, fl
 
 
 def file_search(pattern: str, roots: list[str]) -> tuple[str, list[str]]:
-    """A search for files by a glob below absolute roots, at any depth for a pattern of one segment.
+    """Return the part of a search for files by a glob below absolute roots, at any depth for a pattern of one segment.
 
     The literal folders at the start of the pattern move into the roots, so that `src/**/*.ts` is `*.ts` below `src`.
     """
@@ -134,12 +135,12 @@ def file_search(pattern: str, roots: list[str]) -> tuple[str, list[str]]:
 
 
 def here_only(root: str) -> str:
-    """The scope of a search that does not go below its root: it is inside the root, but holds none of its folders."""
+    """Return the scope of a search that does not go below its root: it is inside the root, but holds none of its folders."""
     return root.rstrip("/") + "/."
 
 
 def covers(new: Part, old: Part) -> bool:
-    """Whether the result of part `new` makes that of part `old` obsolete."""
+    """Return whether the result of part `new` makes that of part `old` obsolete."""
     key, scope = new
     if key != old[0] or key.endswith("@?") or key.startswith("read:?"):
         return False
@@ -153,12 +154,12 @@ def covers(new: Part, old: Part) -> bool:
 
 
 def deed(part: Part) -> str:
-    """What names the action behind a part: its key, of what git shows of a tree the command."""
+    """Return what names the action behind a part: its key, of what git shows of a tree the command."""
     return part[1][0] if part[0] == TREE else part[0]
 
 
 def is_shown(part: Part, place: str, changed: Collection[str]) -> bool:
-    """Whether a part shows of a working tree what has `changed` (of commandline/worktree.py) at a file or below a folder."""
+    """Return whether a part shows of a working tree what has `changed` (of commandline/worktree.py) at a file or below a folder."""
     key, scope = part
     if key != TREE or scope[1] not in changed or place.startswith(UNKNOWN):
         return False
@@ -175,14 +176,14 @@ def _lines_cover(new: list[int], old: list[int]) -> bool:
 
 
 def overlap(one: list[int], other: list[int]) -> bool:
-    """Whether two intervals of lines of one file share a line; an unknown one may."""
+    """Return whether two intervals of lines of one file share a line; an unknown one may."""
     if one[0] < 1 or other[0] < 1:
         return True
     return (not one[1] or other[0] <= one[1]) and (not other[1] or one[0] <= other[1])
 
 
 def _inside(old: list[str], new: list[str]) -> bool:
-    """Whether every item of `old` is, or is below, one of `new`; the empty list is everything."""
+    """Return whether every item of `old` is, or is below, one of `new`; the empty list is everything."""
     if not new:
         return True
     if not old:
@@ -203,7 +204,7 @@ def _below(item: str, root: str) -> bool:
 
 
 def _run_covers(new: list[str], old: list[str]) -> bool:
-    """As `_inside`, in three dimensions: paths and packages may be wider, a selection by name must be absent or the same."""
+    """Do as `_inside` in three dimensions: paths and packages may be wider, a selection by name must be absent or the same."""
     if not new:
         return True
     selected = [item for item in new if item.startswith(SELECTION)]
@@ -217,7 +218,7 @@ def _run_covers(new: list[str], old: list[str]) -> bool:
 
 
 def union(intervals: list[list[int]]) -> list[list[int]]:
-    """The known intervals in order, with those that meet or overlap joined."""
+    """Return the known intervals in order, with those that meet or overlap joined."""
     joined: list[list[int]] = []
     for start, end in sorted([i for i in intervals if i[0] > 0]):
         if joined and (joined[-1][1] == 0 or start <= joined[-1][1] + 1):
@@ -229,7 +230,7 @@ def union(intervals: list[list[int]]) -> list[list[int]]:
 
 
 def describe_interval(interval: list[int]) -> str:
-    """`10-20`, `10-` to the end, `10`, `all` or `part`."""
+    """Return `10-20`, `10-` to the end, `10`, `all` or `part`."""
     start, end = interval
     if start < 1:
         return "part"
@@ -239,7 +240,7 @@ def describe_interval(interval: list[int]) -> str:
 
 
 def describe_intervals(intervals: list[list[int]]) -> str:
-    """What of a file they show together: `all`, `lines 1-150, 200-`, `line 7`, `part`."""
+    """Return what of a file they show together: `all`, `lines 1-150, 200-`, `line 7`, `part`."""
     known = union(intervals)
     if not known:
         return "part"
@@ -273,7 +274,7 @@ class Action:
 
 
 def plain(kind: str, words: list[str], cwd: str, extra: str = "", commits: bool = False) -> Action:
-    """An action that is named by its words alone. One that depends on a variable is like no other."""
+    """Return an action that is named by its words alone. One that depends on a variable is like no other."""
     text = " ".join(words) + extra
     name = text if len(text) <= _NAME_CHARS and "\n" not in text else " ".join(text[: 4 * _NAME_CHARS].split())
     unknown = cwd.startswith(UNKNOWN) or has_variable(text)

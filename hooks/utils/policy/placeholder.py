@@ -21,6 +21,7 @@ LONGEST_WHY = 24
 HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
 _HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
+NO_HANDLE = "a" * SHORTEST_HANDLE  # where only the length counts
 
 # In a few words: why a result went.
 _WHY = {
@@ -37,7 +38,7 @@ _WHY = {
 
 
 def placeholder(label: str, why: str, handle: str) -> str:
-    """The text for a result of this label. `why` in a few words; `handle` names the archived record."""
+    """Return the text for a result of this label. `why` in a few words; `handle` names the archived record."""
     why = why[:LONGEST_WHY]
     end = f" ({why}). {_MIDDLE}{handle}{_TAIL}"
     room = LONGEST - len(HEAD) - len(end)
@@ -50,12 +51,12 @@ def placeholder(label: str, why: str, handle: str) -> str:
 
 
 def is_handle(word: str) -> bool:
-    """Whether a word can be the handle of an archived record."""
+    """Return whether a word can be the handle of an archived record."""
     return SHORTEST_HANDLE <= len(word) <= LONGEST_HANDLE and _HANDLE.issuperset(word)
 
 
 def with_outline(notice: str, outline: str) -> str:
-    """A placeholder and behind it, on a line of its own, an outline; "" for none."""
+    """Return a placeholder and behind it, on a line of its own, an outline; "" for none."""
     return notice + "\n" + outline if outline else notice
 
 
@@ -67,13 +68,13 @@ def with_names(text: str, names: Sequence[str]) -> str:
 def beside(
     result: Result, text: str, rules: Ruleset, find: Callable[[str, bool], Findings] = findings, said: Container[str] = ()
 ) -> str:  # fmt: skip
-    """What stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `find`, `said`: as `outline_of`
-    takes them."""
+    """Return what stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `find`, `said`: as
+    `outline_of` takes them."""
     return outline_of(result, text, find, said) if rules.weighs else said_of(result)
 
 
 def handle_in(content: object) -> str:
-    """The handle that a result's whole content names if it is a placeholder, with or without an outline, else ""."""
+    """Return the handle that a result's whole content names if it is a placeholder, with or without an outline, else ""."""
     if not isinstance(content, str) or not content.startswith(HEAD):
         return ""
     notice, _, outline = content.partition("\n")
@@ -84,18 +85,18 @@ def handle_in(content: object) -> str:
 
 
 def why(result: Result, quiet_age: int | None = None) -> str:
-    """Why a result goes, in a few words; `quiet_age` (calls) of a live one that nobody named."""
+    """Return why a result goes, in a few words; `quiet_age` (calls) of a live one that nobody named."""
     if result.ended:
         return _WHY.get(result.ended[0], "expired")
     return _WHY["manual"] if quiet_age is None else f"unused for {quiet_age} call{'' if quiet_age == 1 else 's'}"
 
 
 def placeholder_tokens(result: Result, calibration: float, rules: Ruleset) -> int:
-    """Estimated tokens of what takes a result's place, an outline counted as long as it may be."""
+    """Return the estimated tokens of what takes a result's place, an outline counted as long as it may be."""
     kept = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0
-    return kept + estimate_tokens(said_of(result)) + estimate_tokens(placeholder(result.label, why(result), "a" * SHORTEST_HANDLE))
+    return kept + estimate_tokens(said_of(result)) + estimate_tokens(placeholder(result.label, why(result), NO_HANDLE))
 
 
 def gain(result: Result, calibration: float, rules: Ruleset) -> int:
-    """Tokens that leave the context with a result, what takes its place counted."""
+    """Return the tokens that leave the context with a result, less those that take its place."""
     return round(result.tokens * calibration) - placeholder_tokens(result, calibration, rules)

@@ -146,18 +146,6 @@ def plan(
     return made
 
 
-def plan_compaction(
-    conversation: Conversation, asked: Asked, now: float, model: NeedModel, soon: NeedModel, prices: Prices,
-    tuned: worth.Tuned = worth.TUNED,
-) -> Plan:  # fmt: skip
-    """Return the plan that a compaction is made of (compacting.py): the cache is cold, and `need` of each result is how likely it is needed
-    `soon`, for so long the work goes on as it stands."""
-    made = plan(conversation, asked, now, model, prices, True, tuned)
-    for decision in made.decisions:
-        decision.need = soon.probability_of(decision.features or features(decision.result, conversation.state, conversation.rules.tools))
-    return made
-
-
 # --- by lifetime, or by force --------------------------------------------------------------------------------------------------
 
 
@@ -180,9 +168,14 @@ def _by_lifetime(conversation: Conversation, asked: Asked, decisions: list[Decis
 
 
 def _is_small(decision: Decision, asked: Asked) -> bool:
-    share, least = (MOST_FORCED, 1) if asked.forces else (MOST_SHARE, LEAST_GAIN)
+    return is_small(decision.result, decision.tokens, decision.placeholder, asked.forces)
+
+
+def is_small(result: Result, tokens: int, placeholder: int, forced: bool = False) -> bool:
+    """Return whether a result of so many `tokens` is hardly larger than its `placeholder`; `forced`: the user wants it to go."""
+    share, least = (MOST_FORCED, 1) if forced else (MOST_SHARE, LEAST_GAIN)
     # The share is of what was estimated: a calibration would favour the result.
-    return decision.gain < least or decision.placeholder > decision.result.tokens * share
+    return tokens - placeholder < least or placeholder > result.tokens * share
 
 
 def last_words(conversation: Conversation) -> set[str]:

@@ -1,24 +1,45 @@
-"""The configuration compiled for the engine: lifetimes scaled by the profile, tool overrides, preserved patterns.
+"""The tiers and what else is built in, and the configuration compiled over it: lifetimes scaled by the profile, overrides, patterns.
 
-Pure: no clock, no disk. Built once per hook from the effective `retention` object and never changed afterwards. What
-the configuration leaves out, or holds in a form that is not understood, comes from the built-in tables.
+Pure: no clock, no disk. Compiled once per hook from the effective `retention` object and never changed afterwards. What the configuration
+leaves out, or holds in a form that is not understood, comes from the tables here; the tiers of tools are the host's
+(`hosts/claude_code/tools.py`).
 """
 
 from __future__ import annotations
 
 from . import globs, kinds
-from .tiers import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS, starts_with_words
 from .tools import SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from .models import Models
-    from .tiers import Table
     from .tools import Tools
 
+    # Of tiers or tools, built-in or as a user writes them: what does not make sense in one is passed over.
+    Table = Mapping[str, Any]
+
+# In order of lifetime.
+TIERS = ("ephemeral", "short", "medium", "session", "preserved")
+# The tier of a tool that no table names, MCP tools among them: what it returned is not understood, so it stays until the same call replaces
+# it.
+DEFAULT_TIER = "session"
+# The names and values of the specification, but for `success`, which the profile `spec` leaves out (docs/decisions/state/errors.md). A
+# change in place changes what results live by. `ttl_tools` counts the tool calls of one context. A missing or null lifetime means that
+# age alone never ends a result.
+TIER_CONFIG = {
+    "ephemeral": {"ttl_tools": 1, "ttl_seconds": None},
+    "short": {"ttl_tools": 5, "ttl_seconds": 300},
+    "medium": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["edit", "commit"]},
+    "session": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["supersede", "session_end"]},
+    "preserved": {"ttl_tools": None, "ttl_seconds": None, "expiry_events": ["success", "manual"]},
+}
+EVENTS = ("edit", "commit", "supersede", "session_end", "manual")
+# What may end a preserved result: an error ends when what failed succeeds later.
+PRESERVED_EVENTS = ("success", "manual")
+EVENT_ALIASES = {"edit_file": "edit"}
 
 THRESHOLDS = {"notice": 0.60, "warning": 0.80, "critical": 0.90, "emergency": 0.95}
 PRESERVED_PATTERNS = ("error", "fail", "decision", "STATUS.json")
@@ -155,28 +176,48 @@ class Ruleset:
         return rules
 
     def use_tables(self, tier_config: Table, tool_tiers: Table) -> None:
-        """Other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""
+        """Use other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""
         self._tiers = _tier_rules(tier_config, self._tiers_configured, self.profile)
         self.tool_tiers = tool_tiers
 
     @property
     def models(self) -> Models:
-        """The table of models (models.py), which only those ask for who reckon."""
+        """Return the table of models (models.py), which few callers need."""
         from .models import models_of
 
         return models_of(self._config)
 
     @property
     def weighs(self) -> bool:
-        """Whether a clear takes what is worth more gone than kept, whatever its lifetime says."""
+        """Return whether a clear takes what is worth more gone than kept, whatever its lifetime says."""
         return self.profile == AUTO
 
     def tier_rule(self, tier: str) -> TierRule:
-        """The rule of a tier; a name that is no tier gets the rule of `preserved`, so that nothing unknown expires."""
+        """Return the rule of a tier; a name that is no tier gets the rule of `preserved`, so that nothing unknown expires."""
         return self._tiers.get(tier) or self._tiers["preserved"]
 
+    def tier_of_tool(self, tool: str) -> str:
+        """Return the tier of a tool by its name alone: `session` for tools that no table names."""
+        entry = self.tool_tiers.get(tool, DEFAULT_TIER)
+        if isinstance(entry, dict):
+            entry = entry.get("default")
+        return entry if entry in TIERS else DEFAULT_TIER
+
+    def tier_of_operation(self, operation: str) -> str:
+        """Return the tier of what does the same as the host's tool for an operation."""
+        return self.tier_of_tool(self.tools.first(operation))
+
+    def tier_of_command(self, kind: str, name: str) -> str:
+        """Return the tier of a command in a shell's line: of the first pattern that its name begins with, else by what it does."""
+        entry = self.tool_tiers.get(self.tools.first(SHELL))
+        patterns = entry.get("patterns") if isinstance(entry, dict) else None
+        for pattern, tier in patterns.items() if isinstance(patterns, dict) else ():
+            if _starts_with_words(name, pattern) and tier in TIERS:
+                return tier
+        return self.tier_of_operation(kinds.of(kind).operation)
+
     def override(self, tool: str, subjects: list[str]) -> tuple[str, str] | None:
-        """The configured (tier, reason) of a call, None if the configuration does not speak of it.
+        """Return the configured (tier, reason) of a call, None if the configuration does not speak of it.
 
         `subjects` are paths or, for a shell, command lines (words joined by one blank each): the whole one and the simple
         commands in it. The tool's exact name beats a name with wildcards; the first pattern that matches any subject
@@ -203,16 +244,16 @@ class Ruleset:
         return None, tool
 
     def preserving_glob(self, subjects: list[str]) -> str | None:
-        """The first preserved pattern that matches a path or command line among `subjects`."""
+        """Return the first preserved pattern that matches a path or command line among `subjects`."""
         return _first_match(self._preserved_globs, subjects)
 
     def pinned_by(self, subjects: list[str], patterns: Iterable[str] = ()) -> str | None:
-        """The first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
+        """Return the first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
         return (_first_match(_with_needles(patterns), subjects) if patterns else None) or _first_match(self._pin_globs, subjects)
 
 
 def _with_needles(patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """(pattern, text that whatever it matches must hold): most subjects are told apart by that alone."""
+    """Return [(pattern, text that is part of whatever it matches)]: most subjects are told apart by that alone."""
     return tuple((pattern, globs.needle_of(pattern)) for pattern in patterns)
 
 
@@ -225,10 +266,17 @@ def _first_match(patterns: tuple[tuple[str, str], ...], subjects: list[str]) -> 
 
 
 def _command_matches(pattern: str, command: str) -> bool:
-    """The command starts with the words of the pattern, or the pattern is a glob that matches all of it."""
-    if starts_with_words(command, pattern):
-        return True
-    return globs.is_wild(pattern) and globs.matches_command(pattern, command)
+    """Return whether the command starts with the words of the pattern, or the pattern is a glob that matches all of it."""
+    return _starts_with_words(command, pattern) or (globs.is_wild(pattern) and globs.matches_command(pattern, command))
+
+
+def _starts_with_words(command: str, words: str) -> bool:
+    return command.startswith(words) and command[len(words) : len(words) + 1] in ("", " ")
+
+
+def outlives(tier: str, other: str) -> bool:
+    """Return whether a tier comes after another in order of lifetime."""
+    return TIERS.index(tier) > TIERS.index(other)
 
 
 def _tier_rules(table: Table, configured: dict[str, Any], profile: str) -> dict[str, TierRule]:
@@ -247,7 +295,8 @@ _EVENTS = frozenset(EVENTS + PRESERVED_EVENTS)
 
 
 def _scaled(lifetime: object, scale: tuple[int, int]) -> int | None:
-    """At least 1, so that no profile ends a result before it was seen; anything but a positive number is no lifetime."""
+    """Return a lifetime scaled, at least 1, so that no profile ends a result before it was seen; None for anything but a positive
+    number."""
     if type(lifetime) is not int or lifetime < 1:
         return None
     return max(1, lifetime * scale[0] // scale[1])

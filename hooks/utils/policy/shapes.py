@@ -38,7 +38,7 @@ class Agent(TypedDict):
 class Verdict(TypedDict):
     """What to do now: `tokens` and `items` that would leave, `thinking` tokens that leave too, `pays_after` (requests, 0 at once), `wait_s`
     (until the cache is cold, None for no wait), `expired` (results), `share` of a window of the plan that leaving is worth, None where
-    nobody knows."""
+    that is not known."""
 
     kind: Literal["clear", "wait", "full", "resume", "nothing"]
     items: int
@@ -86,7 +86,7 @@ class Figures(TypedDict, total=False):
 
 class LedgerFigures(Figures, total=False):
     """The figures of a whole ledger, with costs by cause, and how often and how much of everything there was; {} of an empty one. `share`:
-    the net in a window of the plan, None where nobody knows."""
+    the net in a window of the plan, None where that is not known."""
 
     cost_by_usd: dict[str, float | None]
     kept_out_results: int

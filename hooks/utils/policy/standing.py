@@ -7,9 +7,10 @@ the input of a call, a list for whole calls, and names beside each of them.
 from __future__ import annotations
 
 from . import stubs
+from .estimate import estimate_tokens
 from .messages import Message, Shown, Use, texts_in
 from .outline import names_said
-from .placeholder import handle_in, with_names
+from .placeholder import NO_HANDLE, handle_in, with_names
 from .ways import WHOLE
 
 TYPE_CHECKING = False
@@ -44,12 +45,13 @@ class Left:
 
 
 class Built:
-    """The messages that stand, what `left`, and the `ids` of the calls of which something left."""
+    """The messages that stand, their `tokens` (estimated), what `left`, and the `ids` of the calls of which something left."""
 
-    __slots__ = ("ids", "left", "messages")
+    __slots__ = ("ids", "left", "messages", "tokens")
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
+        self.tokens = 0
         self.left: list[Left] = []
         self.ids: set[str] = set()
 
@@ -62,14 +64,15 @@ class Built:
 
 
 class _Exchange:
-    """A message with calls and the answer to it, as they stand in these `ways`: both `messages`, what `left` and the `ids` of the calls
-    that it left, and whether a line of a list stands for all of it."""
+    """A message with calls and the answer to it, as they stand in these `ways`: both `messages`, their `tokens`, what `left` and the `ids`
+    of the calls that it left, and whether a line of a list stands for all of it."""
 
-    __slots__ = ("ids", "is_listed", "left", "messages", "ways")
+    __slots__ = ("ids", "is_listed", "left", "messages", "tokens", "ways")
 
     def __init__(self, ways: list[Way], is_listed: bool) -> None:
         self.ways = ways
         self.is_listed = is_listed
+        self.tokens = 0
         self.messages: list[Message] = []
         self.left: list[Left] = []
         self.ids: list[str] = []
@@ -79,7 +82,7 @@ class Builder:
     """Builds what stands of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
     archived. `find`: as `outline.findings` does it. `why`: the reason for which a live result leaves."""
 
-    __slots__ = ("_exchanges", "_json", "_known", "_lists", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
+    __slots__ = ("_exchanges", "_known", "_words", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
 
     def __init__(
         self, messages: Sequence[Message], pairs: Mapping[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str],
@@ -94,15 +97,14 @@ class Builder:
         # Names in words and calls: no outline has to hold them.
         texts = [message.text for message in messages]
         self.said = names_said([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
-        # Each way is built once, and so is each exchange in its ways, and the content of each list.
+        self._words = [estimate_tokens(message.text) if message.text else 0 for message in messages]
+        # Each way is built once, and so is each exchange in its ways.
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
         self._exchanges: dict[int, _Exchange] = {}  # by the place of the message that makes the calls
-        self._lists: dict[tuple[Way, ...], tuple[Content, str]] = {}
-        self._json: dict[Message, dict[str, Any]] = {}
 
-    def build(self, names: Mapping[str, Sequence[str]]) -> Built:
-        """Return what stands. `names`: id of a call -> names beside what stands for what left of it. Calls that are only listed are listed
-        together where nothing stands between them."""
+    def build(self, names: Mapping[str, Sequence[str]] | None = None) -> Built:
+        """Return what stands. `names`: id of a call -> names beside what stands for what left of it; None for a draft, whose lists name
+        no handle yet and are not in `left`. Calls that are only listed are listed together where nothing stands between them."""
         built = Built()
         away: list[Message] = []  # whole calls, with their results as they stand in the archive
         named = {pair.file for pair in self.pairs.values() if not pair.now.listed}  # files whose whole path stands
@@ -112,11 +114,12 @@ class Builder:
             if not message.uses:
                 self._list(built, away, named, names)
                 built.messages.append(message)
+                built.tokens += self._words[at]
                 continue
             ways = [self.pairs[use.id].now for use in message.uses]
             known = self._exchanges.get(at)
-            if known is None or known.ways != ways or any(use.id in names for use in message.uses):
-                known = self._exchanges[at] = self._exchange(at, ways, names)
+            if known is None or known.ways != ways or (names and not names.keys().isdisjoint([use.id for use in message.uses])):
+                known = self._exchanges[at] = self._exchange(at, ways, names or {})
             built.left += known.left
             built.ids.update(known.ids)
             if known.is_listed:
@@ -124,6 +127,7 @@ class Builder:
             else:
                 self._list(built, away, named, names)
                 built.messages += known.messages
+                built.tokens += known.tokens
         self._list(built, away, named, names)
         return built
 
@@ -133,6 +137,7 @@ class Builder:
         is_listed = all(way.listed for way in ways) and not (message.text or answer.text)
         uses, results = [], []
         exchange = _Exchange(ways, is_listed)
+        exchange.tokens = self._words[at] + self._words[at + 1]
         for each in message.uses:
             use, shown, left = self._of_call(self.pairs[each.id], is_listed, names)
             uses.append(use)
@@ -140,10 +145,11 @@ class Builder:
             exchange.left += left
             if left:
                 exchange.ids.append(use.id)
+            exchange.tokens += use.tokens + self.pairs[each.id].tokens_of(shown)
         exchange.messages = [Message(message.role, message.text, uses), Message(answer.role, answer.text, (), results)]
         return exchange
 
-    def _list(self, built: Built, away: list[Message], named: set[str], names: Mapping[str, Sequence[str]]) -> None:
+    def _list(self, built: Built, away: list[Message], named: set[str], names: Mapping[str, Sequence[str]] | None) -> None:
         """Add a line for the calls that are `away`, and empty that. `named`: files whose whole path stands."""
         if not away:
             return
@@ -152,23 +158,16 @@ class Builder:
         for id in ids:
             labels.append(self.pairs[id].line(named))
             named.add(self.pairs[id].file)
-        ways = tuple([self.pairs[id].now for id in ids])
-        known = self._lists.get(ways)
-        if known is None:
-            content: Content = [self._as_json(message) for message in away]
-            known = self._lists[ways] = (content, self.handle_of("", content))
-        content, handle = known
-        built.messages.append(stubs.folded(labels, handle, [name for id in ids for name in names.get(id, ())]))
-        built.left.append(Left(CALLS, "", f"{len(ids)} calls", NEEDED_ROOM, handle, content))
+        handle = NO_HANDLE
+        if names is not None:
+            content: Content = [message.to_json() for message in away]
+            handle = self.handle_of("", content)
+            built.left.append(Left(CALLS, "", f"{len(ids)} calls", NEEDED_ROOM, handle, content))
+        message = stubs.folded(labels, handle, [name for id in ids for name in names.get(id, ())] if names else ())
+        built.messages.append(message)
+        built.tokens += estimate_tokens(message.text)
         built.ids.update(ids)
         away.clear()
-
-    def _as_json(self, message: Message) -> dict[str, Any]:
-        """Return a message as the archive takes it, made once: it is in one list now, and in a longer one when more has left."""
-        known = self._json.get(message)
-        if known is None:
-            known = self._json[message] = message.to_json()
-        return known
 
     def _of_call(self, pair: Pair, leaves: bool, names: Mapping[str, Sequence[str]]) -> tuple[Use, Shown, list[Left]]:
         """Return a call and its result as they stand, and what left of them; `leaves`: the whole message does."""
@@ -187,7 +186,7 @@ class Builder:
 
     def _in_way(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
         use, shown, left = pair.use, pair.shown, []
-        if way.result != WHOLE and pair.decision is not None and not handle_in(shown.text):
+        if way.result != WHOLE and pair.result is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
             text = pair.placeholder(handle, self.conversation, way.result, self.find, self.said)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
@@ -196,14 +195,14 @@ class Builder:
         fields = pair.fields_left(way.input)
         if fields:
             handle = self.handle_of(use.id, use.input)
-            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), stubs.WHY, handle, use.input))
-            use = Use(use.id, use.traits, stubs.stub(use, handle, fields))
+            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), stubs.why(shown.error), handle, use.input))
+            use = Use(use.id, use.traits, stubs.stub(use, handle, fields, shown.error))
         return use, shown, left
 
 
 def _why(pair: Pair, alive: str) -> str:
     """Return why a result left, for people; `alive`: the reason for which a live one did."""
-    result = pair.decision.result if pair.decision else None
+    result = pair.result
     if result is not None and result.ended:
         return result.reasons[0] if result.reasons else "expired"
     return _PICTURE if pair.lost else alive

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 # Shorter fields stay: a stub would be hardly shorter.
 LEAST_CHARS = 400
-WHY = "its effect is on disk"
+_ON_DISK, _FAILED = "its effect is on disk", "the call has failed"
 _HEAD, _MIDDLE, _TAIL = "[PopKit left out ", ": popkit restore ", "]"
 _LABEL_CHARS, _LISTED = 90, 12
 
 
 def long_fields(use: Use) -> list[str]:
-    """Return the fields of a call that a stub can take the place of, for what they held is on disk; [] for none, and once one of them has
-    left."""
+    """Return the fields of a call that a stub can take the place of, for what they held was to go to disk; [] for none, and once one of
+    them has left."""
     fields = [name for name in use.traits.on_disk if isinstance(use.input.get(name), str)]
     if sum(len(use.input[name]) for name in fields) < LEAST_CHARS or any(handle_in(use.input[name]) for name in fields):
         return []
@@ -38,11 +38,16 @@ def replaced_fields(use: Use) -> list[str]:
     return [field for field in long_fields(use) if field not in use.traits.written] if use.traits.written else []
 
 
-def stub(use: Use, handle: str, fields: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the input of a call with placeholders in these fields, in all long ones by default. Two fields never say the same: no tool
-    edits a text into itself."""
+def why(failed: bool) -> str:
+    """Return why an input leaves; `failed`: nothing of it is on disk."""
+    return _FAILED if failed else _ON_DISK
+
+
+def stub(use: Use, handle: str, fields: Sequence[str] | None = None, failed: bool = False) -> dict[str, Any]:
+    """Return the input of a call, which may have `failed`, with placeholders in these fields, in all long ones by default. Two fields never
+    say the same: no tool edits a text into itself."""
     names = long_fields(use) if fields is None else fields
-    return {**use.input, **{name: placeholder(f"{name} of this {use.tool}", WHY, handle) for name in names}}
+    return {**use.input, **{name: placeholder(f"{name} of this {use.tool}", why(failed), handle) for name in names}}
 
 
 def stub_with_names(use: Use, names: Sequence[str]) -> dict[str, Any]:

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 
 # The cache's life is counted from the start of a request, so the next one is sent this share of it before its end.
 MARGIN = 1 / 15
+# Of the caches that are kept warm.
+_LIFETIME_S = 300
 # What a row may cost, as a share of the prompt at the price of plain input.
 _ROW_SHARE = 0.2
-# However little it would cost: nobody leaves a session alone for longer and wants it kept.
+# However little it would cost: a session that is left alone for longer need not be kept warm.
 MOST = MOST_WARM_REQUESTS
 # A request carries a few words of its own, and its answer has a few.
 _WORDS_TOKENS, _ANSWER_TOKENS = 40, 8
@@ -59,12 +61,7 @@ def most(prices: Prices, limit: int = MOST) -> int:
 
 def price(prompt: int, prices: Prices) -> float:
     """Return what one request over a cached prompt of so many tokens costs, in units."""
-    return prices.read * prompt + prices.write * _WORDS_TOKENS + prices.output * _ANSWER_TOKENS
-
-
-def cost(prompt: int, read: int, created: int, output: int, prices: Prices) -> float:
-    """Return what a request with known usage has cost, in units."""
-    return prices.read * read + prices.write * created + max(0, prompt - read - created) + prices.output * output
+    return prices.cost({"read": prompt, "write": _WORDS_TOKENS, "output": _ANSWER_TOKENS})
 
 
 # --- in the past -----------------------------------------------------------------------------------------------------------------
@@ -83,12 +80,12 @@ class Break:
         self.model = model
 
 
-def breaks_of(moments: Sequence[Moment], ttl_s: float = 300) -> list[Break]:
-    """Return the breaks of a session after which its cache would have been cold, without those while a tool ran."""
+def breaks_of(moments: Sequence[Moment]) -> list[Break]:
+    """Return the breaks of a session after which a cache of five minutes would have been cold, without those while a tool ran."""
     breaks = []
     for before, after in zip(moments, (*moments[1:], None)):
         seconds = after.sent_at - before.answered_at if after else float("inf")
-        if before.usage is not None and not before.calls and seconds > interval_s(ttl_s):
+        if before.usage is not None and not before.calls and seconds > interval_s(_LIFETIME_S):
             prompt = before.usage.tokens
             kept = min(prompt, after.usage.tokens) if after and after.usage else 0
             breaks.append(Break(seconds, prompt, kept, before.usage.model))

@@ -13,7 +13,7 @@ from . import outline, stubs
 from .estimate import estimate_tokens
 from .masking import mask
 from .messages import Shown, Use, result_tokens
-from .placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
+from .placeholder import NO_HANDLE, beside, placeholder, why, with_outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
     from .outline import Findings
-    from .planning import Decision
 
 # How much of a result stands, and how much of an input.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
@@ -34,10 +33,9 @@ WRITTEN, STUBBED = 1, 0
 _CALLS, _FALLS = 10, 0.75
 _NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
 _OUTLINED, _NOTICED, _WRITTEN = 0.5, 0.1, 0.95
-_UNKNOWN_NEED = 0.1  # of a result that the engine does not know
+UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _REPLACING = ("superseded", "same_content")
-_HANDLE = "a" * SHORTEST_HANDLE
-_LINE_TOKENS = estimate_tokens(stubs.folded([""], _HANDLE).text)  # of a line that lists calls, beside them
+_LINE_TOKENS = estimate_tokens(stubs.folded([""], NO_HANDLE).text)  # of a line that lists calls, beside them
 # What tells of a call that the engine does not know, or whose result has left before.
 _ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
 # What a list names as it was written, for that is written again most: a path and a command.
@@ -53,7 +51,11 @@ def file_of(use: Use) -> str:
 
 def _first(use: Use, fields: Sequence[str]) -> str:
     """Return the first of these fields of a call that holds a text; "" for none."""
-    return next((use.input[field] for field in fields if isinstance(use.input.get(field), str)), "")
+    for field in fields:
+        text = use.input.get(field)
+        if isinstance(text, str):
+            return text
+    return ""
 
 
 class Way:
@@ -73,26 +75,36 @@ class Way:
 
 
 class Pair:
-    """A call with its result: what is known and decided of it (None where the engine knows nothing), its `age` in calls since, whether it
-    is the `newest` call on its `file`, whether it `stands` whole whatever the target is. `ways`: from the most to the least, each step
-    losing more worth for each token than the one before; `at`: which of them holds. `estimated`: tokens of its result, None where its text
-    tells. `lost`: its text does not say what it showed."""
+    """A call with its result: the `result` as the engine knows it (None where it does not) and how likely it is `need`ed soon, its `age` in
+    calls since, whether it is the `newest` call on its `file`, whether it `stands` whole whatever the target is, or its result does
+    (`tells`), and whether it is `dead` and leaves before any target is looked at. `ways`: from the most to the least, each step losing more
+    worth for each token than the one before; `at`: which of them holds. `given`: the path or the command that it was called with, "" for
+    neither. `estimated`: tokens of its result, None where its text tells. `lost`: its text does not say what it showed."""
 
     __slots__ = (
-        "_all", "_masked", "_outline", "age", "at", "decision", "estimated", "file", "lost", "newest", "shown", "stands", "use", "ways",
+        "_all", "_line", "_outline", "_short_line", "age", "at", "dead", "estimated", "file", "given", "lost", "need", "newest", "result",
+        "shown", "stands", "tells", "use", "ways",
     )  # fmt: skip
 
-    def __init__(self, use: Use, shown: Shown, decision: Decision | None, age: int, newest: bool, stands: bool) -> None:
+    def __init__(
+        self, use: Use, shown: Shown, result: Result | None = None, need: float = UNKNOWN_NEED, age: int = 0, newest: bool = False,
+        stands: bool = False, tells: bool = False, dead: bool = False,
+    ) -> None:  # fmt: skip
         self.use = use
         self.shown = shown
-        self.decision = decision
+        self.result = result
+        self.need = need
         self.age = age
         self.newest = newest
         self.stands = stands
-        self.estimated = decision.result.tokens if decision else None
+        self.tells = tells
+        self.dead = dead
+        self.estimated = result.tokens if result else None
         self.file = file_of(use)
+        self.given = self.file or _first(use, _LISTED)
         self.lost = False
-        self._masked: str | None = None
+        self._line: str | None = None
+        self._short_line: str | None = None
         self._outline: str | None = None  # once it is known: to find it takes longer than all else
         self.at = 0
         self._all = _all_ways(self)
@@ -115,6 +127,10 @@ class Pair:
         self._all = _all_ways(self)
         self.ways, self.at = _falling(self._all), 0
 
+    def tokens_of(self, shown: Shown) -> int:
+        """Return the estimated tokens of what stands of its result: of the whole what the engine has estimated."""
+        return result_tokens(shown.text, self.estimated if shown.text is self.shown.text else None)
+
     @property
     def now(self) -> Way:
         """The way in which it stands."""
@@ -133,42 +149,39 @@ class Pair:
         return self.ways[self.at - 1] if self.now.listed and self.at else self.now
 
     def fields_left(self, level: int) -> list[str]:
-        """Return the fields of its input in whose place placeholders stand at a level (WHOLE, WRITTEN, STUBBED); none of a call that
-        failed, which has left nothing on disk."""
-        if level == WHOLE or self.shown.error:
+        """Return the fields of its input in whose place placeholders stand at a level (WHOLE, WRITTEN, STUBBED). A call that failed has
+        replaced nothing."""
+        if level == WHOLE or (level == WRITTEN and self.shown.error):
             return []
         return stubs.replaced_fields(self.use) if level == WRITTEN else stubs.long_fields(self.use)
 
     @property
     def label(self) -> str:
         """What a person reads of it."""
-        return self.decision.result.label if self.decision else mask(f"{self.use.tool} {_first(self.use, _ABOUT)}".strip())[:_LABEL_CHARS]
-
-    @property
-    def given(self) -> str:
-        """The path or the command that it was called with; "" for neither."""
-        return _first(self.use, _LISTED)
+        return self.result.label if self.result else mask(f"{self.use.tool} {_first(self.use, _ABOUT)}".strip())[:_LABEL_CHARS]
 
     @property
     def masked(self) -> str:
-        """The same without its secrets."""
-        if self._masked is None:
-            self._masked = mask(self.given)
-        return self._masked
+        """The path or the command that it was called with, without its secrets."""
+        return mask(self.given)
 
     def line(self, named: Container[str] = ()) -> str:
         """Return what a list says of it; of a file whose whole path is `named` already the end of that."""
         if self.file and self.file in named:
-            end = "/".join(self.file.replace("\\", "/").split("/")[-_FOLDERS:])
-            return mask(f"{self.use.tool} {_SHORT}{end}")[:_LISTED_CHARS]
-        return f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.given else self.label
+            if self._short_line is None:
+                end = "/".join(self.file.replace("\\", "/").split("/")[-_FOLDERS:])
+                self._short_line = mask(f"{self.use.tool} {_SHORT}{end}")[:_LISTED_CHARS]
+            return self._short_line
+        if self._line is None:
+            self._line = f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.given else self.label
+        return self._line
 
     def placeholder(
         self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], said: Container[str]
     ) -> str:  # fmt: skip
         """Return what stands in the place of its result, which the engine knows: OUTLINED or NOTICED. `find`, `said`: as `outline_of` takes
         them."""
-        result = self.decision.result  # type: ignore[union-attr]
+        result: Result = self.result  # type: ignore[assignment]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if level == OUTLINED:
             if self._outline is None:
@@ -178,20 +191,23 @@ class Pair:
 
 
 def _all_ways(pair: Pair) -> list[Way]:
-    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
+    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves. Of a call whose result
+    tells what must be known nothing but the input leaves."""
     use = pair.use
     worth_of_whole = _worth_of_input(pair, use.tokens)
     inputs = [(use.tokens, worth_of_whole, WHOLE)]
     for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)):
         fields = pair.fields_left(level)
         if fields:
-            inputs.append((Use(use.id, use.traits, stubs.stub(use, _HANDLE, fields)).tokens, share * worth_of_whole, level))
+            inputs.append(
+                (Use(use.id, use.traits, stubs.stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level)
+            )
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
-        for tokens, worth, level, names in _results(pair)
+        for tokens, worth, level, names in _results(pair)[: 1 if pair.tells else None]
         for of_input, worth_of_input, level_of_input in inputs
     ]
-    if pair.decision and outline.said_of(pair.decision.result):
+    if pair.tells or (pair.result and outline.said_of(pair.result)):
         return made
     line = _LINE_TOKENS + estimate_tokens(pair.line())
     return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
@@ -199,12 +215,12 @@ def _all_ways(pair: Pair) -> list[Way]:
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
     """Return (tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
-    result = pair.decision.result if pair.decision else None
+    result = pair.result
     whole = result_tokens(pair.shown.text, pair.estimated)
-    worth = _worth_of_result(pair, result, whole)
+    worth = _worth_of_result(pair, whole)
     ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
-        notice = result_tokens(with_outline(placeholder(result.label, why(result), _HANDLE), outline.said_of(result)))
+        notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), outline.said_of(result)))
         most = outline.most_tokens(whole)
         for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
             if notice + names < ways[-1][0] or pair.lost:
@@ -212,14 +228,13 @@ def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
     return ways
 
 
-def _worth_of_result(pair: Pair, result: Result | None, tokens: int) -> float:
-    need = pair.decision.need if pair.decision and pair.decision.need is not None else _UNKNOWN_NEED
-    replaced = result is not None and result.ended is not None and result.ended[0] in _REPLACING
-    return sqrt(need) * _recent(pair) * (_REPLACED if replaced else 1.0) * tokens**_SIZE
+def _worth_of_result(pair: Pair, tokens: int) -> float:
+    replaced = pair.result is not None and pair.result.ended is not None and pair.result.ended[0] in _REPLACING
+    return sqrt(pair.need) * _recent(pair) * (_REPLACED if replaced else 1.0) * tokens**_SIZE
 
 
 def _worth_of_input(pair: Pair, tokens: int) -> float:
-    return sqrt(_UNKNOWN_NEED) * _INPUT * _recent(pair) * tokens**_SIZE
+    return sqrt(UNKNOWN_NEED) * _INPUT * _recent(pair) * tokens**_SIZE
 
 
 def _recent(pair: Pair) -> float:

@@ -17,7 +17,7 @@ from ..io import repository
 from ..policy import events, kinds, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.occasions import CLEARED_BY_USER
-from ..policy.placeholder import SHORTEST_HANDLE, beside, placeholder, why, with_outline
+from ..policy.placeholder import NO_HANDLE, beside, placeholder, why, with_outline
 from ..state import journal, live, receipts, store
 from ..state.archived import errors
 from . import places, rewrite, thinking
@@ -110,7 +110,7 @@ class _Leaving:
         self.why = why
         self.kept = kept
 
-    def text(self, handle: str = "a" * SHORTEST_HANDLE) -> str:
+    def text(self, handle: str = NO_HANDLE) -> str:
         return with_outline(placeholder(self.result.label, self.why, handle), self.kept)
 
 

@@ -10,7 +10,7 @@ from ..io.storage import LOGS, Storage
 from ..io.system import join
 from ..policy import economics
 from ..policy.ruleset import COMPACT_TARGET
-from ..policy.when_cold import TARGET, Cold, when_cold
+from ..policy.verdict import COLD_TARGET, Cold, when_cold
 from ..state import shipped
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def choose(site: Site, on: bool) -> None:
 
 def target(site: Site) -> float:
     """Return the share of the conversation that may stand: never less than where room is needed."""
-    return max(TARGET, float(site.config.get("compact_target", COMPACT_TARGET)))
+    return max(COLD_TARGET, float(site.config.get("compact_target", COMPACT_TARGET)))
 
 
 def prospect(site: Site, conversation: Conversation, now: float) -> Cold | None:

@@ -12,17 +12,17 @@ from contextlib import nullcontext
 from .. import archive
 from ..hosts.claude_code import calls, usage
 from ..io import files, home
-from ..policy import compacting, events, messages, outline, planning, stubs
+from ..policy import compacting, events, messages, outline, stubs
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
 from ..policy.messages import Message
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
-from ..state import journal, live, receipts, store
+from ..state import journal, live, receipts, shipped, store
 from ..state.archived import content_of, errors, task_id
 from . import carried, places
 from .access import Opened, Refused
-from .outlook import compaction_of, context_of
+from .outlook import context_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,14 +105,13 @@ def answer(
     if wanted.back:
         return _with_back(site, agent_id, standing, wanted.back, conversation, now)
     keeper = _Keeper(site, agent_id, transcript_path, pictures.contents)
-    plan = compaction_of(conversation, planning.Asked(ids=tuple(wanted.only or ())), now)
     share = _NO_TARGET if wanted.only is not None else wanted.target
     try:
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
-                standing, conversation, plan, share, keeper.name, wanted.only, pictures.lost, found_in, wholes, COMPACT_LEAST_TOKENS,
-                _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
+                standing, conversation, shipped.need_soon_model(), share, keeper.name, wanted.only, pictures.lost, found_in, wholes,
+                COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM),
             )  # fmt: skip
     except Refused as error:
         raise Declined(str(error)) from None

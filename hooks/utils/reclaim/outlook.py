@@ -190,13 +190,6 @@ def plan_of(
     return planning.plan(conversation, asked, now, shipped.need_model(), prices, cold or None, in_place=in_place)
 
 
-def compaction_of(conversation: Conversation, asked: planning.Asked, now: float) -> planning.Plan:
-    """Return the plan that a compaction of a conversation is made of."""
-    last = conversation.newest
-    prices = economics.prices_of(conversation.rules.models.model(last.model), last.cache_ttl_s)
-    return planning.plan_compaction(conversation, asked, now, shipped.need_model(), shipped.need_soon_model(), prices)
-
-
 def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:
     """Return how full the context is, of how much, and whether its prompt cache is warm; None where no request is known."""
     last, newest = conversation.last, conversation.newest

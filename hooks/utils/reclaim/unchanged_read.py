@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..policy.calls import Call
     from ..policy.context import ContextState
+    from ..policy.tools import Call
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
 

@@ -11,7 +11,7 @@ from ..io.codec import dumps, loads
 from ..io.files import encoded
 from ..policy import engine
 from ..policy.context import ContextState, result_of
-from ..policy.tiers import TIERS
+from ..policy.ruleset import TIERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from ..policy.calls import Call
     from ..policy.conversation import Conversation
     from ..policy.events import Event
     from ..policy.lifecycle import Decision
+    from ..policy.tools import Call
     from .pending import Waiting
     from .rebuild import Rebuilt
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..hosts.claude_code.transcript import Index
-    from ..policy.calls import Call
     from ..policy.context import Result
     from ..policy.conversation import Usage
     from ..policy.models import Models
     from ..policy.parts import Part
     from ..policy.ruleset import Ruleset
+    from ..policy.tools import Call
     from .spared_lookups import Listener
 
 # Triggers that end a read because its file is no longer what it shows.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..config import cached
 from ..hosts import tools_of
 from ..io import home
-from ..policy.calls import TEXT_CHARS
 from ..policy.ruleset import TRY, Ruleset
+from ..policy.tools import TEXT_CHARS
 from . import store
 
 TYPE_CHECKING = False

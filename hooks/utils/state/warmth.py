@@ -23,7 +23,7 @@ from ..hosts.claude_code import moments, projects
 from ..io import codec, files
 from ..io.storage import Storage
 from ..policy import economics, warming
-from ..policy.economics import HOUR_S
+from ..policy.economics import HOUR_S, used_by
 from ..policy.ruleset import KEEP_WARM_REQUESTS, KEEP_WARM_USD
 from ..policy.warming import Break
 from . import journal, store
@@ -91,7 +91,7 @@ class Warmth:
 
     def usd_for(self, prompt: int, read: int, created: int, output: int) -> float:
         """Return what a request with such a usage costs, in dollars."""
-        return warming.cost(prompt, read, created, output, self.prices) * (self.usd or 0.0)
+        return self.prices.cost(used_by(prompt, read, created, output)) * (self.usd or 0.0)
 
     @property
     def used_at(self) -> float:

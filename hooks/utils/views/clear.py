@@ -5,8 +5,7 @@ from __future__ import annotations
 from .. import text
 from ..policy import verdict
 from ..policy.planning import matches
-from ..policy.ruleset import AUTO
-from ..policy.tiers import TIERS
+from ..policy.ruleset import AUTO, TIERS
 from . import limits, phrases
 from .report import is_reclaimable
 from .results import result_line

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .. import text
 from ..policy import kinds
-from ..policy.ruleset import DEFAULT
-from ..policy.tiers import TIERS
+from ..policy.ruleset import DEFAULT, TIERS
 from . import ledgers, phrases
 from .report import is_reclaimable
 from .results import detail_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..hosts import name_of
 from ..policy import figures, globs, kinds, lifecycle, limit_weights, parts, planning, verdict
 from ..policy.context import OUTSIDE
-from ..policy.tiers import TIERS
+from ..policy.ruleset import TIERS
 from ..policy.tools import READ
 from .phrases import run_name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import text
 from ..policy import kinds, worth
-from ..policy.tiers import TIERS
+from ..policy.ruleset import TIERS
 from . import phrases
 from .report import matching
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import text
 from ..policy import figures
-from ..policy.tiers import TIERS
+from ..policy.ruleset import TIERS
 from . import ledgers, limits
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.policy import kinds
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.tiers import TIERS
+from hooks.utils.policy.ruleset import TIERS
 from hooks.utils.state import journal as journals
 from hooks.utils.state.memory import CONTENT
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy.calls import verdict_of
-from hooks.utils.policy.tools import DELEGATE, EDIT, EDITS, FETCH, FIND, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, WRITE
+from hooks.utils.policy.tools import DELEGATE, EDIT, EDITS, FETCH, FIND, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, WRITE, verdict_of
 
 from .baseline_rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
 from .policy import Block, Choice, View

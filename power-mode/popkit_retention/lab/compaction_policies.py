@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy import compacting, planning, stubs, when_cold
+from hooks.utils.policy import compacting, stubs, verdict
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
@@ -44,7 +44,7 @@ class Compact(AutoPolicy):
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
-        caution: float = when_cold.THINKING_AGAIN, cold_target: float = when_cold.TARGET, soon: NeedModel | None = None,
+        caution: float = verdict.THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
@@ -107,15 +107,14 @@ class Compact(AutoPolicy):
             return self._compacted(view, self.at(view.now), self.target)
         if self.cold and self.is_turn and self.is_cold(view.now):
             conversation = self.at(view.now)
-            found = when_cold.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
+            found = verdict.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
             return self._compacted(view, conversation, self.cold_target, found.least) if found.pays else []
         return []
 
     def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
         """Return what a compaction down to this share does; nothing where fewer tokens than `least_gain` leave."""
         before = messages_of(view)
-        plan = planning.plan_compaction(conversation, planning.Asked(), view.now, self.model, self.soon, self.prices, self.tuned)
-        after = compacting.compact(before, conversation, plan, share, self._handle, least=COMPACT_LEAST_TOKENS)
+        after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS)
         if after.before - after.after < least_gain:
             return []
         choices = choices_of(view, before, after)
@@ -154,7 +153,8 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
     place of the first result and nothing in those of the others."""
     texts = {shown.id: shown.text for message in before for shown in message.results}
     inputs = {use.id: use.input for message in before for use in message.uses}
-    whys = {each.id: each.why for each in after.left}
+    whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
+    of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
     old = set(map(id, before))
     lines = [message.text for message in after.messages if id(message) not in old and stubs.handle_of_fold(message.text)]
     new_texts, new_inputs = dict(texts), dict(inputs)
@@ -175,5 +175,5 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
         elif block.id in texts and new_texts[block.id] is not texts[block.id]:
             choices.append((block, new_texts[block.id], [whys[block.id]]))
         elif block.asks in inputs and new_inputs[block.asks] is not inputs[block.asks]:
-            choices.append((block, json.dumps(new_inputs[block.asks], ensure_ascii=False), [stubs.WHY]))
+            choices.append((block, json.dumps(new_inputs[block.asks], ensure_ascii=False), [of_inputs[block.asks]]))
     return choices

@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.policy.calls import Call
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.outline import NAME, PLAIN
-from hooks.utils.policy.placeholder import SHORTEST_HANDLE
+from hooks.utils.policy.placeholder import NO_HANDLE
+from hooks.utils.policy.tools import Call
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Compacted, Event
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 CHARS_PER_TOKEN = 2.9
 LEAST_BASE = 8_000
-# The handle of a result whose own nobody has asked for; as long as a real one.
-NO_HANDLE = "a" * SHORTEST_HANDLE
 
 _NAME, _PLAIN = re.compile(NAME), re.compile(PLAIN)
 _LINE_NUMBER = re.compile(r"\s*\d+(?:→|\t)")

@@ -18,10 +18,10 @@ from hooks.utils.hosts.claude_code.moments import ASKING, is_answer
 from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
 from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.hosts.claude_code.usage import compacted_at, prompt_tokens, usage_of
-from hooks.utils.policy.calls import Call
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
 from hooks.utils.policy.messages import thinking_tokens
+from hooks.utils.policy.tools import Call
 from hooks.utils.state.archived import task_id
 
 from .policy import LEAST_BASE, Block, Request, Session, strings_of, texts_in, tokens_of

@@ -192,6 +192,12 @@ def test_the_tools_of_the_host_search_for_the_same():
     [
         ("rg login", "rg login src", True),
         ("rg login src", "rg login", False),
+        ("rg login src tests", "rg login src", True),
+        ("rg login src", "rg login src tests", False),
+        ("rg login -g '*.ts'", "rg login", False),
+        ('rg "log in"', "rg 'log in'", True),
+        ("rg login src", "cd src && rg login", True),
+        ("tree src", "tree src", True),
         ("rg -w login", "rg login", False),
         ("rg -i login", "rg login", False),
         ("rg login | grep -v test", "rg login", False),

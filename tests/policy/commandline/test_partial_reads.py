@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy import parts
 from tests.policy.scenario import Scenario
 
 WHOLE = (0, 0)
 # (earlier lines, later lines, whether the later read covers the earlier)
 READS = [
-    ((1, 100), (1, 100), True),
-    ((1, 100), (1, 200), True),
     ((50, 100), (1, 200), True),
-    ((50, 100), (50, 100), True),
-    ((50, 100), (49, 101), True),
     ((50, 100), WHOLE, True),
     ((1, 100), (50, 150), False),
-    ((50, 150), (1, 100), False),
-    ((1, 100), (1, 99), False),
-    ((1, 100), (2, 100), False),
-    ((1, 100), (101, 200), False),
     (WHOLE, (1, 100), False),
-    (WHOLE, (50, 150), False),
     (WHOLE, WHOLE, True),
-    ((7, 7), (7, 7), True),
     ((7, 7), (8, 8), False),
 ]
 
 
 @pytest.mark.parametrize(("earlier", "later", "covers"), READS)
-def test_a_later_read_that_covers_an_earlier_one_ends_it_and_overlapping_ones_live_side_by_side(earlier, later, covers):
-    session = Scenario()
+def test_a_later_read_that_covers_an_earlier_one_ends_it_and_overlapping_ones_live_side_by_side(session: Scenario, earlier, later, covers):
     session.read("a.py", *earlier)
     assert session.read("a.py", *later) == ({"T1": "superseded"} if covers else {})
 
@@ -40,30 +28,19 @@ def test_a_later_read_that_covers_an_earlier_one_ends_it_and_overlapping_ones_li
     ("earlier", "later", "covers"),
     [
         ("sed -n '10,20p' a.py", "sed -n '1,30p' a.py", True),
-        ("sed -n '10,20p' a.py", "cat a.py", True),
-        ("sed -n '10,20p' a.py", "sed -n '15,30p' a.py", False),
-        ("head -20 a.py", "head -50 a.py", True),
-        ("head -50 a.py", "head -20 a.py", False),
-        ("head -20 a.py", "sed -n '1,20p' a.py", True),
         ("cat a.py | head -20", "head -20 a.py", True),
-        ("cat a.py", "nl -ba a.py", True),
-        ("cat a.py", "head -500 a.py", False),
         ("tail -n +30 a.py", "sed -n '20,$p' a.py", True),
         ("tail -20 a.py", "cat a.py", True),
-        ("cat a.py", "tail -20 a.py", False),
         ("tail -20 a.py", "tail -20 a.py", False),  # which lines these are is not known
-        ("cat a.py | grep x", "cat a.py", True),
         ("cat a.py", "cat a.py | grep x", False),
     ],
 )
-def test_the_command_line_follows_the_same_rule(earlier, later, covers):
-    session = Scenario()
+def test_the_command_line_follows_the_same_rule(session: Scenario, earlier, later, covers):
     session.bash(earlier)
     assert session.bash(later) == ({"T1": "superseded"} if covers else {})
 
 
-def test_a_read_and_a_cat_of_the_same_lines_end_each_other():
-    session = Scenario()
+def test_a_read_and_a_cat_of_the_same_lines_end_each_other(session: Scenario):
     session.read("a.py", 10, 20)
     assert session.bash("sed -n '10,20p' a.py") == {"T1": "superseded"}
     assert session.read("a.py", 10, 20) == {"T2": "superseded"}
@@ -71,16 +48,14 @@ def test_a_read_and_a_cat_of_the_same_lines_end_each_other():
     assert session.read("a.py") == {"T4": "superseded"}
 
 
-def test_two_reads_that_cover_an_earlier_one_only_together_leave_it():
-    session = Scenario()
+def test_two_reads_that_cover_an_earlier_one_only_together_leave_it(session: Scenario):
     session.read("a.py", 1, 100)
     session.read("a.py", 1, 60)
     session.read("a.py", 50, 120)
     assert session.live == ["T1", "T2", "T3"]
 
 
-def test_one_read_ends_every_one_that_it_covers():
-    session = Scenario()
+def test_one_read_ends_every_one_that_it_covers(session: Scenario):
     session.read("a.py", 1, 50)
     session.read("a.py", 40, 90)
     session.read("a.py", 80, 200)
@@ -88,47 +63,20 @@ def test_one_read_ends_every_one_that_it_covers():
     assert session.read("a.py", 1, 100) == {"T1": "superseded", "T2": "superseded"}
 
 
-def test_a_read_of_another_file_covers_nothing():
-    session = Scenario()
-    session.read("a.py", 1, 10)
-    assert session.read("src/a.py") == {}
-
-
-def test_a_short_file_that_was_read_with_a_limit_covers_no_more_than_its_lines():
-    session = Scenario()
+def test_a_short_file_that_was_read_with_a_limit_covers_no_more_than_its_lines(session: Scenario):
     session.read("a.py")
     assert session.read("a.py", 1, 2000) == {}
 
 
-def test_a_read_that_fails_covers_nothing():
-    session = Scenario()
+def test_a_read_that_fails_covers_nothing(session: Scenario):
     session.read("a.py")
     assert session.read_fails("a.py") == {}
-
-
-@pytest.mark.parametrize(
-    ("intervals", "union"),
-    [
-        ([[1, 100], [50, 150]], "lines 1-150"),
-        ([[50, 150], [1, 100]], "lines 1-150"),
-        ([[1, 100], [101, 150]], "lines 1-150"),
-        ([[1, 100], [102, 150]], "lines 1-100, 102-150"),
-        ([[1, 100], [200, 0]], "lines 1-100, 200-"),
-        ([[200, 0], [1, 199]], "all"),
-        ([[1, 0], [5, 9]], "all"),
-        ([[7, 7]], "line 7"),
-        ([[0, 0]], "part"),
-    ],
-)
-def test_the_union_of_what_was_read_is_shown(intervals, union):
-    assert parts.describe_intervals(intervals) == union
 
 
 # "File unchanged".
 
 
-def test_an_answer_that_the_file_is_unchanged_touches_the_earlier_read_and_ends_nothing():
-    session = Scenario()
+def test_an_answer_that_the_file_is_unchanged_touches_the_earlier_read_and_ends_nothing(session: Scenario):
     session.read("a.py")
     session.nothing(5)
     assert session.read_again("a.py") == {}
@@ -137,18 +85,8 @@ def test_an_answer_that_the_file_is_unchanged_touches_the_earlier_read_and_ends_
     assert session.nothing() == {"T7": "ttl_calls"}
 
 
-def test_an_answer_that_the_file_is_unchanged_touches_no_other_file():
-    session = Scenario()
+def test_an_answer_that_the_file_is_unchanged_touches_no_other_file(session: Scenario):
     session.read("a.py")
     session.read("b.py")
     session.read_again("b.py")
     assert (session.quiet_age("T1"), session.quiet_age("T2")) == (2, 0)
-
-
-def test_an_answer_that_the_file_is_unchanged_does_not_revive_a_read():
-    session = Scenario()
-    session.read("a.py")
-    session.bash("git commit -m x")
-    session.read_again("a.py")
-    assert session.expired["T1"] == "committed"
-    assert "T1" not in session.live

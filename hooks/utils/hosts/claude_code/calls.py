@@ -11,9 +11,8 @@ from __future__ import annotations
 from ...io import home
 from ...io.codec import dumps
 from ...io.system import sha256
-from ...policy.calls import Call, Outcome, text_in
 from ...policy.estimate import image_tokens, wide_chars
-from ...policy.tools import EDITS, FIND, READ, SEARCH, Tool
+from ...policy.tools import EDITS, FIND, READ, SEARCH, Call, Outcome, Tool, text_in
 from .tools import TOOLS
 
 TYPE_CHECKING = False
@@ -26,13 +25,18 @@ HASH_CHARS = 32
 # How much of an output's end is looked at for its verdict.
 TAIL_CHARS = 4_000
 # What stands in the context of an output that the host has moved to a file: a notice and the first 2 kB.
-_PERSISTED_CHARS = 2_300
+PERSISTED_CHARS = 2_300
+# The host moves what a search found to a file where it has more characters, and shows so many of the end of a task's output.
+_LONGEST_FOUND, _TASK_CHARS = 20_000, 32_000
+# What the host says of a subagent that it has started, and of a list of todos that it has written down.
+_STARTED_CHARS, _TODOS_CHARS = 900, 160
 # A Read without a limit returns at most this many lines.
 _READ_LINES = 2_000
 _NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
 _IN_FILE, _SAVED = "<persisted-output>", "exceeds maximum allowed tokens. Output has been saved to "
-_HEAD = 200  # characters in which a notice says so
+_AROUND = "Here's the result of running `cat -n`"
+_HEAD, _EDITED_HEAD = 200, 600  # characters in which a notice says so; what is said of an edit begins with a path
 
 
 def text(payload: dict[str, Any], name: str) -> str:
@@ -110,6 +114,11 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outc
         return _read(response)
     if tool.operation in EDITS:
         return _ack(tool, tool_input)
+    if isinstance(response, dict):
+        if response.get("isAsync") is True and "outputFile" in response:
+            return Outcome(chars=_STARTED_CHARS)
+        if isinstance(response.get("newTodos"), list):
+            return Outcome(chars=_TODOS_CHARS)
     text, images = _shown(tool, response)
     return _outcome(text, images)
 
@@ -133,7 +142,7 @@ def outcome_of_error(error: str) -> Outcome:
 def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcome:
     """Return the outcome of a successful call from the text that the model got."""
     if tool.operation in EDITS:
-        return _ack(tool, tool_input)
+        return Outcome(len(text), wide_chars(text)) if shows_file(text) else _ack(tool, tool_input)
     if tool.operation == READ:
         return _read_text(tool_input, text)
     text = text.strip("\n")
@@ -147,6 +156,11 @@ def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcom
 def is_in_file(text: str) -> bool:
     """Return whether the host has written an output to a file, and shows a notice and its beginning."""
     return text.startswith(_IN_FILE) or _SAVED in text[:_HEAD]
+
+
+def shows_file(text: str) -> bool:
+    """Whether what the host says of an edit shows the file around it, as it once did."""
+    return _AROUND in text[:_EDITED_HEAD]
 
 
 def is_hosts_own(text: str) -> bool:
@@ -231,18 +245,54 @@ def _shown(tool: Tool, response: object) -> tuple:
     if response.get("isImage") is True:
         return "", image_tokens(0, 0)
     if isinstance(response.get("persistedOutputPath"), str):
-        return str(response.get("stdout") or "")[:_PERSISTED_CHARS], 0
+        return str(response.get("stdout") or "")[:PERSISTED_CHARS], 0
     if isinstance(response.get("stdout"), str):
         err = response.get("stderr")
         return (response["stdout"].strip("\n") + ("\n" + err if isinstance(err, str) and err.strip() else "")), 0
     if isinstance(response.get("content"), str) and tool.operation == SEARCH and response["content"]:
-        return response["content"], 0
+        found = response["content"]
+        return (found if len(found) <= _LONGEST_FOUND else found[:PERSISTED_CHARS]), 0
     if isinstance(response.get("content"), list):
         return _blocks(response["content"])
     names = response.get("filenames")
     if isinstance(names, list):
         return "\n".join(name for name in names if isinstance(name, str)), 0
-    return dumps_or_nothing(response), 0
+    said = _said(response)
+    return (dumps_or_nothing(response) if said is None else said), 0
+
+
+def _said(response: dict[str, Any]) -> str | None:
+    """Return what the host says for a structure that it does not show as it is; None for any other."""
+    task, answers = response.get("task"), response.get("answers")
+    if isinstance(task, dict):
+        if isinstance(task.get("output"), str):
+            return _of_task(response, task)
+        if "subject" in task:
+            return f"Task #{task.get('id')} created successfully: {task['subject']}"
+    if isinstance(answers, dict) and "questions" in response:
+        given = ", ".join([f'"{question}"="{answer}"' for question, answer in answers.items()])
+        return f"Your questions have been answered: {given}. You can now continue with these answers in mind."
+    tasks = response.get("tasks")
+    if isinstance(tasks, list) and all(isinstance(each, dict) for each in tasks):
+        return "\n".join([f"#{each.get('id')} [{each.get('status')}] {each.get('subject')}" for each in tasks])
+    fields = response.get("updatedFields")
+    if isinstance(fields, list) and "taskId" in response:
+        return f"Updated task #{response['taskId']} {', '.join([str(field) for field in fields])}"
+    if isinstance(response.get("findings"), list) and "count" in response:
+        return f"{response['count']} findings reported."
+    if isinstance(response.get("result"), str) and "codeText" in response:
+        return response["result"]
+    return None
+
+
+def _of_task(response: dict[str, Any], task: dict[str, Any]) -> str:
+    """Return what the host shows of a task that works in the background: how it stands, and the end of its output."""
+    named = [("retrieval_status", response), ("task_id", task), ("task_type", task), ("status", task)]
+    said = [f"<{name}>{where.get(name)}</{name}>" for name, where in named]
+    if task.get("exitCode") is not None:
+        said.append(f"<exit_code>{task['exitCode']}</exit_code>")
+    output = task["output"].rstrip()
+    return "\n\n".join(said + ([f"<output>\n{output[-_TASK_CHARS:]}\n</output>"] if output else []))
 
 
 def _blocks(blocks: list[Any]) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...policy.calls import Call, Outcome
+from ...policy.tools import Call, Outcome
 from .calls import call_of
 from .projects import every as transcripts
 from .spans import content_spans as spans_of

@@ -15,6 +15,7 @@ from ...io.system import os
 from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in
+from ...policy.tools import EDITS
 from .. import IN_COMMITS, kept_by
 from .. import tool as tool_named
 from . import calls, entries, usage
@@ -267,8 +268,10 @@ class Reader:
             self.in_files.add(block["tool_use_id"])
         if block.get("is_error") is True:
             outcome = calls.outcome_of_error(structure if isinstance(structure, str) and structure.startswith("Error: ") else text)
-        elif isinstance(structure, (dict, list)):
+        elif isinstance(structure, (dict, list)) and not (tool.operation in EDITS and calls.shows_file(text)):
             outcome = calls.outcome_of(tool, tool_input, structure)
+            if block["tool_use_id"] in self.in_files:  # which the structure does not always tell
+                outcome.chars = min(outcome.chars, calls.PERSISTED_CHARS)
         else:
             outcome = calls.outcome_of_text(tool, tool_input, text)
             outcome.image_tokens += images

@@ -4,7 +4,7 @@ Claude Code's Bash. Pure."""
 from __future__ import annotations
 
 from ...policy import tools
-from ...policy.calls import Outcome
+from ...policy.tools import Outcome
 from ..claude_code import calls
 
 TYPE_CHECKING = False

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
 from .. import kinds
-from ..calls import bounded
 from ..parts import EXCERPT, KEY_CHARS, UNKNOWN, WHOLE, Action, describe_interval, has_variable, normal_path, plain, read_part
-from ..tiers import outlives, tier_of_command
+from ..ruleset import outlives
+from ..tools import bounded
 from .programs import GIT_KINDS, GIT_VALUES, KINDS, SHELLS
 from .runs import run_of
 from .shell import Command, parse
@@ -30,16 +30,16 @@ _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 def longest_lived(actions: list[Action], rules: Ruleset) -> tuple[Action, str]:
     """Return (the first of the longest-lived actions, which is what the result of the line counts as; its tier)."""
-    leading, longest = actions[0], tier_of_command(actions[0].kind, actions[0].name, rules)
+    leading, longest = actions[0], rules.tier_of_command(actions[0].kind, actions[0].name)
     for action in actions[1:]:
-        tier = tier_of_command(action.kind, action.name, rules)
+        tier = rules.tier_of_command(action.kind, action.name)
         if outlives(tier, longest):
             leading, longest = action, tier
     return leading, longest
 
 
 def actions(line: str, cwd: str) -> list[Action]:
-    """What a line does, in order, when started in a folder; never empty. A line that cannot be parsed is one `other` action."""
+    """Return what a line does, in order, when started in a folder; never empty. A line that cannot be parsed is one `other` action."""
     return _actions(line, normal_path(cwd, ""), 0)[0]
 
 
@@ -98,7 +98,7 @@ class _Place:
 
 
 def _pipeline(stages: list, place: _Place) -> list[Action]:
-    """What a pipeline does: its first stage decides, unless that only feeds the next, or `xargs` runs something."""
+    """Return what a pipeline does: its first stage decides, unless that only feeds the next, or `xargs` runs something."""
     command = stages[0]
     if not command.words:
         return [plain(kinds.ACK, ["> " + target], place.cwd) for target in _written(command)]
@@ -233,7 +233,8 @@ def _read_action(inner: Inner, file: str, interval: list[int]) -> Action:
 
 
 def _seen_through(stages: list, interval: list[int]) -> list[int]:
-    """What is left of an interval behind `| head -20`, `| sed -n 5,9p`; unknown behind anything that picks lines by content."""
+    """Return what is left of an interval behind `| head -20`, `| sed -n 5,9p`; an unknown one behind anything that picks lines by
+    content."""
     from . import reads
 
     for stage in stages:

@@ -32,7 +32,7 @@ _TREE_VALUES = frozenset("-L -I -P -o --level --ignore-glob --sort -T".split())
 
 
 def options(words: list[str], values: str, long_values: frozenset = frozenset()) -> tuple[list[tuple[str, str]], list[str]]:
-    """Options with their values, and the other words. A cluster `-rne x` is `-r`, `-n`, `-e x`."""
+    """Return options with their values, and the other words. A cluster `-rne x` is `-r`, `-n`, `-e x`."""
     parsed: list[tuple[str, str]] = []
     others: list[str] = []
     at = 1

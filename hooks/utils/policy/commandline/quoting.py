@@ -234,7 +234,7 @@ def _ansi_text(line: str, begin: int) -> tuple[int, str]:
 
 
 def _delimiter(line: str, begin: int) -> tuple[int, str, bool]:
-    """What ends a here-document, and whether tabs before it do not count."""
+    """Return (end, what ends a here-document, whether tabs before it do not count); an end of -1 for none."""
     tabs = line.startswith("-", begin)
     if tabs:
         begin += 1
@@ -267,7 +267,7 @@ def _terminator(line: str, here: int, delimiter: str, tabs: bool) -> tuple[int, 
 
 
 def _unescaped(text: str) -> str:
-    """What a double-quoted text stands for: the backslash goes only before `"`, `\\`, `$`, a backtick and a newline."""
+    """Return what a double-quoted text means: the backslash goes only before `"`, `\\`, `$`, a backtick and a newline."""
     if "\\" not in text:
         return text
     return "\\".join(

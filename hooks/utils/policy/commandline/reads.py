@@ -119,7 +119,7 @@ def _sed_range(command: str) -> list[int]:
 
 
 def _awk(words: list[str]) -> Shown | None:
-    """Only the programs that print lines by number: `NR>=1 && NR<=9`, `NR==7`, `NR==1,NR==9`."""
+    """Return what a program shows that prints lines by number, and no other: `NR>=1 && NR<=9`, `NR==7`, `NR==1,NR==9`."""
     given, others = options(words, "Fvf")
     if not others or any(name == "-f" for name, value in given):
         return None

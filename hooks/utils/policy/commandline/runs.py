@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ..parts import PACKAGE, SELECTION, UNKNOWN, has_variable, normal_path
 from . import programs
-from .run_options import letters_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class Limits:
     def option(self, word: str, following: str) -> int:
         """Read an option and say how many words its value took."""
         if self.letters is None:
-            self.letters = letters_of(self.tool)
+            self.letters = programs.letters_of(self.tool)
         name, equals, value = word.partition("=")
         letter = self.letters.get(name)
         taken = 0
@@ -170,7 +169,7 @@ class Limits:
 
 
 def _go_target(word: str) -> str:
-    """`./...` is everything, `./a/...` all below `a`, `./a` only `a` itself."""
+    """Return a package pattern as a path: `./...` is everything, `./a/...` all below `a`, `./a` only `a` itself."""
     if word[:2] == "./":
         word = word[2:]
     if word == "...":
@@ -221,7 +220,7 @@ def next_name(words: list[str], at: int, limits: Limits) -> int:
 
 
 def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
-    """Tasks are what is run, so they are in the key; their order does not matter."""
+    """Return the run of some tasks, which are in its key: they are what is run, and their order does not matter."""
     if not _ASKS.isdisjoint(words[1:]):
         return None
     limits = Limits(program, cwd, outer)

@@ -221,7 +221,7 @@ class _Reader:
         return self.commands
 
     def end(self) -> None:
-        """The command read so far is complete."""
+        """Complete the command that was read so far."""
         if self.words or self.assignments or self.redirects:
             self.commands.append(Command(self.words, self.assignments, self.redirects, self.stage, self.group))
             self.words = []
@@ -253,7 +253,7 @@ class _Reader:
             self.stage = 0
 
     def open(self) -> None:
-        """A subshell, the parentheses of a function definition, or an array."""
+        """Begin a subshell, skip an array, or drop the name before the parentheses of a function."""
         if self.assignments and not self.words and self.assignments[-1].endswith("="):
             self.skip = ")"
             return
@@ -264,7 +264,7 @@ class _Reader:
             self.group += (self.groups,)
 
     def token(self, token: str) -> None:
-        """Any token but an operator: keyword, assignment, redirection or word."""
+        """Take any token but an operator: keyword, assignment, redirection or word."""
         if self.skip:
             self.skipped(token)
         elif self.operator:

@@ -38,7 +38,7 @@ def part_of(part: Part, words: list[str], cwd: str) -> Part:
 
 
 def _shown(words: list[str], cwd: str) -> list[str] | None:
-    """[what it depends on, the paths that it is about]; None for nothing that changes."""
+    """Return [what it depends on, the paths that it is about]; None for nothing that changes."""
     command = words[0] if words else ""
     at = words.index("--") if "--" in words else len(words)
     named, paths = [word for word in words[1:at] if word[:1] != "-"], words[at + 1 :]

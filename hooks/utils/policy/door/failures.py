@@ -67,7 +67,7 @@ def told_in(lines: Sequence[str], kind: str) -> list[int]:
 
 
 def _drawn(lines: Sequence[str]) -> Sequence[Sequence[str]]:
-    """What was drawn where each line stands, without colours."""
+    """Return what was drawn where each line stands, without colours."""
     text = "\n".join(lines)
     if "\x1b" not in text and "\r" not in text:
         return [(line,) for line in lines]

@@ -119,7 +119,7 @@ def _told(lines: Sequence[str], end: int, kind: str, telling: Sequence[int], bud
 
 
 def _within(lines: Sequence[str], places: Iterable[int], room: int, kept: Collection[int] = ()) -> set[int]:
-    """`kept` and of these places, in order of their worth, those whose lines fit into so many characters with them."""
+    """Return `kept` and, of these places in order of their worth, those whose lines fit into so many characters with them."""
     chosen = set(kept)
     room -= sum(len(lines[at]) + 1 for at in chosen)
     for at in places:
@@ -153,7 +153,7 @@ def _ends(end: int) -> Iterator[int]:
 
 
 def _files(lines: Sequence[str]) -> dict[str, list[int]]:
-    """File -> places of its matches, then of what stands beside those; of a list of files their folder."""
+    """Return {file: places of its matches, then of the lines beside those}; for a list of files {folder: places}."""
     import re
 
     match = re.compile(_MATCH).match
@@ -176,7 +176,7 @@ def _round(files: Iterable[Sequence[int]]) -> Iterator[int]:
 
 
 def _counts(files: dict[str, list[int]], kept: Collection[int]) -> str:
-    """In which files most of what is left out of a search stands, in a tenth of its size."""
+    """Return a text that says in which files most of the lines are that a search leaves out, in a tenth of their size."""
     counted = [(sum(at not in kept for at in places), file) for file, places in files.items() if file]
     told, room = [], max(200, int(outline.SHARE * sum(count * len(file) for count, file in counted)))
     for count, file in sorted(counted, key=lambda pair: -pair[0]):

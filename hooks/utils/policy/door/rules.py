@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NamedTuple
 
-    from .arrival import Arrival
+    from . import Arrival
     from .shown import Shown
 
     class Settings(NamedTuple):
@@ -58,9 +58,9 @@ OFF, READS, ANY = SAY_ONCE
 # What it leaves out unsaid: nothing, what carries nothing, also what says little.
 SAFE, STRONG = SHAPES[1:]
 
-# Whoever sees the context alone can write the text again, line for line.
+# A reader who sees the context alone can write the text again, line for line.
 REBUILT = "rebuilt"
-# So can he, but for escape codes, progress that was drawn over and blank lines beyond two in a row.
+# The same, but for escape codes, progress that was drawn over and blank lines beyond two in a row.
 REBUILT_BUT_FOR_NOISE = "rebuilt but for noise"
 # Whole lines stay in their order, each that tells of a failure among them; how many are missing is said, and the archive has them.
 CHOSEN = "chosen"

@@ -6,10 +6,13 @@ wherever it begins; what is found there is compared line by line, and grows both
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence  # noqa: TID253  no hook loads the door
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from typing import NamedTuple
+    from collections.abc import Collection, Iterable
+    from typing import NamedTuple, overload
 
     class Run(NamedTuple):
         """`lines[begin:end]` of what was looked up are the lines of `source` from `at` on."""
@@ -30,6 +33,45 @@ _GRAM = 4
 LEAST_LINES = 2 * _GRAM
 # Of places with the same four lines (the head of every file, say) the newest are looked at.
 _MOST_PLACES = 4
+
+
+class Lines(Sequence[str]):
+    """Lines that are seldom read, in one piece of memory: a list of strings takes three times as much, in many small pieces."""
+
+    __slots__ = ("_bytes", "_ends")
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        pieces, end = [], 0
+        self._ends = array("I")
+        for line in lines:
+            piece = line.encode("utf-8", "surrogatepass")
+            end += len(piece)
+            pieces.append(piece)
+            self._ends.append(end)
+        self._bytes = b"".join(pieces)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, at: int) -> str: ...
+
+        @overload
+        def __getitem__(self, at: slice) -> list[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        end = self._ends[at]  # IndexError where there is none
+        at %= len(self._ends)
+        return self._bytes[self._ends[at - 1] if at else 0 : end].decode("utf-8", "surrogatepass")
+
+    @property
+    def bytes(self) -> int:
+        """Return how many bytes the lines take."""
+        return len(self._bytes) + self._ends.itemsize * len(self._ends)
 
 
 class Source:

@@ -1,14 +1,14 @@
 """Secrets out of everything that is kept of a command line, a pattern, an address or a result's first line. Pure, and its work grows no
 faster than the text: every repetition has a bound, because a line comes from outside and a hook has no time.
 
-Known by their own form (`secret_shapes.py`), by the words before them (`words.py`, tables in `programs.py`), by a name or a header before
-them (`named.py`), or because nobody would think of them (`chance.py`). Where a form is not clear, it is masked: a label that says less is
-better than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secret.
+Known by their own form or because nobody would think of them (`secret_shapes.py`), by the words before them (`words.py`, tables in
+`programs.py`), by a name, a header or an address around them (`named.py`). Where a form is not clear, it is masked: a label that says less
+is better than one that leaks. What the shell puts in from elsewhere (`$TOKEN`) is no secret.
 """
 
 from __future__ import annotations
 
-from .. import chance, secret_shapes
+from .. import secret_shapes
 
 MASK = "****"
 # What introduces the number that tells one secret from another, and its length.
@@ -52,7 +52,7 @@ _known: dict[tuple[str, bool], str] = {}  # as `mask` takes and returns them
 
 
 def mask(text: str, tell_apart: bool = False) -> str:
-    """The text with every secret of a known form replaced by ****; masking twice changes nothing more.
+    """Return the text with every secret of a known form replaced by ****; masking twice changes nothing more.
 
     `tell_apart`: behind each **** stands a number, so that texts which differ in their secrets alone stay different. It has 16 bits: too
     few to find the secret again by trying.
@@ -77,7 +77,7 @@ def _masked(text: str, tell_apart: bool) -> str:
 
 
 def without_numbers(text: str) -> str:
-    """A text that was masked with `tell_apart`, as it would be without."""
+    """Return a text that was masked with `tell_apart`, as it would be without."""
     first, *others = text.split(MASK + _NUMBER)
     return MASK.join([first, *(other[_NUMBER_CHARS:] for other in others)])
 
@@ -86,9 +86,9 @@ def _masked_once(text: str, tell_apart: bool) -> str:
     spans = secret_shapes.spans(text)
     lowered = text.lower()
     if _may_hold(text, lowered):
-        from . import addresses, named, words  # modules that most texts do not need
+        from . import named, words  # modules that most texts do not need
 
-        spans += words.spans(text) + addresses.spans(text) + named.spans(text)
+        spans += words.spans(text) + named.spans(text)
     pieces: list[str] = []
     at = 0
     for begin, end in _joined(spans):
@@ -100,7 +100,7 @@ def _masked_once(text: str, tell_apart: bool) -> str:
 
 
 def _may_hold(text: str, lowered: str) -> bool:
-    """Whether it is worth looking at the words and names of a text: this looks at every command line."""
+    """Return whether it is worth looking at the words and names of a text: this looks at every command line."""
     for word in _HARMLESS:
         lowered = lowered.replace(word, " ")
     for mark in _MARKS:  # no generator: that takes three times as long, and most of what a mask takes
@@ -112,7 +112,7 @@ def _may_hold(text: str, lowered: str) -> bool:
     if ("-u" in lowered or " -a " in lowered) and any(mark in lowered for mark in (":", "%", "-p", "lftp")):
         return True
     users = [word.rpartition("@")[0] for word in lowered.split() if "@" in word] if "@" in lowered else ()
-    return any(":" in user or "/" in user for user in users) or chance.has_any(text)
+    return any(":" in user or "/" in user for user in users) or secret_shapes.may_hold_random(text)
 
 
 def _number(secret: str) -> str:
@@ -124,7 +124,7 @@ def _number(secret: str) -> str:
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[list[int]]:
-    """The spans in order, those that overlap as one."""
+    """Return the spans in order, those that overlap as one."""
     joined: list[list[int]] = []
     for begin, end in sorted(spans):
         if joined and begin < joined[-1][1]:

@@ -1,8 +1,6 @@
-"""The words of a text, as the shell would see them at any depth of quotes. Pure; in time that the text's length bounds."""
+"""The words and values of a text, as the shell would see them at any depth of quotes. Pure; in time that the text's length bounds."""
 
 from __future__ import annotations
-
-from .named import value_at
 
 QUOTES = frozenset("\"'`")
 # Everything that ends a word, as blanks: places stay as they are.
@@ -11,6 +9,8 @@ _BREAKS = frozenset("|;&\n")
 _BLANKS_IN = frozenset(" \t\r\n\f\v\"'`")
 # How many words of a command are looked at from one that promises a secret.
 AHEAD = 24
+# What ends a bare word.
+_STOPS = " \t\r\n\"'&;|)<>"
 # A quoted word without blanks is one word up to this length, whatever it holds.
 _QUOTED_CHARS = 200
 
@@ -78,3 +78,67 @@ def _blank(text: str) -> str:
         pieces += (text[at:begin].translate(_BLANKS), " ", inner + " " if is_word else "")
         at = stop + 1
     return "".join(pieces)
+
+
+def value_at(text: str, at: int, is_member: bool = False) -> tuple[int, int]:
+    """Return (begin, end) of the value at a place: a shell word, or a member of an object, whose quotes stay. Empty for a variable."""
+    first = text[at : at + 1]
+    if first in ("'", '"'):
+        return _quoted(text, at, is_member)
+    if first == "$" and is_variable(text[at + 1 : at + 2]):
+        return at, at
+    begin = at
+    while text[begin : begin + 1] == "\\":
+        begin += 1
+    if begin > at and text[begin : begin + 1] in ("'", '"'):  # an object inside a quoted word
+        if text[begin + 1 : begin + 2] == "$" and text[begin + 2 : begin + 3].isupper():
+            return at, at
+        end = text.find(text[at : begin + 1], begin + 1)
+        return begin + 1, end if end >= 0 else len(text)
+    return at, _word_end(text, at, is_member)
+
+
+def is_variable(following: str) -> bool:
+    return following.isalpha() or following in ("(", "{", "_")
+
+
+def _quoted(text: str, at: int, is_member: bool) -> tuple[int, int]:
+    """Return (begin, end) of what stands in quotes; empty when the quote closes one that was opened before the name, or holds a
+    variable."""
+    quote = text[at]
+    end = at + 1
+    while end < len(text) and text[end] != quote:
+        end += 2 if text[end] == "\\" and quote == '"' else 1
+    following = text[at + 1 : at + 2]
+    if not following or following in " \t\n;&|)," or (following in "'\"" and end >= len(text)):
+        return at, at
+    named = text[at + 2 : at + 3]
+    if following == "$" and quote == '"' and is_variable(named) and (not is_member or not named.islower()):
+        return at, at
+    if is_member or text[end + 1 : end + 2] in _STOPS:
+        return at + 1, min(end, len(text))
+    return at, _word_end(text, end + 1, is_member)  # the shell joins it with what follows
+
+
+def _word_end(text: str, at: int, is_member: bool) -> int:
+    """Return the end of a bare word, with what is quoted inside it."""
+    end, depth = at, 0
+    while end < len(text):
+        char = text[end]
+        if char == "\\":
+            end += 2
+        elif char in "'\"" and end > at:
+            closing = text.find(char, end + 1)
+            inner = text[end + 1 : closing]
+            if closing < 0 or not inner or inner != "".join(inner.split()):
+                break
+            end = closing + 1
+        elif char == ")" and depth > 0:
+            depth -= 1
+            end += 1
+        elif char in _STOPS or (is_member and char in ",}]"):
+            break
+        else:
+            depth += char == "("
+            end += 1
+    return min(end, len(text))

@@ -1,11 +1,13 @@
-"""Secrets behind a name: `TOKEN=…`, `--password …`, `"api_key": "…"`, `environ["X_KEY"] = "…"`, and in the headers of a request. Pure.
+"""Secrets behind a name: `TOKEN=…`, `--password …`, `"api_key": "…"`, `environ["X_KEY"] = "…"`, in the headers of a request, and in
+addresses: the password before a host, the segments of a path that open what they name. Pure.
 
 Patterns end with what they mask, and only there is a repetition without a bound: what follows cannot make them try again.
 """
 
 from __future__ import annotations
 
-from .. import chance
+from .. import secret_shapes
+from .line import is_variable, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ _LEAST_PIN = 4
 _SPOKEN, _TOLD = ("word", "wd", "phrase", "monic"), ("token", "auth", "key", "credential", "seconds")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NAME_CHARS = 40
-# What ends a bare word.
-_STOPS = " \t\r\n\"'&;|)<>"
 # Ends of names whose value is no secret, although the name speaks of one.
 _HARMLESS_ENDS = tuple(
     "stdin file path dir prompt type count limit size ttl expiry expires sock socket keys url uri endpoint name keyid key_id key-id"
@@ -93,7 +93,11 @@ _FORMS = (
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """[(begin, end)] of the secrets behind names, in any order."""
+    """Return [(begin, end)] of the secrets behind names and in addresses, in any order."""
+    return _in_addresses(text) + _behind_names(text)
+
+
+def _behind_names(text: str) -> list[tuple[int, int]]:
     lowered = text.lower()
     forms = [form for marks, form in _FORMS if any(mark in lowered for mark in marks)]
     named = _named(lowered)
@@ -128,7 +132,7 @@ def _is_harmless(value: str, match: Match[str], is_bare: bool) -> bool:
         return len(value) < _LEAST_PIN or match.string[: match.start()][-1:] not in ("_", "-")  # so many tests, or the second pass
     if whole == "secret" and lowered.startswith("id="):
         return True
-    return whole.endswith(_OFTEN_HARMLESS) and not chance.beside(value)
+    return whole.endswith(_OFTEN_HARMLESS) and not secret_shapes.looks_random(value)
 
 
 def _is_name(word: str) -> bool:
@@ -235,64 +239,87 @@ def _is_first_argument(before: str) -> bool:
     )
 
 
-def value_at(text: str, at: int, is_member: bool = False) -> tuple[int, int]:
-    """Return (begin, end) of the value at a place: a shell word, or a member of an object, whose quotes stay. Empty for a variable."""
-    first = text[at : at + 1]
-    if first in ("'", '"'):
-        return _quoted(text, at, is_member)
-    if first == "$" and is_variable(text[at + 1 : at + 2]):
-        return at, at
-    begin = at
-    while text[begin : begin + 1] == "\\":
-        begin += 1
-    if begin > at and text[begin : begin + 1] in ("'", '"'):  # an object inside a quoted word
-        if text[begin + 1 : begin + 2] == "$" and text[begin + 2 : begin + 3].isupper():
-            return at, at
-        end = text.find(text[at : begin + 1], begin + 1)
-        return begin + 1, end if end >= 0 else len(text)
-    return at, _word_end(text, at, is_member)
+# --- in addresses ----------------------------------------------------------------------------------------------------------------
+
+# Parts of addresses that anybody who knows them may use: webhooks, bots, links that stand for a person, services with the key in the path.
+_OPEN = (
+    "hook", "/bot", "/token", "/key", "/secret", "/reset", "/invite", "/verify", "/confirm", "/magic", "/auth", "/v2/", "/v3/", "deploy",
+    "integrat", "infura", "alchemy", "quiknode", "hc-ping", "/ping", "catch", "/feed", "/share", "/rss", "/ical",
+)  # fmt: skip
+# Behind these stands the id of a commit.
+_COMMIT = ("/blob/", "/tree/", "/commit/", "/commits/", "/raw/", "/compare/", "/blame/")
+# All that follows is part of the secret.
+_WEBHOOKS = ("hooks.slack.com/", "hooks\\.slack\\.com/", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/", "webhook.office.com/")
+_ENDS = frozenset(" \t\r\n\f\v\"'<>`")
+_MOST_CHARS = 2_000
+# A single name before a host is a token from this length on.
+_TOKEN_CHARS = 16
 
 
-def is_variable(following: str) -> bool:
-    return following.isalpha() or following in ("(", "{", "_")
-
-
-def _quoted(text: str, at: int, is_member: bool) -> tuple[int, int]:
-    """What stands in quotes; nothing when the quote closes one that was opened before the name, or holds a variable."""
-    quote = text[at]
-    end = at + 1
-    while end < len(text) and text[end] != quote:
-        end += 2 if text[end] == "\\" and quote == '"' else 1
-    following = text[at + 1 : at + 2]
-    if not following or following in " \t\n;&|)," or (following in "'\"" and end >= len(text)):
-        return at, at
-    named = text[at + 2 : at + 3]
-    if following == "$" and quote == '"' and is_variable(named) and (not is_member or not named.islower()):
-        return at, at
-    if is_member or text[end + 1 : end + 2] in _STOPS:
-        return at + 1, min(end, len(text))
-    return at, _word_end(text, end + 1, is_member)  # the shell joins it with what follows
-
-
-def _word_end(text: str, at: int, is_member: bool) -> int:
-    """Return the end of a bare word, with what is quoted inside it."""
-    end, depth = at, 0
-    while end < len(text):
-        char = text[end]
-        if char == "\\":
-            end += 2
-        elif char in "'\"" and end > at:
-            closing = text.find(char, end + 1)
-            inner = text[end + 1 : closing]
-            if closing < 0 or not inner or inner != "".join(inner.split()):
-                break
-            end = closing + 1
-        elif char == ")" and depth > 0:
-            depth -= 1
+def _in_addresses(text: str) -> list[tuple[int, int]]:
+    """Return [(begin, end)] of the secrets in the addresses of a text, in any order."""
+    secrets: list[tuple[int, int]] = []
+    at = text.find("://")
+    while at >= 0:
+        following = text.find("://", at + 3)
+        begin = end = at + 3
+        most = min(len(text), begin + _MOST_CHARS, following if following >= 0 else len(text))
+        while end < most and text[end] not in _ENDS:
             end += 1
-        elif char in _STOPS or (is_member and char in ",}]"):
-            break
+        address = text[begin:end]
+        secrets += [(begin + first, begin + last) for first, last in _before_host(address, end == len(text)) + _in_path(address)]
+        at = following
+    return secrets
+
+
+def without_scheme(word: str) -> list[tuple[int, int]]:
+    """Return [(begin, end)] of the secrets in a word that is the address of a webhook without its scheme."""
+    return _in_path(word) if any(name in word for name in _WEBHOOKS) else []
+
+
+def _before_host(address: str, is_cut: bool) -> list[tuple[int, int]]:
+    """Return a password, or a token in the place of a name; what is cut off before its host is one too."""
+    host_end = address.find("/")
+    authority = address if host_end < 0 else address[:host_end]
+    colon = authority.find(":")
+    if colon < 0 or "@" in authority[:colon]:
+        name = authority.partition("@")[0]
+        return [(0, len(name))] if "@" in authority and (len(name) >= _TOKEN_CHARS or secret_shapes.looks_random(name)) else []
+    password = address[colon + 1 :]
+    port = authority[colon + 1 :]
+    if (port.isdigit() and len(port) <= 5) or (password[:1] == "$" and is_variable(password[1:2])):
+        return []
+    if "@" in port:
+        end = colon + 1 + port.rfind("@")
+    elif "@" in password:
+        end = colon + 1 + password.find("@")
+    else:
+        end = len(address) if is_cut and host_end < 0 else 0
+    return [(colon + 1, end)] if end > colon + 1 else []
+
+
+def _in_path(address: str) -> list[tuple[int, int]]:
+    """Return [(begin, end)] of segments that open what they name, and of what looks like chance anywhere behind the host."""
+    lowered = address.lower()
+    is_open = any(mark in lowered for mark in _OPEN)
+    secrets = []
+    stop = min([place for mark in "?#" if (place := address.find(mark)) >= 0] or [len(address)])
+    at = address.find("/", 0, stop)
+    while at >= 0:
+        following = address.find("/", at + 1, stop)
+        begin, end = at + 1, following if following >= 0 else stop
+        segment = address[begin:end].rstrip(".,:;|&)")
+        if address[:begin].endswith(_COMMIT):
+            pass
+        elif any(name in lowered for name in _WEBHOOKS) and at > address.find("hook") and not segment.islower():
+            secrets.append((begin, begin + len(segment)))
+        elif segment[:3] == "bot" and ":" in segment:
+            secrets.append((begin + 3, begin + len(segment)))
+        elif is_open and secret_shapes.looks_random(segment) and not secret_shapes.is_file(segment):
+            secrets.append((begin, begin + len(segment)))
         else:
-            depth += char == "("
-            end += 1
-    return min(end, len(text))
+            secrets += [(begin + first, begin + last) for first, last in secret_shapes.random_runs(segment)]
+        at = following
+        if segment == "t":  # a channel of conda, with the token behind it
+            is_open = True
+    return secrets + [(stop + first, stop + last) for first, last in secret_shapes.random_runs(address[stop:])]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .. import chance
-from . import addresses, programs
+from .. import secret_shapes
+from . import programs
 from .line import QUOTES, Line
+from .named import without_scheme
 
 # Words that speak of a secret when what follows, or goes before, looks like one.
 _SPEAKING = frozenset(
@@ -25,19 +26,19 @@ _ORACLE = frozenset("sqlplus sqlcl sql expdp impdp exp imp sqlldr rman tnsping o
 
 
 def spans(line: Line, number: int) -> list[tuple[int, int]]:
-    """[(begin, end)] of the secrets that one word of a line shows."""
+    """Return [(begin, end)] of the secrets that one word of a line shows."""
     return _spoken_of(line, number) + _in_sql(line, number) + _in_call(line, number) + _in_word(line, number)
 
 
 def is_bare(word: str) -> bool:
-    """Neither a path nor a file, an address, a list or an expression."""
+    """Return whether a word is neither a path nor a file, an address, a list or an expression."""
     if "." in word.partition("@")[2]:
         return False  # a user at a host
-    return not any(mark in word for mark in ("/", ":", ",", "[", "{", "=", "*", "\\")) and not chance.is_file(word)
+    return not any(mark in word for mark in ("/", ":", ",", "[", "{", "=", "*", "\\")) and not secret_shapes.is_file(word)
 
 
 def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
-    """What looks like chance beside a word that speaks of a secret: `login X`, `invalid token X`, `'X' is not a valid key`."""
+    """Return what looks like chance beside a word that speaks of a secret: `login X`, `invalid token X`, `'X' is not a valid key`."""
     bare = line.words[number].strip(":,.[]{}=#!?")
     if "=" in bare or ":" in bare:
         return _assigned(line, number)
@@ -47,7 +48,7 @@ def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
         if not line.same(number, other):
             break
         candidate = line.words[other].strip(":,.!?[]{}*")
-        if candidate and is_bare(candidate) and chance.beside(candidate):
+        if candidate and is_bare(candidate) and secret_shapes.looks_random(candidate):
             return [_stripped(line, other)]
         if candidate and other == number + 1 and _is_refused(line, number) and line.gaps[other][-1:] in QUOTES and len(candidate) >= 4:
             return [line.value(other)]
@@ -57,7 +58,11 @@ def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
         if line.words[other][0] == "-" or not (candidate.isalpha() or not candidate):
             break
     before = range(max(0, number - 8), number) if _is_refused(line, number) else ()
-    return [_stripped(line, other) for other in before if is_bare(bare := line.words[other].strip(":,.!?[]{}")) and chance.beside(bare)]
+    return [
+        _stripped(line, other)
+        for other in before
+        if is_bare(bare := line.words[other].strip(":,.!?[]{}")) and secret_shapes.looks_random(bare)
+    ]
 
 
 def _is_password(line: Line, word: str, other: int, number: int) -> bool:
@@ -76,13 +81,13 @@ def _is_refused(line: Line, number: int) -> bool:
 
 
 def _assigned(line: Line, number: int) -> list[tuple[int, int]]:
-    """NAME=VALUE and NAME:VALUE where the name speaks of a secret and the value looks like chance."""
+    """Return the value in NAME=VALUE and NAME:VALUE where the name speaks of a secret and the value looks like chance."""
     word = line.words[number].rstrip(",")
     equals, colon = word.find("="), word.find(":")
     at = min(place for place in (equals, colon, len(word)) if place >= 0)
     name = word[:at].lower().replace("-", "_").replace(".", "_").rpartition("_")[2]
     value = word[at + 1 :].strip(",.[]{}")
-    if name in _SPEAKING and chance.beside(value) and "/" not in value[:-1]:
+    if name in _SPEAKING and secret_shapes.looks_random(value) and "/" not in value[:-1]:
         begin = line.begins[number] + word.index(value, at + 1)
         return [(begin, begin + len(value))]
     return []
@@ -151,14 +156,14 @@ def _texts(text: str, at: int) -> list[tuple[int, int]]:
 
 
 def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
-    """What a word holds in itself: user and password before a host, a run of chance."""
+    """Return what a word holds in itself: user and password before a host, a run of chance."""
     word, begin = line.words[number], line.begins[number]
-    if "://" in word or (len(word) < chance.RUN_CHARS and "@" not in word and "hook" not in word):
+    if "://" in word or (len(word) < secret_shapes.RANDOM_CHARS and "@" not in word and "hook" not in word):
         return []
     if "hook" in word:
-        return [(begin + first, begin + last) for first, last in addresses.without_scheme(word)]
+        return [(begin + first, begin + last) for first, last in without_scheme(word)]
     is_id = number and line.words[number - 1].rstrip(":=").lower().endswith("id")
-    secrets = [] if is_id else [(begin + first, begin + last) for first, last in chance.runs(word)]
+    secrets = [] if is_id else [(begin + first, begin + last) for first, last in secret_shapes.random_runs(word)]
     head, at_sign, host = word.rpartition("@")
     if not at_sign or not host:
         return secrets
@@ -173,7 +178,7 @@ def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
             and user not in _PROTOCOLS
             and "\\" not in password
         )
-        if user and password and "@" not in user and (oracle or ("/" not in password and (named or chance.beside(password)))):
+        if user and password and "@" not in user and (oracle or ("/" not in password and (named or secret_shapes.looks_random(password)))):
             return [*secrets, (begin + len(user) + 1, begin + len(head))]
     return secrets
 

@@ -5,10 +5,9 @@ neighbours.
 
 from __future__ import annotations
 
-from .. import chance
+from .. import secret_shapes
 from . import programs, spoken
-from .line import AHEAD, QUOTES, Line
-from .named import is_variable, value_at
+from .line import AHEAD, QUOTES, Line, is_variable, value_at
 
 _SHORT = ("-k", "-p", "-P", "-w", "-a", "-t", "-s", "-T", "-K", "-A")
 # What a text must hold for one of these to be looked for.
@@ -95,7 +94,8 @@ def _receives(command: list[str]) -> bool:
 
 
 def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int, int]]:
-    """What `echo` writes with the words from `begin` up to a word; where it is not known to be a secret, only what looks like chance."""
+    """Return what `echo` writes with the words from `begin` up to a word; where it is not known to be a secret, only what looks like
+    chance."""
     if line.words[begin].lower() not in programs.WRITERS or number - begin > AHEAD:
         return []
     return [
@@ -103,7 +103,14 @@ def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int
         for other in range(begin + 1, number)
         if line.words[other][0] not in "-%"
         and len(line.words[other]) > 2
-        and (takes or (not chance.is_hex(line.words[other]) and spoken.is_bare(line.words[other]) and chance.beside(line.words[other])))
+        and (
+            takes
+            or (
+                not secret_shapes.is_hex(line.words[other])
+                and spoken.is_bare(line.words[other])
+                and secret_shapes.looks_random(line.words[other])
+            )
+        )
     ]
 
 
@@ -197,7 +204,7 @@ def _of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
     word = line.words[following] if following and name in _SHORT else ""
     if name == "-p" and word and not (word[0].isdigit() or word.isalpha()) and spoken.is_bare(word) and _names_user(line, number):
         return [line.value(following)]
-    return [line.value(following)] if len(word) >= 10 and spoken.is_bare(word) and chance.beside(word) else []
+    return [line.value(following)] if len(word) >= 10 and spoken.is_bare(word) and secret_shapes.looks_random(word) else []
 
 
 def _names_user(line: Line, number: int) -> bool:
@@ -258,7 +265,7 @@ def _dialogue(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def _of_curl(line: Line, number: int) -> list[tuple[int, int]]:
-    """`user = "bob:secret"`, the quotes or the equals sign left out."""
+    """Return the password in `user = "bob:secret"`; the quotes or the equals sign may be left out."""
     value = number + 2 if line.words[number + 1 : number + 2] == ["="] else number + 1
     if not line.same(number, value):
         return []
@@ -273,7 +280,7 @@ def _of_curl(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def _sent(line: Line, number: int) -> list[tuple[int, int]]:
-    """What `send "secret\\r"` sends behind a prompt that asks for it."""
+    """Return what `send "secret\\r"` sends behind a prompt that asks for it."""
     value = number + 1
     while value < len(line.words) and line.words[value].startswith("-"):
         value += 1

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.hosts.claude_code.entries import Entry
     from hooks.utils.io.repository import Repository
-    from hooks.utils.policy.calls import Call
+    from hooks.utils.policy.tools import Call
 
 
 @dataclass(frozen=True)

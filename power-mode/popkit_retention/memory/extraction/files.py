@@ -19,8 +19,8 @@ from hooks.utils.policy.tools import EDITS, READS, SHELLS
 from ..items import PATH, Observed
 
 if TYPE_CHECKING:
-    from hooks.utils.policy.calls import Call
     from hooks.utils.policy.classify import Classification
+    from hooks.utils.policy.tools import Call
 
 # Of a session so many are kept, the most opened first.
 MOST_PATHS = 300
