@@ -42,7 +42,7 @@ from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tok
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
-from popkit_retention.lab.blocks import strings_of
+from popkit_retention.lab.policy import strings_of
 
 SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5

@@ -26,7 +26,7 @@ from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
 from popkit_retention.context.message_tokens import Meter
 from popkit_retention.lab import sessions
-from popkit_retention.lab.blocks import Block
+from popkit_retention.lab.policy import Block
 
 if TYPE_CHECKING:
     import argparse

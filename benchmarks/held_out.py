@@ -45,9 +45,8 @@ from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.verdict import COLD_TARGET, THINKING_AGAIN
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, policies, sessions
-from popkit_retention.lab.blocks import Block, Session
-from popkit_retention.lab.door_policy import NAMES, Door, settings_of
-from popkit_retention.lab.engine_policies import AutoPolicy
+from popkit_retention.lab.engine_policies import DOOR_NAMES, AutoPolicy, Door, door_settings_of
+from popkit_retention.lab.policy import Block, Session
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for
@@ -112,7 +111,7 @@ class Bound(Door):
     """Leaves out, in silence, all lines in rows of `least` or more that stand anywhere in the context."""
 
     def __init__(self, rules: Ruleset, least: int) -> None:
-        super().__init__(rules, None, settings_of(door.OFF))
+        super().__init__(rules, None, door_settings_of(door.OFF))
         self.least = least
         self.lines: dict = {}  # a line -> id of what showed it last
 
@@ -245,7 +244,7 @@ class Named:
         parts = name.split("+")
         self.clears = "auto" in parts
         self.bound = BOUNDS.get(name)
-        self.settings = settings_of(door.OFF if self.bound else "+".join(part for part in parts if part != "auto") or door.OFF)
+        self.settings = door_settings_of(door.OFF if self.bound else "+".join(part for part in parts if part != "auto") or door.OFF)
         self.rules = rules
         self.by_repository = by_repository
         self.entered: dict = {}  # Session -> texts that enter
@@ -294,9 +293,9 @@ def row(prices: Prices, found: tuple) -> str:
 
 def door_named(name: str) -> str:
     """A door's name, for argparse."""
-    if name in BOUNDS or set(name.split("+")) <= {*NAMES, "auto"}:
+    if name in BOUNDS or set(name.split("+")) <= {*DOOR_NAMES, "auto"}:
         return name
-    raise argparse.ArgumentTypeError(f"{name}: parts joined by +, of {', '.join(NAMES)}, auto; or {', '.join(BOUNDS)}")
+    raise argparse.ArgumentTypeError(f"{name}: parts joined by +, of {', '.join(DOOR_NAMES)}, auto; or {', '.join(BOUNDS)}")
 
 
 def all_prices(bound: bool = False) -> list:

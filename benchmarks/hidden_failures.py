@@ -24,8 +24,8 @@ from hooks.utils.policy import door, kinds
 from hooks.utils.policy.tools import OUTPUT, SHELLS
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, policies, sessions
-from popkit_retention.lab.blocks import Block, Session
-from popkit_retention.lab.door_policy import Door, settings_of
+from popkit_retention.lab.engine_policies import Door, door_settings_of
+from popkit_retention.lab.policy import Block, Session
 
 RUNNERS = (*SHELLS, OUTPUT)
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b[()][A-Z0-9]")
@@ -163,7 +163,7 @@ def main() -> int:
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N of the hidden lines")
     options = parser.parse_args()
     try:
-        settings = settings_of(options.door)
+        settings = door_settings_of(options.door)
     except ValueError as error:
         parser.error(str(error))
     read = (sessions.read(str(path), with_needs=False) for path in sorted(options.transcripts.glob("*.jsonl")))

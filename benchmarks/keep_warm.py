@@ -24,7 +24,7 @@ from held_out import LEAST_REQUESTS, all_prices, repository_of
 from hooks.utils.policy.economics import Prices
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, sessions
-from popkit_retention.lab.door_policy import Door
+from popkit_retention.lab.engine_policies import Door
 from popkit_retention.lab.outcomes import KeepWarm
 
 COUNTS = (1, 2, 3, 4, 6, 8, 12)

@@ -28,7 +28,7 @@ from hooks.utils.policy.outline import NAME
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state.memory_text import paths_in
 from popkit_retention.lab import sessions
-from popkit_retention.lab.blocks import Session, strings_of
+from popkit_retention.lab.policy import Session, strings_of
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.learning import learn
 from popkit_retention.memory.stores.in_memory import InMemoryStore

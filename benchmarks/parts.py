@@ -33,7 +33,7 @@ from hooks.utils.policy.door.once import REMINDER, listed
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab import sessions
-from popkit_retention.lab.blocks import CHARS_PER_TOKEN, Block, Request, Session, strings_of
+from popkit_retention.lab.policy import CHARS_PER_TOKEN, Block, Request, Session, strings_of
 
 LEAST_LINES, MOST_LINES = 8, 60
 LEAST_SAVED = 300  # characters

@@ -15,7 +15,7 @@ from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.hosts.claude_code.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
-from popkit_retention.lab.blocks import strings_of, texts_in
+from popkit_retention.lab.policy import strings_of, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -108,14 +108,14 @@ def test_a_folder_that_moves_to_another_project_ends_no_hold(db: sqlite3.Connect
     ids = fill(db, 1)
     add_hold(db, hold(PROJECT, "shop-1"))
     place_folders(db, lambda folder: "shop-1")
-    place_folders(db, lambda folder: "renamed-3", all_of_them=True)
+    place_folders(db, lambda folder: "renamed-3")
     assert delete_records(db, ids, NOW) == []
 
 
 def test_what_names_no_folder_is_of_no_project_and_counts_as_held_while_one_is(db: sqlite3.Connection) -> None:
     ids = add_records(db, Chain("session-3", "session-3"), [new(1)]).ids
     add_hold(db, hold(PROJECT, "shop-1"))
-    place_folders(db, lambda folder: "other-2", all_of_them=True)
+    place_folders(db, lambda folder: "other-2")
     assert delete_records(db, ids, NOW) == []
 
 

@@ -14,7 +14,7 @@ from hooks.utils import text
 from hooks.utils.operations import offers
 from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
-from popkit_retention.bill import project_bill, statement
+from popkit_retention.bill import statement
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.bill.standing import DOCS, OTHER, SERVER, at_work, breakdown
@@ -62,7 +62,7 @@ def shop(tmp_path: Path) -> Shop:
 def drawn(place: Shop, columns: int, details: bool = False, hosts: tuple[str, ...] = ()) -> str:
     """The bill as it is drawn, with the project's own path left out; of sessions of these hosts."""
     since = AT - 86_400
-    found = project_bill.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
+    found = statement.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
     found["project"] = "/shop"
     found["whole"]["hosts"] = list(hosts) or found["whole"]["hosts"]
     lines = text.laid_out(views.lines_of(found, AT + 7_200, details), columns)
@@ -97,7 +97,7 @@ def test_a_file_that_is_broken_is_named_and_the_others_count(shop: Shop):
 def test_the_pane_offers_to_hide_and_to_defer_and_what_is_out_to_come_back(shop: Shop):
     def offered() -> list[tuple[str, str, str]]:
         since = AT - 86_400
-        found = project_bill.bill_of(str(shop.home), str(shop.project), shop.digests, since, since + statement.MONTH_S, MODELS)
+        found = statement.bill_of(str(shop.home), str(shop.project), shop.digests, since, since + statement.MONTH_S, MODELS)
         return [(offer.id, offer.key, offer.sum.split(":")[0]) for offer in offers.of_bill(found, AT)]
 
     again = "as much, and Claude still finds it when it looks for a tool"

@@ -13,7 +13,7 @@ from hooks.utils.policy import lost_cache
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.models import Models
 from hooks.utils.views import bill
-from popkit_retention.bill import digests, kinds, statement
+from popkit_retention.bill import digests, statement, sums
 from popkit_retention.bill.sums import misses, usd_of
 from tests.bill.conversations import BASE, Conversation
 
@@ -136,8 +136,8 @@ def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_ki
     assert len(found) == stays
     for digest in found:
         (was,), (used,) = now["used"], digest["used"]
-        assert used["kinds"] == {kinds.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
-        assert digest["kinds_by_time"] == [{kinds.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
+        assert used["kinds"] == {sums.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
+        assert digest["kinds_by_time"] == [{sums.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
         assert "not broken down" in bill.kind_words(statement.whole([digest], MODELS)["kinds"][0])
     path.write_text(text)
     assert asked(place)[0] == [now]

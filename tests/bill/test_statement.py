@@ -13,7 +13,7 @@ from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
 from hooks.utils.state.prompt_overhead import parsed
-from popkit_retention.bill import kinds, statement
+from popkit_retention.bill import statement, sums
 from popkit_retention.bill.sums import by_time as summed_by_time
 from popkit_retention.bill.sums import of_models, usd_of
 from popkit_retention.bill.windows import took
@@ -58,7 +58,7 @@ def test_sections_of_a_file_share_its_tokens_and_what_is_fenced_is_no_heading():
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 10**5), max_size=12))
 def test_a_total_is_shared_out_without_a_rest(total: int, weights: list[int]):
-    shares = kinds.shared_out(total, weights)
+    shares = sums.shared_out(total, weights)
     assert len(shares) == len(weights)
     assert sum(shares) == (total if sum(weights) else 0)
     assert all(share >= 0 for share in shares)

@@ -13,8 +13,7 @@ from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
 from hooks.utils.config.validation import usable
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.ruleset import TIERS, Ruleset
-from popkit_retention.cli.config_checking import check_document, check_text
-from popkit_retention.cli.config_command import BUILT_IN, leaves, sources
+from popkit_retention.cli.config_command import BUILT_IN, check_document, check_text, leaves, sources
 from popkit_retention.config_schema import Retention, validated
 from tests.examples import examples
 

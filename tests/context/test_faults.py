@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from popkit_retention.cli.doctor_session import messages as checked
 from popkit_retention.context import Provider
-from popkit_retention.context.faults import MOST, faults_of
+from popkit_retention.context.assembling import MOST_FAULTS, faults_of
 from popkit_retention.context.service import Caller, Request, configured_service
 from tests.context.talking import EXCHANGES, Talk
 from tests.examples import examples
@@ -59,7 +59,7 @@ def test_each_fault_of_openais_form_is_named_with_its_message(messages, faults):
 
 
 def test_no_more_than_some_are_named():
-    assert len(faults_of([ASK, *[RESULT] * 100], Provider.ANTHROPIC)) == MOST
+    assert len(faults_of([ASK, *[RESULT] * 100], Provider.ANTHROPIC)) == MOST_FAULTS
 
 
 @settings(max_examples=examples(25, 300), deadline=None)

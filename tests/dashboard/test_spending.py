@@ -16,7 +16,7 @@ import pytest
 
 from hooks.utils.state import days, session
 from popkit_retention.dashboard import usage_refresh
-from popkit_retention.dashboard.problems import Unusable
+from popkit_retention.dashboard.shapes import Unusable
 from popkit_retention.dashboard.spending import strategy_of
 from popkit_retention.dashboard.usage_refresh import AGAIN_S, TeamSessions
 from popkit_retention.usage import postgres

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import jobs
-from popkit_retention.governance import consent, hourly_job
+from popkit_retention.governance import hourly_job, revisions
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
 from popkit_retention.governance.errors import BadRequest, Damaged, NotThere
@@ -120,12 +120,12 @@ def test_an_agent_answers_no_request(house: Home) -> None:
 
 def test_who_asks_again_waits_once_and_only_so_many_wait(house: Home) -> None:
     assert house.asks(older_than_days=7)["request"] == house.asks(older_than_days=7)["request"]
-    for days in range(2, 2 + consent.MOST - 1):
+    for days in range(2, 2 + revisions.MOST_REQUESTS - 1):
         house.asks(older_than_days=days + 0.5)
     with pytest.raises(BadRequest, match="wait for the user's yes already"):
         house.asks(older_than_days=29)
     with house.user() as controller:
-        assert len(controller.requests()["requests"]) == consent.MOST
+        assert len(controller.requests()["requests"]) == revisions.MOST_REQUESTS
 
 
 def test_without_a_project_there_is_nothing_to_ask_for(house: Home) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hooks.utils import hosts
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, sent, transcript, usage
-from hooks.utils.hosts.codex import calls, scripts, translation
+from hooks.utils.hosts.codex import calls, translation
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from hooks.utils.policy.models import models_of
 from hooks.utils.policy.ruleset import Ruleset
@@ -223,7 +223,7 @@ def test_a_script_counts_as_its_calls_where_they_are_written_out(script: str, to
 
 @given(st.text(max_size=80).map(lambda text: "tools.exec_command({cmd: " + text))
 def test_a_script_of_any_text_is_read_or_left_alone(script: str) -> None:
-    assert isinstance(scripts.calls_of(script), list)
+    assert isinstance(calls.calls_of(script), list)
 
 
 @pytest.mark.parametrize(

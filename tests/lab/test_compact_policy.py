@@ -11,9 +11,9 @@ from benchmarks.compacting_cost import Spared
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
 from popkit_retention.lab import compaction_policies, measure, sessions
-from popkit_retention.lab.blocks import Block, Request, Session
 from popkit_retention.lab.compaction_policies import Compact, Summaries
-from popkit_retention.lab.door_policy import Door
+from popkit_retention.lab.engine_policies import Door
+from popkit_retention.lab.policy import Block, Request, Session
 from tests.lab.made import Made
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Transcript, filled

@@ -8,9 +8,8 @@ from hooks.utils.policy import door
 from hooks.utils.policy.door import informative
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
-from popkit_retention.lab.blocks import tokens_of
-from popkit_retention.lab.door_policy import Door
-from popkit_retention.lab.policy import Policy
+from popkit_retention.lab.engine_policies import Door
+from popkit_retention.lab.policy import Policy, tokens_of
 from tests.lab.made import Made
 from tests.lab.transcripts import Script
 from tests.policy.priced import prices

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab.door_policy import SWITCHES
+from popkit_retention.lab.engine_policies import DOOR_SWITCHES
 
 ROOT = Path(__file__).resolve().parents[2]
 # Each way to refer, and the most of it beside each way to leave out what says little.
-REFERRING, SHAPING = SWITCHES["say_once"], SWITCHES["shape"]
+REFERRING, SHAPING = DOOR_SWITCHES["say_once"], DOOR_SWITCHES["shape"]
 DOORS = [*REFERRING, *(f"{REFERRING[-1]}+{shape}" for shape in SHAPING)]
 
 

@@ -18,7 +18,7 @@ from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.need import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome
-from popkit_retention.lab.blocks import Block, Request, Session
+from popkit_retention.lab.policy import Block, Request, Session
 
 RULES = Ruleset.from_config({}, TOOLS)
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.cli.lab_decisions import replay
+from popkit_retention.cli.lab_command import replay
 from popkit_retention.lab import sessions
-from popkit_retention.lab.blocks import Session
 from popkit_retention.lab.policies import POLICIES
+from popkit_retention.lab.policy import Session
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import Transcript
 from tests.policy.priced import prices

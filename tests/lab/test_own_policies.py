@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import loading, policies, policy, survey
-from popkit_retention.lab.checked import Checked, Failed
+from popkit_retention.lab.policies import Checked, Failed
 from popkit_retention.lab.policy import Policy
 from tests.lab.made import Made
 from tests.lab.test_survey import session

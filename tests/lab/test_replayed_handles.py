@@ -14,7 +14,7 @@ from hooks.utils import archive
 from hooks.utils.reclaim.access import Refused
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sessions
-from popkit_retention.lab.blocks import NO_HANDLE
+from popkit_retention.lab.policy import NO_HANDLE
 from tests.lab.transcripts import Transcript, filled
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATER_S, Shop, Talk, contents_of, stamp, worked

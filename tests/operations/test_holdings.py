@@ -8,9 +8,10 @@ import socket
 from pathlib import Path
 
 from hooks.utils import archive
-from hooks.utils.hosts.opencode import kept
+from hooks.utils.hosts.opencode import host
 from hooks.utils.io import failures
-from hooks.utils.state import consents, limits, prompt_overhead, sockets, trials, warmth
+from hooks.utils.reclaim import cold_compaction
+from hooks.utils.state import limits, prompt_overhead, sockets, trials, warmth
 from popkit_retention.bill import digests
 from popkit_retention.dashboard.instance import Instance
 from popkit_retention.operations import holdings
@@ -63,10 +64,10 @@ def busy(house: Governed) -> None:
     house.retention("archive", id)
     house.retention("gc", "--auto", "--quiet")
     archive.open_archive(str(house.home / "archive.sqlite")).close()
-    consents.say(str(house.home), "compact", consents.YES)
+    cold_compaction.say(str(house.home), "compact", cold_compaction.YES)
     warmth.learn_breaks(env, str(house.home), house.now)
     limits.note(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
-    kept.Kept(kept.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
+    host.Kept(host.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
     prompt_overhead.keep(str(house.home), "shop", "5e55", breakdown(), house.now)
     with trials.Changing(str(house.home)):
         digests.of_user(env, 0.0, house.now, lambda *_: None)

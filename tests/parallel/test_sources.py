@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.parallel import sources
 from popkit_retention.parallel.results import Where, results
-from popkit_retention.parallel.sources import Unavailable, at_hand, find, listed
+from popkit_retention.parallel.sources import Unavailable, at_hand, find, read_list
 from tests.parallel.tasks import length, lies_at
 
 fsspec = pytest.importorskip("fsspec")
@@ -99,7 +99,7 @@ class _Giving:
 
 def test_a_list_has_a_path_on_each_line(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("a.jsonl\n\n  s3://b/c \n")
-    assert listed(str(tmp_path / "list")) == ["a.jsonl", "s3://b/c"]
+    assert read_list(str(tmp_path / "list")) == ["a.jsonl", "s3://b/c"]
 
 
 def test_sessions_are_read_from_an_s3_that_answers(monkeypatch: pytest.MonkeyPatch) -> None:

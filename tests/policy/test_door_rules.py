@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from benchmarks.hidden_failures import SHELLS, hidden_lines
 from hooks.utils.policy import door
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
-from popkit_retention.lab.door_policy import SWITCHES, Door, settings_of
+from popkit_retention.lab.engine_policies import DOOR_SWITCHES, Door, door_settings_of
 from popkit_retention.lab.policies import POLICIES
 from tests.examples import examples
 from tests.policy.door_laws import LAWS, Context, Result, results
@@ -22,7 +22,7 @@ MANUAL = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 
 
 def alone(rule: door.Rule, value: str) -> Context:
-    return Context(settings_of(value), (rule,))
+    return Context(door_settings_of(value), (rule,))
 
 
 @pytest.mark.parametrize(("rule", "value"), SWITCHED)
@@ -55,7 +55,7 @@ def test_a_rule_that_is_off_and_the_same_call_at_once_again_leave_nothing_out(ru
 @given(arriving=results)
 @settings(max_examples=examples(60, 5_000))
 def test_all_rules_together_tell_when_they_leave_something_out_and_hide_no_failure(arriving: list[Result]):
-    strongest = door.Settings(*(values[-1] for values in SWITCHES.values()))
+    strongest = door.Settings(*(values[-1] for values in DOOR_SWITCHES.values()))
     context = Context(strongest)
     for result in arriving:
         entry = context.arrives(result)
@@ -65,9 +65,9 @@ def test_all_rules_together_tell_when_they_leave_something_out_and_hide_no_failu
 
 
 def test_the_switches_of_the_rules_are_all_that_can_be_set_and_the_manual_tells_of_them():
-    assert {setting: (door.OFF, *values) for setting, values in SWITCHES.items()} == {"say_once": SAY_ONCE, "shape": SHAPES}
+    assert {setting: (door.OFF, *values) for setting, values in DOOR_SWITCHES.items()} == {"say_once": SAY_ONCE, "shape": SHAPES}
     manual = MANUAL.read_text(encoding="utf-8")
-    for setting, values in SWITCHES.items():
+    for setting, values in DOOR_SWITCHES.items():
         assert all(f"`{word}`" in manual for word in (setting, *values))
 
 
@@ -84,8 +84,8 @@ def test_no_two_rules_have_one_name_and_the_laws_are_those_that_are_held_to():
 
 
 def test_a_door_is_named_by_what_it_does():
-    assert settings_of("any+safe") == door.Settings(door.ANY, door.SAFE)
-    assert settings_of("strong") == door.Settings(door.OFF, door.STRONG)
-    assert settings_of("off") == door.Settings(door.OFF, door.OFF)
+    assert door_settings_of("any+safe") == door.Settings(door.ANY, door.SAFE)
+    assert door_settings_of("strong") == door.Settings(door.OFF, door.STRONG)
+    assert door_settings_of("off") == door.Settings(door.OFF, door.OFF)
     with pytest.raises(ValueError, match="of reads, any, safe, strong"):
-        settings_of("all")
+        door_settings_of("all")

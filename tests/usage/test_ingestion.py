@@ -311,7 +311,7 @@ def test_much_is_booked_in_several_transactions_and_progress_is_told(house: Hous
 def test_where_booking_fails_it_is_read_again_the_next_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     append(house.begin(), answer("m1"))
     with monkeypatch.context() as patch:
-        patch.setattr(ingestion.replication.Replication, "enqueue", lambda *_: 1 / 0)
+        patch.setattr(ingestion.Replication, "enqueue", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             house.catch_up()
     assert house.used().requests == 0

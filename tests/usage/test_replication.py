@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.usage import postgres, replication, store
+from popkit_retention.usage import database, postgres, store
 from popkit_retention.usage.database import open_local, open_store
 from popkit_retention.usage.records import DAY_S, Sum
 from popkit_retention.usage.store import DatabaseUnavailable, NotWritable
@@ -37,7 +37,7 @@ class Team(House):
             return found.of_session(id)
 
     def waiting(self) -> int:
-        return replication.pending(open_local(self.here))
+        return database.count_pending(open_local(self.here))
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_what_is_booked_anew_while_it_is_being_sent_is_sent_again(team: Team, mo
         if team.used().output_tokens == 1:
             append(path, answer("m1", 50))
             with monkeypatch.context() as patch:
-                patch.setattr(replication.Replication, "send", lambda *_: None)
+                patch.setattr(database.Replication, "send", lambda *_: None)
                 team.catch_up()  # another process
 
     monkeypatch.setattr(postgres.PostgresStore, "write", grows_meanwhile)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.operations import arguments
+from hooks.utils.operations import request
 from hooks.utils.policy import events
 from hooks.utils.policy.planning import Asked
 from hooks.utils.policy.ruleset import PROFILES, TIERS
@@ -39,7 +39,7 @@ def _report(session: Scenario, now: float = 0.0, **conversation) -> dict:
 
 
 def _row(found: dict, number: int) -> dict:
-    return arguments.find(found, f"T{number}")
+    return request.find_result(found, f"T{number}")
 
 
 def _busy(profile: str | None = None) -> Scenario:
@@ -249,7 +249,7 @@ def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
     session = _busy()
     session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_nine")
     found = _report(session)
-    assert arguments.find(found, word)["number"] == (13 if "nine" in word else 9)
+    assert request.find_result(found, word)["number"] == (13 if "nine" in word else 9)
 
 
 @pytest.mark.parametrize(
@@ -269,8 +269,8 @@ def test_a_name_of_none_or_several_is_answered_with_those_near(word, said):
     found = _report(session)
     found["calls"] = 12 if word in ("T99", "0") else found["calls"]
     found["results"] = [row for row in found["results"] if row["number"] <= 12 or word not in ("T99", "0")]
-    with pytest.raises(arguments.NotFound) as error:
-        arguments.find(found, word)
+    with pytest.raises(request.NotFound) as error:
+        request.find_result(found, word)
     assert said in str(error.value)
 
 
@@ -279,8 +279,8 @@ def test_a_compacted_result_is_said_to_be_out_of_the_context():
     session.read("/p/a.ts")
     session.compact()
     session.read("/p/b.ts")
-    with pytest.raises(arguments.NotFound, match="T1 is out of the context"):
-        arguments.find(_report(session), "T1")
+    with pytest.raises(request.NotFound, match="T1 is out of the context"):
+        request.find_result(_report(session), "T1")
 
 
 @pytest.mark.parametrize(

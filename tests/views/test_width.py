@@ -13,7 +13,7 @@ from hooks.utils import flag_parser, text
 from hooks.utils.context_table import CONTEXT
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.operations import arguments
+from hooks.utils.operations import request
 from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
@@ -135,8 +135,8 @@ def test_no_record_that_goes_back_is_wide(records, said):
 
 def _error_of(found: dict, word: str) -> list:
     try:
-        arguments.find(found, word)
-    except arguments.NotFound as error:
+        request.find_result(found, word)
+    except request.NotFound as error:
         return _mistake(str(error), "/popkit:context").lines
     return []
 

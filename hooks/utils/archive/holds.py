@@ -111,16 +111,12 @@ def held(db: Connection, now: float | None = None) -> Held:
     return Held(frozenset(id for (id,) in items), frozenset(task_id for (task_id,) in chains))
 
 
-def place_folders(db: Connection, key_of: Callable[[str], str], all_of_them: bool = False) -> None:
-    """Note which project each folder of the archive belongs to; `key_of(folder)` tells. A folder that has moved to another project belongs
-    to both from then on, so that no hold ends that way. A context that names no folder is never placed. Without `all_of_them` only new
-    folders are asked about, and only while a project is held at all."""
-    if not all_of_them and db.execute("SELECT 1 FROM holds WHERE scope = 'project' AND released_at IS NULL LIMIT 1").fetchone() is None:
+def place_folders(db: Connection, key_of: Callable[[str], str]) -> None:
+    """Note which project each new folder of the archive belongs to, while a project is held at all; `key_of(folder)` tells. It stays with
+    that one wherever it moves, so that no hold ends that way. A context that names no folder is never placed."""
+    if db.execute("SELECT 1 FROM holds WHERE scope = 'project' AND released_at IS NULL LIMIT 1").fetchone() is None:
         return
-    asked = "SELECT DISTINCT project FROM chains" if all_of_them else _UNPLACED
-    placed = [(folder, plain(key_of(folder))) for (folder,) in db.execute(asked).fetchall() if folder and isinstance(folder, str)]
-    known = set(db.execute("SELECT folder, project FROM folders").fetchall())
-    new = [pair for pair in placed if pair not in known]
+    new = [(folder, plain(key_of(folder))) for (folder,) in db.execute(_UNPLACED).fetchall() if folder and isinstance(folder, str)]
     if new:
         with Transaction(db):
             db.executemany("INSERT OR IGNORE INTO folders VALUES (?, ?)", new)

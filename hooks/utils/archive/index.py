@@ -37,7 +37,7 @@ _HAS_CONTENT = "(zone IS NULL OR zone <> 'cold')"
 
 
 class IndexAstray(Exception):
-    """The index was told other terms of a record than it has."""
+    """The index holds other terms of a record than its content has."""
 
 
 class Indexer:
@@ -173,7 +173,7 @@ def _settle(db: Connection, seq: int, has_content: bool, words: str | None) -> N
 
 
 def _read(db: Connection, seq: int) -> tuple[bool, str | None]:
-    """Return (whether a record has a content, what the index is told of it; None where that cannot be read)."""
+    """Return (whether a record has a content, the text of it that is indexed; None where that cannot be read)."""
     from .zones import retrieve_record
 
     row = db.execute(f"SELECT id, label FROM thought_records WHERE seq = ? AND {_HAS_CONTENT}", (seq,)).fetchone()  # noqa: S608

@@ -150,7 +150,7 @@ MIGRATIONS = (
         ),
     ),
 )
-SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, anew="the next clear makes a new one")
+SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, remedy="the next clear makes a new one")
 
 
 def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> Connection:

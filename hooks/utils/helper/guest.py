@@ -9,7 +9,6 @@ import time
 
 from ..hosts.claude_code.calls import commits
 from ..hosts.opencode import host, tools
-from ..hosts.opencode.kept import Kept
 from ..io import files, git
 from ..io.system import now as time_of_day
 from ..policy import engine, events
@@ -36,7 +35,7 @@ class Guest:
         self.door = door
         self.site = site
         self.later = later
-        self.kept: dict[str, Kept] = {}
+        self.kept: dict[str, host.Kept] = {}
         self.is_begun = False
 
     def result(self, asked: dict[str, Any], agent_id: str) -> dict[str, Any]:
@@ -114,10 +113,10 @@ class Guest:
     def _take_back(self, ids: list[str], agent_id: str) -> None:
         self._of(agent_id).take_back(ids)
 
-    def _of(self, agent_id: str) -> Kept:
+    def _of(self, agent_id: str) -> host.Kept:
         if agent_id not in self.kept:
             path = self.door.transcript_of(agent_id)
-            self.kept[agent_id] = Kept(path, self.door.session_id, self.door.cwd, agent_id)
+            self.kept[agent_id] = host.Kept(path, self.door.session_id, self.door.cwd, agent_id)
         return self.kept[agent_id]
 
     def _observe(self, call: Call, asked: dict[str, Any], agent_id: str) -> None:
@@ -172,6 +171,4 @@ class Guest:
 
 def transcript_of(popkit_home: str, cwd: str, session_id: str) -> str:
     """Return where the transcript of a session is kept."""
-    from ..hosts.opencode import kept
-
-    return kept.path_of(popkit_home, os.path.realpath(cwd), session_id)
+    return host.path_of(popkit_home, os.path.realpath(cwd), session_id)

@@ -7,8 +7,8 @@ from contextlib import suppress
 from .. import archive, text
 from .. import efficiency_tracker as tracker
 from ..hosts import is_kept
-from ..operations import arguments, context, offers, reclaiming
 from ..operations import cache as caches
+from ..operations import context, offers, reclaiming, request
 from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
@@ -171,12 +171,12 @@ class Pane:
         """Return the archived content of a result (T12) for a person. It is not booked as restored, as Claude does not see it."""
         current = report.build(outlook.look(site, self.transcript_path, now))
         try:
-            row = arguments.find(current, name)
+            row = request.find_result(current, name)
             handle = report.handle_of(row)
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
                 printed = receipt.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
-        except (arguments.NotFound, access.Refused) as error:
+        except (request.NotFound, access.Refused) as error:
             return f"PopKit: {error}"
         width = text.width_of(columns)
         lines = text.laid_out(printed, width)

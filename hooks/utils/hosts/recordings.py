@@ -1,4 +1,6 @@
-"""Whose recording a file is, and its lines in the one form that all readers take: that of Claude Code's transcripts.
+"""What other hosts have recorded on this machine: which sessions there are (Codex's rollouts, OpenCode's storage, Entire's checkpoints in
+the commits of repositories), whose recording a file is, and its lines in the one form that all readers take: that of Claude Code's
+transcripts.
 
 A translation is a module `hosts/NAME/translation.py` with `is_own(head)`, whether a file that begins with these bytes is one of its, and
 `entries(file, size)`, the entries of the first `size` bytes of that file, in order, as docs/hosts.md says. What the recording lacks is left
@@ -8,6 +10,9 @@ Nothing is written: a recording is translated while it is read, each time that i
 """
 
 from __future__ import annotations
+
+import re  # noqa: TID253  no hook on a tool call reads what others have recorded
+from typing import NamedTuple  # noqa: TID253  no hook on a tool call reads what others have recorded
 
 from ..io import files
 from ..io.codec import dumps
@@ -24,8 +29,10 @@ from .opencode import translation as opencode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, BinaryIO, Protocol
+
+    from ..policy.conversation import Usage
 
     class Translation(Protocol):
         """How the recordings of a host are read."""
@@ -138,3 +145,75 @@ def tools() -> Tools:
     """Return the tools of all hosts whose recordings are read, in one table: Claude Code's come first, so that what does the same as one of
     its tools lives as long."""
     return Tools.joined([claude_code.TOOLS, *TOOLS])
+
+
+# --- the sessions that others have recorded ----------------------------------------------------------------------------------------------
+
+# The agents whose recordings are read, as Entire calls them.
+AGENTS = ("Claude Code", "Codex", "OpenCode")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
+
+
+class Recorded(NamedTuple):
+    """A session that another has recorded: the name of the host, or of what has recorded it, the session's id, the path of its recording
+    or its address, when that last changed (seconds), and the folder in which it began, "" where only the recording itself tells."""
+
+    host: str
+    id: str
+    path: str
+    changed_at: float
+    project: str
+
+
+def of_codex(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> list[Recorded]:
+    """Return the sessions of Codex, the one that changed last first."""
+    return [Recorded(codex.NAME, rollouts.session_id_of(path), path, at, "") for at, path in rollouts.newest_first(environ)]
+
+
+def of_opencode(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> list[Recorded]:
+    """Return the sessions of OpenCode, the one that changed last first, without those of subagents. OSError where its database cannot be
+    read."""
+    return [
+        Recorded(opencode.NAME, stored.id, stored.address, stored.changed_at, stored.project)
+        for stored in map(storage.described, storage.every(environ))
+        if not stored.parent
+    ]
+
+
+def of_entire(_environ: Mapping[str, str], projects: Iterable[str]) -> list[Recorded]:
+    """Return the sessions of which Entire keeps checkpoints in the repositories of these folders, the newest checkpoint first, where their
+    recordings can be read. All count as sessions of this checkout, even those that somebody else worked in."""
+    return [
+        Recorded(entire.NAME, _id_of(checkpoint.session), address, checkpoint.at, entire.top_of(address))
+        for address, checkpoint in entire.sessions_in(projects)
+        if checkpoint.agent in AGENTS
+    ]
+
+
+def _id_of(session: str) -> str:
+    """Return the id that the agent itself gave a session: Entire used to put a date before it."""
+    found = _DATED.fullmatch(session)
+    return found[1] if found else session
+
+
+def once_each(recorded: Iterable[Recorded]) -> list[Recorded]:
+    """Return each session once, as the first has it: what a host itself has recorded comes before Entire's copy of it."""
+    first: dict[str, Recorded] = {}
+    for each in recorded:
+        first.setdefault(each.id, each)
+    return list(first.values())
+
+
+def newest_usage(path: str) -> Usage | None:
+    """Return the usage of the newest request of a recording, where its end tells without all of it being read; None where not."""
+    if entire.is_address(path):
+        return None
+    return storage.newest_usage(path) if storage.id_of(path) else rollouts.newest_usage(path)
+
+
+# Each host's name in a flag -> its sessions, of the user, and in the repositories of the folders that are given.
+LISTS: dict[str, Callable[[Mapping[str, str], Iterable[str]], list[Recorded]]] = {
+    "codex": of_codex,
+    "opencode": of_opencode,
+    "entire": of_entire,
+}

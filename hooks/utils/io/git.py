@@ -109,7 +109,7 @@ def ask(
 
 
 def _at_most(most: int, command: list[str], environ: Mapping[str, str], timeout_s: float) -> bytes | None:
-    """What a program prints; None where that is too much, takes too long or fails. A tree may hold itself a million times over."""
+    """Return the output of a program; None where it is too much, takes too long or fails. A tree may hold itself a million times over."""
     import subprocess
     from threading import Timer
 

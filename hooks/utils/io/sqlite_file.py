@@ -39,16 +39,16 @@ class StoreDamaged(StoreError):
 class Schema:
     """A kind of store. `name` as a message calls it ("archive"); `application_id` is in the head of its file; `migrations` are
     (name, steps), each step a statement or a function of the connection, which lead from one version of the tables to the next: what has
-    been released is never edited. `anew` says what makes a new one where the file is damaged. `triggers`: the statements of those that
+    been released is never edited. `remedy` says what replaces a damaged file. `triggers`: the statements of those that
     the migrations make, beside which a file may hold none."""
 
-    __slots__ = ("anew", "application_id", "migrations", "name", "triggers")
+    __slots__ = ("application_id", "migrations", "name", "remedy", "triggers")
 
-    def __init__(self, name: str, application_id: int, migrations: tuple[Migration, ...], anew: str = "a new one is made"):
+    def __init__(self, name: str, application_id: int, migrations: tuple[Migration, ...], remedy: str = "a new one is made"):
         self.name = name
         self.application_id = application_id
         self.migrations = migrations
-        self.anew = anew
+        self.remedy = remedy
         steps = [_words(step) for _, steps in migrations for step in steps if isinstance(step, str)]
         self.triggers = {step for step in steps if step.startswith("CREATE TRIGGER ")}
 
@@ -117,7 +117,7 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
         # A busy or full store, or one that cannot be written, is an OperationalError.
         if isinstance(error, sqlite3.OperationalError):
             raise
-        raise StoreDamaged(f"{path}: {error}. Move it away, and {schema.anew}; sqlite3's .recover may save more") from None
+        raise StoreDamaged(f"{path}: {error}. Move it away, and {schema.remedy}; sqlite3's .recover may save more") from None
     except BaseException:
         db.close()
         raise
@@ -174,12 +174,12 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
         if alone:
             db.execute("ROLLBACK")
     if not ours and (version or tables):
-        raise StoreDamaged(f"{where}: is a database of another program. Move it away, and {schema.anew}")
+        raise StoreDamaged(f"{where}: is a database of another program. Move it away, and {schema.remedy}")
     if programs and version <= len(schema.migrations):
         strange = min(programs, key=str)
         raise StoreDamaged(
             f"{where}: holds {strange!r:.40}, a trigger or view that PopKit has not made, which could change what is kept. Move it away, "
-            f"and {schema.anew}"
+            f"and {schema.remedy}"
         )
     if version > len(schema.migrations):
         raise StoreTooNew(

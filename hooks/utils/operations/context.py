@@ -15,8 +15,8 @@ from ..views import memory as memory_views
 from ..views import panel as views
 from ..views import receipt, results, timeline
 from ..views.help import lines_of
-from . import arguments, memory, reclaiming
-from .request import COMMAND, Answer, Request
+from . import memory, reclaiming
+from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def respond(
         return _ANSWERS[parsed.word](Request(parsed, site, transcript_path, now, command, in_place))
     except (
         flag_parser.UsageError,
-        arguments.NotFound,
-        arguments.Unknown,
+        NotFound,
+        Unknown,
         access.Refused,
         restoring.NotFound,
         rewrite.RewriteFailed,
@@ -90,7 +90,7 @@ def _retention(request: Request) -> Answer:
     chosen = _profile_of(request.flags)
     lines: list[text.Line] = []
     if chosen:
-        target = arguments.profile_target(chosen)
+        target = profile_target(chosen)
         request.look()
         request.site.remember(profile=target)
         found = request.change([journal.profile_chosen(target, request.now)])
@@ -126,8 +126,8 @@ def _why(request: Request) -> Answer:
         return Answer(shown, {"receipts": left, "agents": of_agents})
     gone = reclaiming.find_receipt(left, request.arguments[0])
     try:
-        row = arguments.find(report, request.arguments[0])
-    except arguments.NotFound:
+        row = find_result(report, request.arguments[0])
+    except NotFound:
         if gone is None:
             raise
         return Answer(receipt.why_lines(*gone, request.now, request.command), {**gone[1], "receipt": _brief(gone[0])})
@@ -144,14 +144,14 @@ def _brief(found: Receipt) -> Receipt:
 
 def _pin(request: Request) -> Answer:
     before = request.report()
-    targets = [arguments.pin_target(before, word) for word in request.arguments]
+    targets = [pin_target(before, word) for word in request.arguments]
     after = request.change([journal.pinned(target, request.now) for target in targets if target not in before["pins"]])
     return Answer(results.pinned_lines(before, after, targets, request.command), _pins_data(after, targets))
 
 
 def _unpin(request: Request) -> Answer:
     before = request.report()
-    targets = [arguments.unpin_target(before, word) for word in request.arguments]
+    targets = [unpin_target(before, word) for word in request.arguments]
     after = request.change([journal.unpinned(target, request.now) for target in targets])
     return Answer(results.unpinned_lines(after, targets), _pins_data(after, targets))
 

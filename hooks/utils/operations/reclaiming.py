@@ -12,8 +12,7 @@ from ..state import archived, limits, peek, receipts, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
-from . import arguments
-from .request import COMMAND, Answer
+from .request import COMMAND, Answer, NotFound, find_result, number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def restore(request: Request) -> Answer:
             since = request.flags["since"]
             records = restoring.cleared_since(db, site.session_id, since.ago(request.now))
             if not records:
-                raise arguments.NotFound(f"nothing of this session was cleared since {text.quote(since.word)}")
+                raise NotFound(f"nothing of this session was cleared since {text.quote(since.word)}")
         else:
             shown = request.report()
             records = [record for word in request.arguments for record in _records(db, shown, word, site)]
@@ -129,22 +128,22 @@ def restore(request: Request) -> Answer:
 def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Record]:
     """Return the archived records that a word means: T12 of this context, else what `restoring.meant` finds."""
     handles = [word]
-    if arguments.number_of(word) is not None:
+    if number_of(word) is not None:
         try:
-            row = arguments.find(shown, word)
+            row = find_result(shown, word)
             handles = [report.handle_of(row)]
-        except arguments.NotFound:
+        except NotFound:
             handles = handles_of_receipt(site, word)
             if not handles:
                 raise
         if not handles[0]:
-            raise arguments.NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
+            raise NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
     return [record for handle in handles for record in restoring.meant(db, handle, site.session_id, site.session_project)]
 
 
 def _ids_of(report: Report, words: str) -> tuple[str, ...]:
     """Return the ids of the results that a comma-separated list of names means; arguments.NotFound for one that is unknown."""
-    return tuple(dict.fromkeys(arguments.find(report, word)["id"] for word in words.split(",") if word))
+    return tuple(dict.fromkeys(find_result(report, word)["id"] for word in words.split(",") if word))
 
 
 # --- receipts: what left the context, call by call -----------------------------------------------------------------------------------
@@ -218,7 +217,7 @@ def _state_of_call(call: dict[str, Any], held: set[str] | None) -> str:
 
 def find_receipt(found: list[Receipt], word: str) -> tuple[Receipt, dict[str, Any]] | None:
     """Return the newest receipt with a call, by its number or id, and its row; None where no receipt has it."""
-    number = arguments.number_of(word)
+    number = number_of(word)
     for receipt in found:
         for call in receipt["calls"]:
             if call["id"] == word or (number is not None and call["number"] == number):

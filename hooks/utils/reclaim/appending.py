@@ -76,7 +76,7 @@ def unwritten_by_anybody(fd: int) -> bool | None:
         import fcntl
         from _signal import SIGURG  # type: ignore[import-not-found]
 
-        # Whoever opens it while the lease is held waits, and we get a signal: SIGIO, which ends a process, unless another is chosen.
+        # A process that opens it while the lease is held waits, and we get a signal: SIGIO, which ends a process, unless another is chosen.
         fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)

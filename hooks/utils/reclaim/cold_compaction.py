@@ -1,22 +1,28 @@
-"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold: the user's choice, and what it would
-take now. Writes nothing but the user's choice.
-"""
+"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold: the user's choice, which is kept in a
+small file of our folder (a damaged one counts as empty), and what it would take now. Writes nothing but that choice."""
 
 from __future__ import annotations
 
 from ..hosts import is_kept
+from ..io import files
+from ..io.codec import dumps
+from ..io.storage import LOGS, Storage
+from ..io.system import join
 from ..policy import economics
 from ..policy.ruleset import COMPACT_TARGET
 from ..policy.verdict import COLD_TARGET, Cold, when_cold
-from ..state import consents, shipped
+from ..state import shipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.conversation import Conversation
     from ..state.site import Site
 
+FILE = "consents.json"
+STORAGE = (Storage(LOGS, {"": r"consents\.json"}),)
 ABOUT = "compact_when_cold"
 ON, OFF, ASK = "on", "off", "ask"
+_YES, _NO = "yes", "no"
 
 
 def setting(site: Site) -> str:
@@ -26,12 +32,16 @@ def setting(site: Site) -> str:
         return OFF
     if configured != ASK:
         return configured
-    return {consents.YES: ON, consents.NO: OFF}.get(consents.said(site.home, ABOUT), ASK)
+    answer = files.read_object(join(site.home, FILE)).get(ABOUT)
+    return ON if answer == _YES else OFF if answer == _NO else ASK
 
 
 def choose(site: Site, on: bool) -> None:
-    """Keep what the user says, for all sessions."""
-    consents.say(site.home, ABOUT, consents.YES if on else consents.NO)
+    """Keep what the user says, for all sessions, in place of an earlier answer. OSError where it cannot be written."""
+    files.make_private_folder(site.home)
+    path = join(site.home, FILE)
+    with files.Lock(path + ".lock"):
+        files.replace_text(path, dumps({**files.read_object(path), ABOUT: _YES if on else _NO}))
 
 
 def target(site: Site) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json  # noqa: TID253  whoever rewrites a transcript has parsed it
+import json  # noqa: TID253  a rewrite has parsed the transcript
 
 from ..hosts.claude_code import entries
 from ..hosts.claude_code.spans import NotUnderstood, content_spans

@@ -84,10 +84,10 @@ def rewrite(
 ) -> Rewritten:  # fmt: skip
     """Make the edits, which are sorted and disjoint and end within what was seen; ValueError if not.
 
-    `keep` is where the original goes, in place of an older one: the old file itself, or a copy where it cannot be linked. `accept(bytes)`
-    is shown what was appended since the scan, right before the rename, and may raise RewriteFailed. Whoever has the transcript open when it
-    is replaced has `patience_s` seconds to write; what comes later stays in the old file. RewriteFailed (Changed where scanning again
-    helps): nothing was changed. CarryFailed: it was rewritten, see there."""
+    `keep` is where the original goes, in place of an older one: the old file itself, or a copy where it cannot be linked.
+    `accept(bytes)` is shown what was appended since the scan, right before the rename, and may raise RewriteFailed. A process that has
+    the transcript open when it is replaced has `patience_s` seconds to write; anything later stays in the old file. RewriteFailed
+    (Changed where scanning again helps): nothing was changed. CarryFailed: it was rewritten, see there."""
     _check_order(edits, seen.size)
     fds: list[int] = []
     try:

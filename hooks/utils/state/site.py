@@ -62,7 +62,7 @@ class Site:
 
     @property
     def session_project(self) -> str:
-        """The project in which the session began; until that is known, the current folder."""
+        """Return the project in which the session began; until that is known, the current folder."""
         return self.session.get("project") or self.project
 
     def remember(self, **facts: object) -> None:

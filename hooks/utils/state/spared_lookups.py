@@ -107,7 +107,7 @@ class Recall:
 
     @property
     def is_over(self) -> bool:
-        """Whether everything that was given has been mentioned."""
+        """Return whether everything that was given has been mentioned."""
         return not self._unheard
 
     def heard(self, text: str) -> None:

@@ -231,7 +231,7 @@ _OF_CLAUDE_CODE = (
 )  # whose advice holds there alone
 
 
-def said_of(cause: str, hosts: Sequence[str]) -> tuple[str, str]:
+def cause_in_words(cause: str, hosts: Sequence[str]) -> tuple[str, str]:
     """Return what happened, and what would prevent it in sessions of these hosts; "" for nothing that a person could do there."""
     words, advice = CAUSES[cause]
     return words, "" if cause in _OF_CLAUDE_CODE and CLAUDE_CODE not in hosts else advice

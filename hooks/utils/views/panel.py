@@ -89,7 +89,7 @@ def _table(report: Report, columns: int) -> list[str]:
     lines = [lines[0].partition("Next")[0].rstrip()] if narrow else lines
     for tier in TIERS:
         have = report["tiers"][tier]
-        row = f"{tier.capitalize():<10}{_cells(have['live'], 4, 8)}{_cells(have['expired'], 9, 8)}"
+        row = f"{tier.capitalize():<10}{_cells(have['live'], 4)}{_cells(have['expired'], 9)}"
         if narrow:
             ends = _next(tier, have)
             lines += [row.rstrip(), *(text.wrapped("  ends: " + ends, columns, "    ") if ends != "-" else [])]
@@ -100,10 +100,10 @@ def _table(report: Report, columns: int) -> list[str]:
     return lines
 
 
-def _cells(sums: Sums, items: int, tokens: int) -> str:
+def _cells(sums: Sums, width: int) -> str:
     count = sums["items"]
     shown = f"{count:,}" if count < 1_000_000 else "many"
-    return f"{shown:>{items}}{text.tokens(sums['tokens']) if count else '':>{tokens}}"
+    return f"{shown:>{width}}{text.tokens(sums['tokens']) if count else '':>8}"
 
 
 def _next(tier: str, have: Tier) -> str:

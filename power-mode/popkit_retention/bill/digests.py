@@ -21,7 +21,7 @@ from hooks.utils.state import shipped
 
 from ..parallel.results import ANYWHERE, Skipped, results
 from ..parallel.sources import Source, why_nothing
-from . import kinds, sums
+from . import sums
 from .sums import SLOT_S
 
 TYPE_CHECKING = False
@@ -107,7 +107,7 @@ _TABLE = (
     "CREATE TABLE digests (path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, form INTEGER NOT NULL,"
     " ended REAL NOT NULL, digest TEXT NOT NULL)"
 )
-SCHEMA = Schema("bills", 0x506B426C, (("digests", (_TABLE,)),), anew="bills are read from your transcripts again")  # "PkBl"
+SCHEMA = Schema("bills", 0x506B426C, (("digests", (_TABLE,)),), remedy="bills are read from your transcripts again")  # "PkBl"
 STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
 
 
@@ -209,11 +209,11 @@ def _brought_up(digest: Digest, form: int) -> Digest:
     """Return a digest of an older form as one of today's: it says nothing of kinds."""
     if form < FORM:
         for used in digest["used"]:
-            used["kinds"] = {kinds.UNTOLD: kinds.columns(used)}
+            used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}
         left = {at: plain + read + written - stands for at, plain, read, written, _, stands in digest["by_time"]}
         for loss in digest["losses"]:
             left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
-        digest["kinds_by_time"] = [{kinds.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
+        digest["kinds_by_time"] = [{sums.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
     return digest
 
 

@@ -1,17 +1,16 @@
 """A project's bill: what stands in each prompt before the first word, what that costs a month, when it was last used, what could go, and
-what the whole was paid for. From the client's breakdown, digests and prices. Pure.
-"""
+what the whole was paid for. From the client's breakdown, which is kept in our folder, from digests and prices."""
 
 from __future__ import annotations
 
 import os
 
+from hooks.utils.io import files
 from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.state import prompt_overhead
 from hooks.utils.state.prompt_overhead import is_among, parted, server_key
 
-from . import kinds
-from .kinds import shared_out
-from .sums import usd_of
+from .sums import kind_rows, shared_out, usd_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from .digests import Digest, Used
 
     Row = dict[str, Any]
+
 
 MONTH_S = 30 * 86_400
 # What a project's sessions do without is proposed only once there are so many of them.
@@ -225,7 +225,7 @@ def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
             for name, usd in some.items():
                 parts[name] += usd
     counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
-    made_of = kinds.rows(tokens, usd_by_kind, calls_of(everything))
+    made_of = kind_rows(tokens, usd_by_kind, calls_of(everything))
     return {"usd": sum(parts.values()), "parts": parts, "kinds": made_of, **counts}
 
 
@@ -285,3 +285,37 @@ def is_inside(folder: str, project: str) -> bool:
 def is_main(digest: Digest) -> bool:
     """Return whether a digest is of a main thread."""
     return "/" not in digest["session"]
+
+
+# --- the whole ---------------------------------------------------------------------------------------------------------------------------
+
+_FILE_BYTES = 1_000_000
+
+
+def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
+    """Return the bill of a project as data. `everything`: the digests of all sessions; `since`: of those that its sums cover."""
+    breakdown, hidden = prompt_overhead.load(popkit_home, project), prompt_overhead.hidden(popkit_home, project)
+    folders = {digest["cwd"] for digest in everything if os.path.isabs(digest["cwd"])}  # those of another system are not
+    inside = {cwd for cwd in folders if is_inside(os.path.realpath(cwd), project)}
+    own = [digest for digest in everything if digest["cwd"] in inside]
+    lately = [digest for digest in own if digest["ended"] >= since]
+    mains = [digest for digest in lately if is_main(digest)]
+    newest = max((digest for digest in own if is_main(digest) and digest["used"]), key=lambda one: one["ended"], default=None)
+    used = calls_of(everything)
+    rows = rows_of(breakdown, newest["hooks"] if newest else 0, hidden, used, text_of) if breakdown.get("categories") else []
+    return {
+        "project": project, "since": since, "rows": rows, "tokens": sum(row["tokens"] for row in rows),
+        "estimated": {name: breakdown.get(name) for name in ("at", "session", "model", "missing", "problem")},
+        "first_prompt": newest["standing"] if newest else None,
+        "pace": pace(mains, models, max(86_400.0, now - since)), "whole": whole(lately, models),
+        "proposals": proposals(rows, len(mains)), "drafts": drafts(rows, project),
+        "hidden": hidden, "prices_of": models.dated,
+    }  # fmt: skip
+
+
+def text_of(path: str) -> str | None:
+    """Return the text of a file; None where it cannot be read."""
+    try:
+        return files.read_text(path, _FILE_BYTES)
+    except OSError:
+        return None

@@ -1,21 +1,120 @@
-"""What sessions' requests used, added up by model and by time, and what these and lost caches cost at the prices of models. Pure."""
+"""What sessions' requests used, added up by model, by time and by the kinds of what conversations were made of, and what these and lost
+caches cost at the prices of models. Pure.
+
+What stands before the first word is of no kind. What was lost to the cache counts as read there, as it does in the requests' shares: what
+writing it again cost beyond reading is of no kind either. Sums by kind are whole tokens that add up, shared out as the shares of the
+requests are.
+"""
 
 from __future__ import annotations
 
-from hooks.utils.policy import lost_cache
+from itertools import accumulate
 
-from . import kinds
+from hooks.utils.policy import lost_cache
+from hooks.utils.policy.composition import OTHER, RESULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from hooks.utils.policy.composition import Shares
     from hooks.utils.policy.conversation import Usage
     from hooks.utils.policy.lost_cache import Sent
     from hooks.utils.policy.models import Models
 
     from .digests import Digest, Priced, Used
+
+    Row = dict[str, Any]
+
+
+# --- by kind -----------------------------------------------------------------------------------------------------------------------------
+
+# Conversations that an earlier version has read, whose transcripts are gone: nothing says what they were made of.
+UNTOLD = "untold"
+_SERVER = "mcp__"
+
+
+def columns_of(used: Used) -> list[int]:
+    """Return the tokens of conversations in sums of requests: [plain, read, written for five minutes, for an hour]."""
+    plain, read, short, hour = used["stands"]
+    lost_short, lost_hour = (sum(lost) for lost in zip(used["pauses"], used["lost"]))
+    return [
+        used["plain"] - plain, used["read"] - read + lost_short + lost_hour, used["write_5m"] - short - lost_short,
+        used["write_1h"] - hour - lost_hour,
+    ]  # fmt: skip
+
+
+def add_shares(sums: dict[str, list[float]], shares: Shares | None, hour: bool) -> None:
+    """Add the shares of a request, which writes for an hour or for five minutes, to sums by kind, of such columns."""
+    for kind, (plain, read, written, _) in (shares or {}).items():
+        row = sums.setdefault(kind, [0.0, 0.0, 0.0, 0.0])
+        row[0] += plain
+        row[1] += read
+        row[2 + hour] += written
+
+
+def add_kept_shares(sums: dict[str, list[float]], shares: Shares | None) -> None:
+    """Add the shares of a request to sums by kind, of one column: without what was lost."""
+    for kind, (_, _, _, kept) in (shares or {}).items():
+        sums.setdefault(kind, [0.0])[0] += kept
+
+
+def shared_by_kind(sums: Mapping[str, Sequence[float]], totals: Sequence[int]) -> dict[str, list[int]]:
+    """Return totals, one of each column, by kind: whole tokens that add up to them. What nobody has a share of is OTHER."""
+    found = {kind: [0] * len(totals) for kind in [*sums, OTHER]}
+    for column, total in enumerate(totals):
+        weights = [max(0.0, row[column]) for row in sums.values()]
+        for kind, tokens in zip(sums, shared_out(total, weights)):
+            found[kind][column] = tokens
+        if not any(weights):
+            found[OTHER][column] = total
+    return {kind: row for kind, row in found.items() if any(row)}
+
+
+def shared_out(total: int, weights: Sequence[float]) -> list[int]:
+    """Return a total in parts as these weights are; they add up to it."""
+    sums = list(accumulate(weights))
+    ends = [round(total * sum / sums[-1]) if sums[-1] else 0 for sum in sums]
+    return [end - begin for begin, end in zip([0, *ends], ends)]
+
+
+def kind_rows(
+    tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None
+) -> list[Row]:
+    """Return what conversations were made of as rows {kind, name, tokens, parts}, the dearest first, with `usd` and `used` where these are
+    given. `kind`: one of policy/composition.py, UNTOLD, `result` of the tool of this `name`, or `server` for the tools of an MCP server,
+    which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for what is no result."""
+    found: list[Row] = []
+    servers: dict[str, list[Row]] = {}
+    for kind, count in tokens.items():
+        is_result, name = kind.startswith(RESULT), kind.removeprefix(RESULT)
+        row: Row = {"kind": kind, "name": "", "tokens": count, "parts": []}
+        if is_result:
+            row.update(kind="result", name=name)
+        if usd is not None:
+            row["usd"] = usd.get(kind, 0.0)
+        if calls is not None:
+            row["used"] = calls.get(name, [0, 0.0]) if is_result and name else None
+        server = name.split("__")[1] if name.startswith(_SERVER) and name.count("__") > 1 else ""
+        (servers.setdefault(server, []) if server else found).append(row)
+    found += [_server(name, sorted(parts, key=_dearest)) for name, parts in servers.items()]
+    return sorted(found, key=_dearest)
+
+
+def _server(name: str, parts: list[Row]) -> Row:
+    row: Row = {"kind": "server", "name": name, "parts": parts}
+    row.update((column, sum(part[column] for part in parts)) for column in ("tokens", "usd") if column in parts[0])
+    if "used" in parts[0]:
+        row["used"] = [sum(part["used"][0] for part in parts), max(part["used"][1] for part in parts)]
+    return row
+
+
+def _dearest(row: Row) -> tuple[float, int, str]:
+    return -row.get("usd", 0.0), -row["tokens"], row["name"]
+
+
+# --- by model and by time ----------------------------------------------------------------------------------------------------------------
 
 SLOT_S = 600  # of what is added up by time
 GRAIN_S = 10  # of what is added up by model and time
@@ -44,9 +143,9 @@ def of_models(requests: list[Sent], standing: int, losses: Mapping[int, lost_cac
         sum["write_1h" if usage.cache_ttl_s > 300 else "write_5m"] += usage.created
         sum["output"] += request.output
         _divide(sum, usage, standing, losses.get(id(usage)))
-        kinds.add(shares.setdefault(key, {}), request.shares, usage.cache_ttl_s > 300)
+        add_shares(shares.setdefault(key, {}), request.shares, usage.cache_ttl_s > 300)
     for key, sum in sums.items():
-        sum["kinds"] = kinds.shared(shares[key], kinds.columns(sum))
+        sum["kinds"] = shared_by_kind(shares[key], columns_of(sum))
     return list(sums.values())
 
 
@@ -86,8 +185,8 @@ def by_time(
         counts = (max(0, usage.tokens - usage.read - usage.created), usage.read, usage.created, request.output, stands)
         sums[1:] = [sum + count for sum, count in zip(sums[1:], counts)]
         left[at] = left.get(at, 0) + usage.tokens - stands - lost
-        kinds.add_kept(shares.setdefault(at, {}), request.shares)
-    by_kind = [kinds.shared(shares[at], [left[at]]) for at in slots]
+        add_kept_shares(shares.setdefault(at, {}), request.shares)
+    by_kind = [shared_by_kind(shares[at], [left[at]]) for at in slots]
     return list(slots.values()), [{kind: tokens for kind, (tokens,) in row.items()} for row in by_kind]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hooks.utils.policy.lost_cache import PAUSE
 
-from . import kinds
-from .sums import SLOT_S
+from .sums import SLOT_S, kind_rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from typing import TypedDict
 
     from .digests import Digest
-    from .kinds import Row
+    from .sums import Row
 
     class Tokens(TypedDict):
         """Tokens by how a request used them."""
@@ -83,7 +82,7 @@ def took(digests: Iterable[Digest], since: float) -> Took:
         "used": whole,
         "tokens": tokens,
         "sources": sources,
-        "kinds": kinds.rows(by_kind),
+        "kinds": kind_rows(by_kind),
         "parts": sorted(parts.values(), key=lambda part: (-part["tokens"], part["session"], part["subagents"])),
     }
 

@@ -18,7 +18,7 @@ from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement, sums
-from ..bill.project_bill import bill_of, text_of
+from ..bill.statement import bill_of, text_of
 from ..operations import sessions
 from ..parallel.sources import Unavailable
 from ..views import spending

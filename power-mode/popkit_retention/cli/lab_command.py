@@ -1,10 +1,12 @@
-"""`popkit lab`: what past sessions would have saved, cost and missed under each policy.
+"""`popkit lab`: what past sessions would have saved, cost and missed under each policy; with `--decisions` what a policy would have cleared
+in one of them, and what would have entered, request by request.
 
-Reads transcripts only; writes what --html or --decisions names. Exit 0, or 1 when there is nothing to show.
+Reads transcripts only; writes what --html or --out names. Exit 0, or 1 when there is nothing to show.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -14,27 +16,38 @@ from contextlib import nullcontext
 
 from hooks.utils import text
 from hooks.utils.io import files
+from hooks.utils.policy import door
+from hooks.utils.state import shipped
+from hooks.utils.text import clean, counted
 
 from .. import extras
-from ..lab import card, loading, outcomes, survey
+from ..lab import loading, outcomes, policies, survey
+from ..lab import sessions as lab_sessions
+from ..lab.engine_policies import Door
+from ..lab.policies import Checked, Failed
 from ..operations import sessions
 from ..parallel.sources import Unavailable
-from . import lab_decisions, many_sessions, screen
+from . import many_sessions, screen
 from .answering import Refused
-from .lab_decisions import TTLS
 from .main import version
 from .screen import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
+    from typing import TextIO
 
     from hooks.utils.flag_parser import Parsed
+    from hooks.utils.policy.economics import Prices
 
+    from ..lab import measure
     from ..lab.parquet import Parquet
+    from ..lab.policy import Request, Session
     from ..parallel.results import Where
 
+
+TTLS = {"5m": 300, "1h": 3_600}
 _TTL_IN_WORDS = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
 _REASONS = 5  # at most, of each policy that failed
@@ -45,7 +58,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Run `popkit lab`, and `popkit lab --decisions`; Refused."""
     gc.enable()  # a long run, unlike other commands
     if args.word == "--decisions":
-        return lab_decisions.run(args)
+        return write_decisions(args)
     return _keep_warm(args, environ) if args.word == "--keep-warm" else _survey(args, environ)
 
 
@@ -53,7 +66,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
-    lab_decisions.check(args.policy or ())
+    check_policies(args.policy or ())
     for path in (args.html, args.parquet):
         if path:
             check_writable(path)
@@ -62,7 +75,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _asked(args, environ)
     with Bar(environ) as bar, _parquet(args.parquet) as table:
         result = survey.survey(paths, args.policy, _ttls(args), where.jobs, bar.show, args.model, where.scheduler, table)
-    result["card"] = card.card_of(result, version())
+    result["card"] = survey.card_of(result, version())
     if args.json:
         print(json.dumps(result))
     else:
@@ -98,15 +111,16 @@ def _parquet(path: str | None) -> AbstractContextManager[Parquet | None]:
 
 def lines_of(result: dict) -> list[text.Line]:
     """Return the survey as a table for each lifetime of the cache, cheapest policy first."""
-    counts = [text.counted(result["sessions"], "session"), _plural(result["repositories"], "repository", "repositories")]
+    repositories = "1 repository" if result["repositories"] == 1 else f"{result['repositories']:,} repositories"
+    counts = [text.counted(result["sessions"], "session"), repositories]
     lines = text.title("Past sessions under each policy")
     lines.append(f"{', '.join(counts)}, {text.counted(result['requests'], 'request')}; {_megabytes(result)}")
     if result["sessions"]:
         lines += text.wrap(_priced(result))
-    for ttl_s, policies in result["ttls"].items():
+    for ttl_s, scores in result["ttls"].items():
         lines += ["", f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing"]
         lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
-        for name, one in sorted(policies.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
+        for name, one in sorted(scores.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
             mark = "►" if name == "auto" else " "
             shown = text.pad(text.clean(loading.shown(name)), _NAME)
             lines.append(
@@ -142,8 +156,8 @@ def _failed(result: dict) -> list[text.Line]:
 def _card(card_: dict) -> list[text.Line]:
     """Return what another run has to have in common with this one to give the same figures."""
     parts = [f"popkit {card_['popkit']}"]
-    parts += [f"{name} {card_[name][: card.SHOWN]}" for name in ("engine", "corpus", "results")]
-    parts += [f"{text.clean(name)} {digest[: card.SHOWN]}" for name, digest in card_["policies"].items()]
+    parts += [f"{name} {card_[name][: survey.DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
+    parts += [f"{text.clean(name)} {digest[: survey.DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
     note = "With the same engine, prices and corpus, the results are the same; --json has this in full."
     return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(note, indent="  ")]
 
@@ -160,10 +174,6 @@ def _priced(result: dict) -> str:
 
 def _megabytes(result: dict) -> str:
     return f"{result['bytes'] / 1e6:,.1f} MB in {text.span(result['seconds'])}"
-
-
-def _plural(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
 
 
 # --- keeping warm ------------------------------------------------------------------------------------------------------------------
@@ -231,3 +241,108 @@ def check_writable(path: str) -> None:
     """Refuse before the long run what would fail after it."""
     if os.path.isdir(path) or not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
         raise Refused(f"{text.clean(path)}: cannot be written")
+
+
+# --- the decisions of one policy over one session ----------------------------------------------------------------------------------------
+
+_STDOUT = "-"
+_MESSAGE = 60  # characters of an error
+
+
+def write_decisions(args: Parsed) -> int:
+    """Write a line for each request, with what is cleared before it and what enters shorter, and on standard error what that came to;
+    Refused when it cannot."""
+    check_policies([args.policy])
+    session = session_of(args.argument)
+    prices = policies.prices_for(session, TTLS[args.ttl], args.model)
+    try:
+        _decide(args, session, prices)
+    except Failed as why:
+        raise Refused(f"{clean(args.policy)} failed: {clean(str(why))}") from None
+    return 0
+
+
+def _decide(args: Parsed, session: Session, prices: Prices) -> None:
+    policy = chosen = policies.policy_of(args.policy, session, prices)
+    if args.say_once or args.shape:
+        policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
+    summary = _written(session, policy, prices, args.out)
+    if isinstance(chosen, Checked):
+        chosen.end()
+    print(f"{clean(args.policy)}, {args.ttl} cache, {in_words(prices)}: {summary}", file=sys.stderr)
+
+
+def in_words(prices: Prices) -> str:
+    """Return the prices of a calculation in words."""
+    whose = clean(prices.model) or "an unknown model"
+    unknown = "" if prices.known else ", which the table of models does not name"
+    bound = ", thinking bound" if prices.bound else ""
+    return f"{whose}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
+
+
+def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
+    """Write the decisions of a policy as JSON lines while it goes; return in words what they came to. OSError when it cannot write."""
+
+    def write(request: Request, decisions: list, entered: list) -> None:
+        clear = [
+            {"id": block.id, "placeholder": placeholder, "reasons": list(reasons)} for block, placeholder, reasons in decisions if block.id
+        ]
+        line = {"before_message_id": request.message_id, "request": request.number, "clear": clear}
+        if entered:
+            line["once"] = [{"id": block.id, "content": text} for block, text in entered]
+        file.write(json.dumps(line) + "\n")
+        file.flush()
+
+    came = outcomes.outcome_of(session, policy, prices, write)
+    total, cost, carried = came.total, came.cost, came.carried
+    cleared = f"{total.requests:,} requests, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
+    if total.shortened:
+        cleared += f", {total.spared_tokens:,} tokens of {counted(total.shortened, 'result')} kept out"
+    if cost is None or carried is None:
+        return cleared
+    return f"{cleared}, {total.missed:,} missed; against clearing nothing cost {cost:.3f}, carried {carried:.3f}"
+
+
+def check_policies(names: Iterable[str]) -> None:
+    """Refuse names of policies that do not exist, before the long run."""
+    try:
+        for name in names:
+            policies.described(name)
+    except loading.Unusable as error:
+        raise Refused(clean(str(error))) from None
+
+
+def session_of(path: str) -> Session:
+    """Return a session with the handles that a live clear would give. Refused where it cannot be read."""
+    try:
+        sessions.check(path)
+        session = lab_sessions.read(path)
+        lab_sessions.name_handles(session)
+        return session
+    except sessions.NoSession as error:
+        raise Refused(str(error)) from None
+    except OSError as error:
+        raise Refused(f"{clean(path)}: cannot be read: {clean(error.strerror or str(error))}") from None
+    except Exception as error:  # noqa: BLE001  a file may hold anything; the lab leaves it out
+        raise Refused(f"{clean(path)}: could not be read: {type(error).__name__} {clean(str(error))[:_MESSAGE]}".rstrip()) from None
+
+
+def _written(session: Session, policy: measure.Policy, prices: Prices, out: str) -> str:
+    try:
+        with _opened(out, session.path) as file, loading.printing_to_stderr():
+            return replay(session, policy, prices, file)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Refused(f"{clean(out)}: cannot be written: {clean(error.strerror or str(error))}") from None
+
+
+def _opened(out: str, transcript: str) -> contextlib.AbstractContextManager[TextIO]:
+    """Return where the decisions go, open for writing; never the transcript itself."""
+    if out == _STDOUT:
+        return contextlib.nullcontext(sys.stdout)
+    if "\0" in out:
+        raise Refused(f"{clean(out)}: is not a file name")
+    if os.path.exists(out) and os.path.samefile(out, transcript):
+        raise Refused(f"{clean(out)}: is the transcript itself")
+    return open(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "w", encoding="utf-8")

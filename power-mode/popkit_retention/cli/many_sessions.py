@@ -6,7 +6,7 @@ from hooks.utils import text
 
 from .. import extras
 from ..parallel.results import Where
-from ..parallel.sources import find, is_remote, listed
+from ..parallel.sources import find, is_remote, read_list
 from .answering import Refused
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def paths_of(arguments: Sequence[str], flags: Mapping[str, Any]) -> list[str]:
     if "list" not in flags:
         return list(arguments)
     try:
-        more = listed(flags["list"])
+        more = read_list(flags["list"])
     except OSError as error:
         raise Refused(f"{text.clean(flags['list'])}: {error.strerror or error}") from None
     if not more and not arguments:

@@ -11,7 +11,7 @@ from hooks.utils import text
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.text import clean
 
-from . import screen, settings_file, settings_text
+from . import screen, settings_file
 from .answering import Answer, Refused
 from .screen import Bar
 
@@ -89,7 +89,7 @@ def _named(args: Parsed) -> Settings | None:
 def _best(args: Parsed, environ: Mapping[str, str]) -> Settings:
     """Return the settings that would have paid best on the user's newest sessions; Refused where none would have."""
     from ..lab import outcomes
-    from .lab_decisions import TTLS
+    from .lab_command import TTLS
 
     read = _newest_sessions(environ)
     if not read:
@@ -190,7 +190,7 @@ def switched_off(text: str) -> str:
     else:
         body[MANAGEMENT]["edits"] = others
     environment = {**environment, VARIABLE: json.dumps(body)} if body else {k: v for k, v in environment.items() if k != VARIABLE}
-    return _with(text, environment) if environment else settings_text.without(text, ENV)
+    return _with(text, environment) if environment else settings_file.without(text, ENV)
 
 
 def _is_clear(edit: object) -> bool:
@@ -198,11 +198,11 @@ def _is_clear(edit: object) -> bool:
 
 
 def _with(text: str, environment: dict[str, Any]) -> str:
-    return settings_text.with_value(text, ENV, settings_text.formatted(text, environment))
+    return settings_file.with_value(text, ENV, settings_file.formatted(text, environment))
 
 
 def _environment(text: str) -> dict[str, Any]:
-    value = settings_text.value_text(text, ENV)
+    value = settings_file.value_text(text, ENV)
     environment = json.loads(value) if value else {}
     if not isinstance(environment, dict):
         raise NotOurs(f'"{ENV}" is no object')

@@ -13,7 +13,7 @@ from hooks.utils.io import home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.storage import OK, WARNING, Check
 
-from . import settings_file, settings_text
+from . import settings_file
 from .answering import Refused
 
 TYPE_CHECKING = False
@@ -108,8 +108,8 @@ def _change(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Ch
         return Change(path, text, text or "")
     if kind == TERMINAL and text is None and _moves(scope, environ):
         raise Refused(f"{path} is not made yet, because OpenCode first moves your theme and keys into it. Start OpenCode, then try again")
-    formatted = settings_text.formatted(before, wanted)
-    return Change(path, text, settings_text.with_value(before, KEY, formatted) if wanted else settings_text.without(before, KEY))
+    formatted = settings_file.formatted(before, wanted)
+    return Change(path, text, settings_file.with_value(before, KEY, formatted) if wanted else settings_file.without(before, KEY))
 
 
 def _moves(scope: str, environ: Mapping[str, str]) -> bool:
@@ -121,7 +121,7 @@ def _moves(scope: str, environ: Mapping[str, str]) -> bool:
 def _plugins(path: str, text: str, undo: bool) -> list[Any]:
     """Return the plugins that a configuration names; Refused for one that is not understood."""
     try:
-        found = settings_text.value_text(text, KEY)
+        found = settings_file.value_text(text, KEY)
         plugins = loads(found) if found else []
     except (ValueError, RecursionError) as error:
         what = f"Remove {_FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{spec()}"]'
@@ -147,7 +147,7 @@ def is_ours(plugin: object) -> bool:
     return _named(plugin).rstrip("/").endswith(_FOLDER)
 
 
-def found(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -> str:
+def named_plugin(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -> str:
     """Return how a file names our plugin; "" where it does not, or cannot be read."""
     try:
         path = path_of(kind, scope, environ)
@@ -159,7 +159,7 @@ def found(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -
 
 def is_in(environ: Mapping[str, str], scope: str) -> bool:
     """Return whether any file of a scope names our plugin."""
-    return any(found(environ, scope, kind) for kind in (SERVER, TERMINAL))
+    return any(named_plugin(environ, scope, kind) for kind in (SERVER, TERMINAL))
 
 
 def checks(environ: Mapping[str, str]) -> list[Check]:
@@ -167,7 +167,7 @@ def checks(environ: Mapping[str, str]) -> list[Check]:
     scope = next((scope for scope in ("user", "project") if is_in(environ, scope)), "")
     if not scope:
         return []
-    named = {kind: found(environ, scope, kind) for kind in (SERVER, TERMINAL)}
+    named = {kind: named_plugin(environ, scope, kind) for kind in (SERVER, TERMINAL)}
     paths = {kind: path_of(kind, scope, environ) for kind in named}
     again = f"popkit setup {NAME}" + (" --scope project" if scope == "project" else "")
     facts: dict[str, Any] = {"configuration": list(paths.values())}

@@ -1,5 +1,8 @@
 """Change a settings file on the user's word: the change is shown first, and made only while the file is what it was. The user's own
-configuration is one of them; everything else in it stays as it is.
+configuration is one of them.
+
+One member of a JSON object is edited in its text, so that a person's file keeps its order, its spacing and everything else. ValueError for
+a text that is no JSON object, or that names a member twice.
 """
 
 from __future__ import annotations
@@ -9,19 +12,21 @@ import json
 import os
 import stat
 import sys
+from collections import namedtuple
 
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import files, home
 from hooks.utils.policy.masking import mask
 from hooks.utils.text import clean
 
-from . import screen, settings_text
+from . import screen
 from .answering import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
+
 
 WRAPPER = "retention"
 
@@ -109,18 +114,15 @@ def change_own(changed: Mapping[str, Any], yes: bool, dry_run: bool, environ: Ma
 def with_settings(text: str, changed: Mapping[str, Any]) -> str:
     """Return a configuration with settings changed: a record by the members that are given, any other as a whole, None takes it out.
     ValueError for a text that is no JSON object."""
-    members = settings_text.members(text)
+    members = members_of(text)
     if any(member.name == WRAPPER for member in members) or not any(member.name in FIELDS for member in members):
-        inner = json.loads(settings_text.value_text(text, WRAPPER) or "{}")
+        inner = json.loads(value_text(text, WRAPPER) or "{}")
         if not isinstance(inner, dict):
             raise ValueError("it holds no settings there")
-        return settings_text.with_value(text, WRAPPER, settings_text.formatted(text, _joined(inner, changed)))
-    inner = _joined({name: json.loads(settings_text.value_text(text, name) or "null") for name in changed}, changed)
+        return with_value(text, WRAPPER, formatted(text, _joined(inner, changed)))
+    inner = _joined({name: json.loads(value_text(text, name) or "null") for name in changed}, changed)
     for name in changed:
-        if name in inner:
-            text = settings_text.with_value(text, name, settings_text.formatted(text, inner[name]))
-        else:
-            text = settings_text.without(text, name)
+        text = with_value(text, name, formatted(text, inner[name])) if name in inner else without(text, name)
     return text
 
 
@@ -141,3 +143,100 @@ def _joined(inner: dict[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]
 
 def _own_path(environ: Mapping[str, str]) -> str:
     return os.path.realpath(os.path.join(home.popkit_home(environ), "retention-config.json"))
+
+
+# --- the text of a JSON object -----------------------------------------------------------------------------------------------------------
+
+_SPACE = " \t\n\r"
+_BOM = "\ufeff"
+
+
+# Where a member is: its name begins at `at`, its value is from `start` to before `end`.
+Member = namedtuple("Member", "name at start end")
+
+
+def members_of(text: str) -> list[Member]:
+    """Return the members of the object that the text is."""
+    body = text[1:] if text.startswith(_BOM) else text
+    if not isinstance(json.loads(body), dict):
+        raise ValueError("it holds no JSON object")
+    decoder = json.JSONDecoder()
+    parsed: list = []
+    at = _after_space(text, text.index("{") + 1)
+    while text[at] != "}":
+        name, after = decoder.raw_decode(text, at)
+        start = _after_space(text, _after_space(text, after) + 1)
+        _, end = decoder.raw_decode(text, start)
+        if any(member.name == name for member in parsed):
+            raise ValueError(f'"{name}" is in it twice')
+        parsed.append(Member(name, at, start, end))
+        at = _after_space(text, end)
+        if text[at] == ",":
+            at = _after_space(text, at + 1)
+    return parsed
+
+
+def _after_space(text: str, at: int) -> int:
+    while text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def value_text(text: str, name: str) -> str | None:
+    """Return the text of a member's value; None when there is no such member."""
+    return next((text[member.start : member.end] for member in members_of(text) if member.name == name), None)
+
+
+def with_value(text: str, name: str, value: str) -> str:
+    """Return the text with a member set to a value (a JSON text, used as it is); a new member comes last."""
+    known = members_of(text)
+    for member in known:
+        if member.name == name:
+            return text[: member.start] + value + text[member.end :]
+    entry = json.dumps(name) + ": " + value
+    if known:
+        end = known[-1].end
+        return text[:end] + "," + separator(text) + entry + text[end:]
+    start, end = text.index("{"), text.rindex("}")
+    return text[: start + 1] + separator(text) + entry + newline(text) + text[end:]
+
+
+def without(text: str, name: str) -> str:
+    """Return the text without a member."""
+    known = members_of(text)
+    for number, member in enumerate(known):
+        if member.name != name:
+            continue
+        if len(known) == 1:
+            return text[: text.index("{") + 1] + text[text.rindex("}") :]
+        if number == len(known) - 1:
+            return text[: known[number - 1].end] + text[member.end :]
+        return text[: member.at] + text[known[number + 1].at :]
+    return text
+
+
+def newline(text: str) -> str:
+    """Return the line ending of a text; none for an object with members on one line."""
+    if "\n" not in text and members_of(text):
+        return ""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def separator(text: str) -> str:
+    """Return what is before each member: a new line and its indentation."""
+    known = members_of(text)
+    if not known:
+        return newline(text) + "  "
+    before = text[: known[-1].at]
+    between = before[len(before.rstrip(_SPACE)) :]
+    return newline(text) + between.rpartition("\n")[2] if "\n" in between else between
+
+
+def formatted(text: str, value: object) -> str:
+    """Return a value as JSON in the style of the text that it is for."""
+    between = separator(text)
+    if "\n" not in between:
+        return json.dumps(value, ensure_ascii=False)
+    indent = between.rpartition("\n")[2]
+    shown = json.dumps(value, ensure_ascii=False, indent=indent or None)
+    return shown.replace("\n", newline(text) + indent)

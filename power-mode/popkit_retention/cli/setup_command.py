@@ -51,7 +51,7 @@ def _list(environ: Mapping[str, str]) -> Answer:
         python = place_of(name, environ)
         data[name] = {"for": purpose, "packages": packages, "python": python}
         lines += _row(name, bool(python), purpose)
-    is_in_opencode = bool(opencode_setup.found(environ))
+    is_in_opencode = bool(opencode_setup.named_plugin(environ))
     lines += _row(opencode_setup.NAME, is_in_opencode, "PopKit in OpenCode: its plugin in opencode.json and tui.json")
     return Answer([*lines, "", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")], data)
 

@@ -12,7 +12,7 @@ from hooks.utils.io import files, home
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, Storage
 
-from . import settings_file, settings_text
+from . import settings_file
 from .answering import Refused
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ class Settings:
         self.path = os.path.realpath(os.path.join(folder, "settings.json"))
         self.text = settings_file.read(self.path)
         try:
-            self.current = settings_text.value_text(self.text or "{}", KEY)
+            self.current = settings_file.value_text(self.text or "{}", KEY)
         except (ValueError, RecursionError) as error:
             raise Refused(f"{self.path} is left alone, because it is not valid: {error}") from None
 
@@ -75,7 +75,7 @@ def install(scope: str, yes: bool, replace: bool, environ: Mapping[str, str]) ->
             " brings it back"
         )
     before = settings.text or "{}\n"
-    after = settings_text.with_value(before, KEY, settings_text.formatted(before, {**(ours or {}), **VALUE}))
+    after = settings_file.with_value(before, KEY, settings_file.formatted(before, {**(ours or {}), **VALUE}))
     if ours == {**(ours or {}), **VALUE}:
         _write_script(settings.home)
         print(f"The status line is already installed in {settings.path}.")
@@ -98,7 +98,7 @@ def uninstall(scope: str, yes: bool, environ: Mapping[str, str]) -> int:
         return 0
     aside = _aside(settings.home).get(settings.path)
     text = settings.text or ""  # ours is in it
-    after = settings_text.with_value(text, KEY, aside) if isinstance(aside, str) else settings_text.without(text, KEY)
+    after = settings_file.with_value(text, KEY, aside) if isinstance(aside, str) else settings_file.without(text, KEY)
     if not settings.is_agreed(after, yes):
         return 1
     settings.write(after)

@@ -22,7 +22,7 @@ from hooks.utils.views.timeline import timeline
 
 from ..lab import outcomes
 from ..operations import sessions
-from . import lab_decisions
+from . import lab_command
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
             rules = Ruleset.from_config(config, recorded_tools())
-            return report, outcomes.installed(lab_decisions.read(path), rules, _may_clear(host)).to_json()
+            return report, outcomes.installed(lab_command.session_of(path), rules, _may_clear(host)).to_json()
         except Refused:
             return report, None
     finally:

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
         calculate_tier_breakdown,
         get_pruning_strategy,
     )
-    from .builder import build_context
+    from .builder import apply_pruning, build_context
     from .clients import with_context
-    from .tightening import apply_pruning
     from .tokens import count_tokens
 
 __all__ = [
@@ -64,7 +63,7 @@ __all__ = [
 # The modules of the names that are not in build_types.
 _HOMES = {
     "BudgetExceeded": ".usage.budgets",
-    "apply_pruning": "tightening",
+    "apply_pruning": "builder",
     "build_context": "builder",
     "count_tokens": "tokens",
     "with_context": "clients",

@@ -1,28 +1,32 @@
 """The sources of a project that builds may ask: its files, and its long-term memory where the user has switched that on.
 
-Nothing outside of the project's folder is read, no secrets, nothing but text.
+Nothing outside of the project's folder is read, nothing but text, and no file whose name says that it holds secrets: keys, credentials,
+environments, and git's own.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 import time
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
 from .build_types import FileText, Remembered, Sources
-from .secret_files import is_secret
 from .signatures import outline
 
 if TYPE_CHECKING:
     from popkit_retention.memory import Memory
+
 
 _PROJECTS = 16  # known at once
 
@@ -255,3 +259,55 @@ def _best(memory: Memory, request: str) -> list[Remembered]:
         if item.text.strip() and not item.waits
     ]
     return sorted(memories, key=lambda each: (-each.score, each.id))
+
+
+# --- files with secrets ------------------------------------------------------------------------------------------------------------------
+
+# In small letters. All files in these folders are secret, whatever their names.
+_SECRET_FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
+_SECRET_NAMES = (
+    ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".envrc.*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
+    ".htpasswd",
+    ".git-credentials", ".dockercfg", ".vault-token", ".boto", ".s3cfg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.pem", "*.key",
+    "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.gpg", "*.asc", "*.age", "*.der", "*.tfstate", "*.tfstate.*", "*.tfvars",
+    "*.tfvars.json", "credentials", "credentials.*", "credential.*", "secrets", "secrets.*", "secret.*", "*.secret", "*.secrets",
+    "*-credentials.json", "client_secret*.json", "service-account*.json", "service_account*.json", "auth.json", ".htaccess", "*.ovpn",
+    "*.mobileprovision", "terraform.rc", ".terraformrc", "kubeconfig", "wallet.dat",
+)  # fmt: skip
+# Endings that editors and people give to the name of a copy.
+_COPY_ENDINGS = ("~", ".bak", ".orig", ".old", ".save", ".swp")
+# Those of file managers, before the extension: "key copy 2.pem", "key (1).pem".
+_COPIED = re.compile(r"(?: \(\d+\)| copy(?: \d+)?)(?=\.[^.]*\Z|\Z)")
+_PUBLIC_NAMES = (
+    "*.example", "*.sample", "*.template", "*.dist", "*-example", "*-sample", "*-template", "*_example", "*_sample", "*_template", "*.pub",
+    "*.py", "*.ts", "*.js", "*.go", "*.rs", "*.java", "*.rb", "*.md",
+)  # fmt: skip
+
+
+def is_secret(parts: list[str]) -> bool:
+    """Return whether a path of these components leads to a secret. A disk may take names for the same that differ in case, form, invisible
+    characters or dots and spaces at the end."""
+    folded = [_folded(part) for part in parts]
+    if any(part in _SECRET_FOLDERS for part in folded) or not folded:
+        return True
+    name = _original(folded[-1])
+    if any(fnmatchcase(name, public) for public in _PUBLIC_NAMES):
+        return False
+    return any(fnmatchcase(name, secret) for secret in _SECRET_NAMES)
+
+
+def _original(name: str) -> str:
+    """Return the name of the file that a name is a copy of, or a copy of a copy."""
+    for end in _COPY_ENDINGS:
+        if name.endswith(end):
+            return _original(name.removesuffix(end))
+    if len(name) > 2 and name[0] == name[-1] == "#":  # Emacs' own saves
+        return _original(name[1:-1])
+    original = _COPIED.sub("", name)
+    return name if original == name else _original(original)
+
+
+def _folded(name: str) -> str:
+    plain = unicodedata.normalize("NFKC", name)
+    visible = "".join(char for char in plain if unicodedata.category(char) != "Cf")
+    return visible.casefold().rstrip(". ").partition(":")[0]

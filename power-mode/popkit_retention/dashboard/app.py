@@ -15,9 +15,9 @@ from starlette.staticfiles import StaticFiles
 
 from hooks.utils.reclaim.access import Refused
 
-from .problems import Problem
 from .routes import WITHIN, routers
 from .security import CHANGE_HEADER, UNFORESEEN, Access, Guard
+from .shapes import Problem
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -15,7 +15,7 @@ from hooks.utils.state.site import Site
 from . import transcripts
 from .catalog import Catalog, Known, OtherHosts
 from .context_cache import ContextCache
-from .problems import NotThere
+from .shapes import NotThere
 from .spending import Spending
 from .stored_data import Retention
 

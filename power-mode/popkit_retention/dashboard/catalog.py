@@ -3,8 +3,9 @@ recorded of the same projects. Reads names and stats, and once the end of each t
 link, so nothing outside these folders is ever opened.
 
 A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
-of a turn, where a tool may work for long without a word, for an hour while its helper is there. Who reads an answer for longer is no more
-than away. When files were written tells nothing of that: a clear writes a transcript, and whoever asks about a session its state."""
+of a turn, where a tool may work for long without a word, for an hour while its helper is there. A user who reads an
+answer for longer counts as away. The times of files say nothing of that: a clear writes a transcript, and a question about a session
+writes its state."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.hosts import CLAUDE_CODE, entire, name_of, others
+from hooks.utils.hosts import CLAUDE_CODE, entire, name_of, recordings
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import sockets, store
@@ -24,7 +25,7 @@ from .transcripts import End, end_of, head_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from hooks.utils.hosts.others import Recorded
+    from hooks.utils.hosts.recordings import Recorded
 
 RUNS_S = 300.0
 WORKS_S = 3_600.0
@@ -178,7 +179,7 @@ class OtherHosts:
     at once."""
 
     def __init__(self, environ: Mapping[str, str], failed: Callable[[str, Exception], object] = lambda *_: None) -> None:
-        """`failed` is told of a host whose sessions cannot be read, once for each reason."""
+        """`failed(host, error)` is called once for each reason why the sessions of a host cannot be read."""
         self._environ = environ
         self._failed = failed
         self._told: set[str] = set()
@@ -206,12 +207,12 @@ class OtherHosts:
     def _look(self, transcripts: list[str]) -> None:
         projects = {head_of(path).project for path in transcripts} - {""}
         own, in_commits = [], []
-        for each in (each for host in others.LISTS for each in self._of(host, projects) if each.id):
+        for each in (each for host in recordings.LISTS for each in self._of(host, projects) if each.id):
             if entire.is_address(each.path):  # of the project that has the repository, whoever made it
                 in_commits.append(each)
             elif not is_linked(each.path) and is_of(projects, project_of(each)):
                 own.append(each)
-        known = others.once_each([*own, *in_commits[:IN_COMMITS]])
+        known = recordings.once_each([*own, *in_commits[:IN_COMMITS]])
         for each in known:
             head_of(each.path)  # what it reads is kept: the list shall not wait for it
         self._known = known
@@ -219,7 +220,7 @@ class OtherHosts:
 
     def _of(self, host: str, projects: set[str]) -> list[Recorded]:
         try:
-            return others.LISTS[host](self._environ, sorted(projects))
+            return recordings.LISTS[host](self._environ, sorted(projects))
         except home.NoHome:
             return []
         except OSError as error:

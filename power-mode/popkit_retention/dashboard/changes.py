@@ -105,7 +105,7 @@ def _marks(path: str) -> object:
 Name = tuple[str, str]
 # Where more names have changed, everything is reported as changed.
 MOST_REPORTED = 100
-# How many names that have gone are remembered. A page whose token is older than a forgotten one is told that everything has changed.
+# How many names that have gone are remembered. For a page whose token is older than a forgotten one, everything has changed.
 MOST_GONE = 1_000
 
 

@@ -25,8 +25,7 @@ from ..memory.stores import StoreUnavailable
 from ..operations.memory_place import write_document
 from ..views import memory_items
 from ..views.columns import ahead
-from .problems import NotOffered, NotThere, Unusable
-from .shapes import COLUMNS, Deed, DeedDone
+from .shapes import COLUMNS, Deed, DeedDone, NotOffered, NotThere, Unusable
 from .stored_shapes import MemoryCandidate, MemoryItem, MemoryLevel, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 
 if TYPE_CHECKING:

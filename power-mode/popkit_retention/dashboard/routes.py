@@ -8,9 +8,8 @@ from pydantic import BeforeValidator
 from ..context.build_types import ContextStatus
 from . import memories, session_operations, sessions
 from .app_state import AppState
-from .bills import BillReport
 from .changes import ChangeFeed
-from .savings import SavingsReport
+from .reports import BillReport, SavingsReport
 from .security import Access
 from .series import MOST
 from .sessions import listed

@@ -1,11 +1,11 @@
 """Who may ask: loopback alone, with the token that the command prints. Every request passes here before anything is looked up.
 
 - The token is new with every start. Programs send it as `Authorization: Bearer`; the first visit of a browser brings it in the address, and
-  gets a cookie for it that no script can read. The cookie's secret is another one, because browsers give cookies to all ports of a host: it
-  counts only beside a Sec-Fetch-Site that says that our own page, or the user, has asked. No page of another server can send that.
-- Host must be ours, or another name could be pointed at us (DNS rebinding). Origin and Sec-Fetch-Site must be ours or missing: no other
-  page gets an answer, or has something done.
-- A change needs a second token, in a header that no foreign page may send, and JSON.
+gets a cookie for it that no script can read. The cookie's secret is another one, because browsers give cookies to all ports of a host: it
+counts only beside a Sec-Fetch-Site that says that our own page, or the user, has asked. No page of another server can send that. - Host
+must be ours, or another name could be pointed at us (DNS rebinding). Origin and Sec-Fetch-Site must be ours or missing: no other page gets
+an answer, or has something done. - A change needs a second token, in a header that no foreign page may send, and JSON. - A connection has a
+few seconds to send its request, and only so many may wait at once, so that nobody without the token can keep its owner out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ import secrets
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 
     Scope = MutableMapping[str, Any]
@@ -279,3 +283,50 @@ async def _refuse(send: Send, refused: Refused, is_page: bool = False) -> None:
         head.append((b"www-authenticate", b'Bearer realm="popkit"'))
     await send({"type": "http.response.start", "status": refused.status, "headers": head})
     await send({"type": "http.response.body", "body": body})
+
+
+# --- connections -------------------------------------------------------------------------------------------------------------------------
+
+REQUEST_S = 5.0
+SILENT = 100  # of these the oldest makes room for the next
+
+
+class Connection(H11Protocol):
+    """Dropped where a request does not come in time, however slowly its bytes do. Between an answer and the first byte of the next head
+    uvicorn's own timeout holds."""
+
+    deadline: asyncio.TimerHandle | None = None  # where a request is awaited
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start its time limit; drop the connection that has waited longest where too many wait."""
+        super().connection_made(transport)
+        silent = [each for each in self.connections if isinstance(each, Connection) and each.deadline]
+        if len(silent) >= SILENT:
+            min(silent, key=lambda each: each.deadline.when() if each.deadline else 0.0).drop()
+        self._start_limit()
+
+    def data_received(self, data: bytes) -> None:
+        """End its time limit with a whole request, and start it again with the first byte of another."""
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._end_limit()
+        elif self.deadline is None:
+            self._start_limit()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End its time limit."""
+        self._end_limit()
+        super().connection_lost(exc)
+
+    def drop(self) -> None:
+        """Close it at once."""
+        self._end_limit()
+        self.transport.abort()
+
+    def _start_limit(self) -> None:
+        self.deadline = self.loop.call_later(REQUEST_S, self.drop)
+
+    def _end_limit(self) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None

@@ -89,7 +89,7 @@ def server_of(app: Guard) -> uvicorn.Server:
     """Return the server of an application. It says nothing by itself: its log would have the token in it."""
     import uvicorn
 
-    from popkit_retention.dashboard.connections import Connection
+    from popkit_retention.dashboard.security import Connection
 
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     return uvicorn.Server(

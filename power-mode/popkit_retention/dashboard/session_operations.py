@@ -12,8 +12,7 @@ from hooks.utils.operations.request import COMMAND, in_place_of
 from hooks.utils.policy import planning, verdict
 from hooks.utils.reclaim import outlook
 
-from .problems import NotOffered
-from .shapes import COLUMNS, Deed, DeedDone
+from .shapes import COLUMNS, Deed, DeedDone, NotOffered
 from .stored_data import HOLD, RELEASE
 
 if TYPE_CHECKING:

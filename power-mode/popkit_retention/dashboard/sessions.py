@@ -9,10 +9,10 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import archive, text
-from hooks.utils.hosts import KEEPS, others
+from hooks.utils.hosts import KEEPS, recordings
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.operations import arguments
 from hooks.utils.operations import cache as caches
+from hooks.utils.operations import request
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 from hooks.utils.state import peek, session, store
@@ -21,8 +21,7 @@ from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
 from . import session_operations
-from .problems import NotThere
-from .shapes import COLUMNS, Bar, Content, Figures, Fill, KeptWarm, Layers, ResultDetail, SessionDetail, SessionRow, Sessions
+from .shapes import COLUMNS, Bar, Content, Figures, Fill, KeptWarm, Layers, NotThere, ResultDetail, SessionDetail, SessionRow, Sessions
 from .transcripts import head_of, shown
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ def _light(app_state: AppState, known: Known) -> Light:
 
 
 def _newest(known: Known) -> Usage | None:
-    return others.newest_usage(known.transcript) if known.recorded else usage.newest_usage(known.transcript, TAIL_BYTES)
+    return recordings.newest_usage(known.transcript) if known.recorded else usage.newest_usage(known.transcript, TAIL_BYTES)
 
 
 def _fill(app_state: AppState, light: Light) -> Fill | None:
@@ -186,7 +185,7 @@ _NOTE = 70  # columns
 
 
 def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
-    """Return all that is told of a session. Made once a second at most, for all pages, while nothing is done here."""
+    """Return the details of a session. They are made once a second at most, for all pages, while nothing is changed here."""
     with app_state.contexts.reading(known) as cached:
         of = int(app_state.now()), columns, app_state.changes
         if cached.detail is None or cached.detail[0] != of:
@@ -214,7 +213,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
 
 
 def of_others(app_state: AppState, row: SessionRow) -> SessionDetail:
-    """Return all that is told of a session which only a database tells of."""
+    """Return the details of a session that only the team's database knows."""
     points = app_state.spending.series(row.id, 1).points
     layers = points[-1].layers if points else Layers()
     return SessionDetail(
@@ -252,7 +251,7 @@ def _bar(row: ResultRow) -> Bar:
 
 
 def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
-    """One result: why it is as it is, and what can be done with it."""
+    """Return one result: why it is as it is, and which operations it offers."""
     with app_state.contexts.reading(known) as cached:
         row = _row(cached, number)
         lines = text.laid_out(results.why(cached.report, row), COLUMNS)
@@ -261,8 +260,8 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
 
 def _row(cached: CachedContext, number: int) -> ResultRow:
     try:
-        return arguments.find(cached.report, f"T{number}")
-    except arguments.NotFound as error:
+        return request.find_result(cached.report, f"T{number}")
+    except request.NotFound as error:
         raise NotThere(str(error)) from None
 
 

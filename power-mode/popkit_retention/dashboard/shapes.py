@@ -1,4 +1,5 @@
-"""What the dashboard's API takes and gives, as pydantic models: the contract between server and page, and the OpenAPI document.
+"""What the dashboard's API takes and gives, as pydantic models, and the errors that it answers with:
+the contract between server and page, and the OpenAPI document.
 
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
 for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/views), so page and panel agree to the digit. All answers are
@@ -40,6 +41,30 @@ class Failure(Shape):
     """What is wrong, and what to do."""
 
     error: str
+
+
+class Problem(Exception):
+    """Nothing was changed; the message says what is wrong, and what to do. `status`: of HTTP."""
+
+    status = 400
+
+
+class NotThere(Problem):
+    """Nothing of that name is there."""
+
+    status = 404
+
+
+class NotOffered(Problem):
+    """It cannot be done, or not any more: what was offered has changed since."""
+
+    status = 409
+
+
+class Unusable(Problem):
+    """A store that the answer is made from cannot be used now."""
+
+    status = 503
 
 
 class Me(Shape):

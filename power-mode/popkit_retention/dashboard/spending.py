@@ -21,8 +21,7 @@ from ..usage.records import RANGES, SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.store import DatabaseUnavailable
 from .catalog import RUNS_S
-from .problems import NotThere, Unusable
-from .shapes import LayerRule, Layers, Point, Series, SessionRow, Strategy
+from .shapes import LayerRule, Layers, NotThere, Point, Series, SessionRow, Strategy, Unusable
 from .stored_shapes import Budgets, BudgetShown, UsageDay
 from .usage_refresh import TeamSessions
 

@@ -19,8 +19,7 @@ from ..operations import holdings
 from ..usage.database import login_name
 from ..views import retention_activity
 from ..views import retention_phrases as phrases
-from .problems import NotOffered, NotThere, Problem, Unusable
-from .shapes import COLUMNS, Deed, DeedDone
+from .shapes import COLUMNS, Deed, DeedDone, NotOffered, NotThere, Problem, Unusable
 from .stored_shapes import HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ def _undo(part: dict[str, Any]) -> Deed:
 
 
 def _entry(entry: dict[str, Any]) -> LogEntry:
-    words = text.clean(retention_activity.deed(entry))
+    words = text.clean(retention_activity.entry_in_words(entry))
     return LogEntry(
         number=entry["number"],
         at=phrases.at(entry["at"]),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..usage.database import configuration, open_store
 from ..usage.ingestion import catch_up
 from ..usage.store import DatabaseUnavailable
-from .problems import Unusable
+from .shapes import Unusable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

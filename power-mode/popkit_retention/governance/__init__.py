@@ -2,7 +2,7 @@
 
 Read `policies` (what a policy says) and `rules` (what it says of a resource) first; both are pure. `domains` are what policies rule over.
 `controller` is the entry for all callers, over a `workspace`: the lock and files of `data_folder`, the `log`, the policies in force
-(`policy_file`, changed by `revisions`, asked for by agents through `consent`). Each operation is an entry of the log before it is done,
-and done again if a process was killed in between: `collection`, `archives` with `manifests` and `restores`, `logged_holds`. `answers`
+(`policy_file`, changed by `revisions`, where agents' requests wait, too). Each operation is an entry of the log before it is done, and
+done again if a process was killed in between: `collection`, `archives` with `manifests` and `restores`, `logged_holds`. `answers`
 makes JSON of what they return.
 """

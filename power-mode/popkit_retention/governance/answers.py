@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from .collection import Collection
-    from .consent import Request
     from .data_folder import Folder
     from .domains import Described, Domain, Hold, Mark
     from .log import Entry
     from .policies import RetentionPolicy
     from .policy_file import State
+    from .revisions import Request
     from .rules import Applied, Resource, Verdict
     from .workspace import Part
 

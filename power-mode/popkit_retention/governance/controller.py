@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
-from . import answers, archives, consent, logged_holds, manifests, restores, revisions
+from . import answers, archives, logged_holds, manifests, restores, revisions
 from .collection import Collector, carry_out, plan, undo
 from .domains import TOOL, USER
 from .errors import BadRequest, GovernanceError, NotThere
@@ -44,9 +44,9 @@ class Controller(Workspace):
         keep more changes nothing, and waits for the user's yes: `success` is false, `request` its id."""
         check_domain(domain)
         with self.changing() as log:
-            request: consent.Request | None = None
+            request: revisions.Request | None = None
             if self.by == TOOL:
-                state, adjusted, request = consent.configure(self._policies(log), domain, self.project, config)
+                state, adjusted, request = revisions.configure_for_agent(self._policies(log), domain, self.project, config)
             else:
                 state, adjusted = self._policies(log).configure(domain, config, expect)
         return {
@@ -62,7 +62,7 @@ class Controller(Workspace):
     def accept(self, id: str) -> Json:
         """Accept a request: it is in force from now on, in the project alone that it came from."""
         with self._deciding() as log:
-            request = consent.find(log, id)
+            request = revisions.find_request(log, id)
             before = revisions.current(log, self.folder.policies).policy(request.domain, request.project)
             state, _ = self._policies(log).configure_project(request.domain, request.project, request.config, id)
         after = state.policy(request.domain, request.project)
@@ -71,8 +71,8 @@ class Controller(Workspace):
     def decline(self, id: str) -> Json:
         """Decline a request; return it."""
         with self._deciding() as log:
-            request = consent.find(log, id)
-            consent.decline(log, request, self.by, self.now())
+            request = revisions.find_request(log, id)
+            revisions.decline_request(log, request, self.by, self.now())
         return answers.request(request)
 
     def unset(self, project: str, domain: str | None = None) -> Json:
@@ -99,7 +99,7 @@ class Controller(Workspace):
         """Return agents' pending requests, oldest first, each with what is in force instead (`now`)."""
         state, log = self.state(), self.read()
         requests = []
-        for each in consent.pending(log):
+        for each in revisions.pending_requests(log):
             policy = state.policy(each.domain, each.project).to_json()
             requests.append({**answers.request(each), "now": {key: policy[key] for key in each.config}})
         return {"requests": requests}
@@ -156,7 +156,7 @@ class Controller(Workspace):
     def status(self, domain: str | None = None) -> Json:
         """Return the status of the domains: see `answers.status`."""
         parts = [(self.domain(name), part) for name in names(domain) for part in self.parts(name)]
-        pending = [each for each in consent.pending(self.read()) if domain in (None, each.domain)]
+        pending = [each for each in revisions.pending_requests(self.read()) if domain in (None, each.domain)]
         found = answers.status(self.state(), parts, self.folder, self.now())
         return {**found, "requests": [answers.request(each) for each in pending]}
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Fields that a person has written, wherever they are in an entry.
 PERSONAL = frozenset(("who", "why", "note"))
-_REPLACE = f"Move it away, and {SCHEMA.anew}; sqlite3's .recover may save more"
+_REPLACE = f"Move it away, and {SCHEMA.remedy}; sqlite3's .recover may save more"
 _COLUMNS = "e.number, e.at, e.by, e.action, e.domain, e.ids, e.details, e.hash, t.todo, e.todo_hash"
 _ENTRIES = f"SELECT {_COLUMNS} FROM entries e LEFT JOIN todo t ON t.number = e.number "  # noqa: S608  names of our own columns
 _ADD = f"INSERT INTO entries ({', '.join(HASHED)}, hash) VALUES ({', '.join('?' * (len(HASHED) + 1))})"  # noqa: S608

@@ -66,7 +66,7 @@ MIGRATIONS = (
         ),
     ),
 )
-SCHEMA = Schema("retention log", APPLICATION_ID, MIGRATIONS, anew="a new log begins; policies, holds and marks stay as they are")
+SCHEMA = Schema("retention log", APPLICATION_ID, MIGRATIONS, remedy="a new log begins; policies, holds and marks stay as they are")
 
 
 def hash_of_text(text: str) -> str:

@@ -213,7 +213,7 @@ class Own:
         return replace(policy, **values)  # type: ignore[arg-type]  # each has been read as its field has it
 
     def changed(self, policy: RetentionPolicy, config: Mapping[str, object]) -> Own:
-        """With these values too, as a policy holds them; `policy` is the user's."""
+        """Return the differences with these values too, as a policy holds them; `policy` is the user's."""
         left = {key: tuple(id for id in getattr(policy, key) if id not in config[key]) for key in KEEP_LISTS if key in config}  # type: ignore[operator]
         return Own({**self.config, **config}, {**self.released, **left})
 

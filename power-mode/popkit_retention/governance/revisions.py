@@ -1,27 +1,30 @@
-"""Revisions of the policies: each change is logged before it is written, so that every earlier revision can be restored.
+"""Changes of the policies: each is logged before it is written, so that every earlier revision can be restored. One of an agent's that
+keeps less is a request, which waits for the user's yes, for the project alone that the agent asked from.
 
-The caller holds the lock and has finished what others left.
+A request is an entry of the log, and waits until another entry accepts or declines it. The caller holds the lock and has finished what
+others left.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import secrets
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from hooks.utils.archive.content import stamp
 
 from . import policy_file, strict_json
 from .errors import BadRequest, Conflict, Damaged, NotThere
-from .policies import DOMAINS, Own, from_json, merged
+from .policies import DOMAINS, Own, from_json, keeps_more, merged
 from .policy_file import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from .data_folder import Folder
     from .log import Entry, Log
     from .policies import Adjusted, RetentionPolicy
+
 
 CONFIGURED = "configured"
 CONFIGURE = "configure"  # the operation of the log
@@ -194,3 +197,87 @@ def _state_of(entry: Entry) -> State:
     projects = policy_file.projects_of(entry.details.get("projects", {}))
     read = {domain: from_json(policies[domain]) for domain in DOMAINS}
     return State(policy_file.VERSION, _revision(entry), stamp(entry.at), **read, projects=projects)
+
+
+# --- requests of agents ------------------------------------------------------------------------------------------------------------------
+
+REQUESTED, DECLINED = "requested", "declined"
+MOST_REQUESTS = 20  # that wait at once: an agent that goes on asking fills nothing
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+_ID_LETTERS = 6
+_LETTER = "r"  # with which the id of a request begins
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which keys of the policy of a domain shall have which values in a project (its key), asked at a time (seconds)."""
+
+    id: str
+    at: float
+    domain: str
+    project: str
+    config: Mapping[str, object]
+
+
+def configure_for_agent(
+    policies: Policies, domain: str, project: str | None, config: Mapping[str, object]
+) -> tuple[State, list[Adjusted], Request | None]:
+    """Apply an agent's change at once where it only keeps more than what is in force in its project, in the project's own policy where that
+    has one, else in the user's. Anything else becomes a request as a whole, and nothing changes. Return (state, adjusted, request or
+    None)."""
+    state = current(policies.log, policies.path)
+    before = state.policy(domain, project)
+    after, adjusted = merged(before, config)
+    if not keeps_more(before, after):
+        asked = {key: after.to_json()[key] for key in config}
+        return state, adjusted, ask_for(policies.log, domain, project, asked, policies.by, policies.now)
+    if project in state.own(domain):
+        return *policies.configure_project(domain, str(project), config), None
+    return *policies.configure(domain, config), None
+
+
+def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:
+    """Record a request; return it, or the pending one where the same was asked before. BadRequest where too many are pending."""
+    if project is None:
+        raise BadRequest(
+            "this would keep less, which waits for the user's yes for one project, and there is none here. Nothing was changed"
+        )
+    before = pending_requests(log)
+    for each in before:
+        if (each.domain, each.project, each.config) == (domain, project, config):
+            return each
+    if len(before) >= MOST_REQUESTS:
+        raise BadRequest(
+            f"{MOST_REQUESTS} requests wait for the user's yes already, so this one was not taken, and nothing was changed. The user sees "
+            "them with `popkit retention show`"
+        )
+    id = _LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
+    return _request_of(log.append(REQUESTED, domain, [id], {"project": project, "config": config}, by, now))
+
+
+def pending_requests(log: Log) -> list[Request]:
+    """Return the requests that nobody has answered, oldest first."""
+    asked = [each for each in reversed(log.entries(action=REQUESTED)) if each.ids]
+    return [_request_of(each) for each in asked if not _is_answered(log, each.ids[0])]
+
+
+def find_request(log: Log, id: str) -> Request:
+    """Return the request of this id that waits; NotThere for none."""
+    for each in pending_requests(log):
+        if each.id == id:
+            return each
+    raise NotThere(f"no request {id!r:.40} waits for your yes. `popkit retention show` lists those that do")
+
+
+def decline_request(log: Log, request: Request, by: str, now: float) -> None:
+    """Decline a request: it is pending no longer, and nothing else changes."""
+    log.append(DECLINED, request.domain, [request.id], {"project": request.project, "config": request.config}, by, now)
+
+
+def _is_answered(log: Log, id: str) -> bool:
+    return any(each.action in (CONFIGURED, DECLINED) for each in log.entries(id=id))
+
+
+def _request_of(entry: Entry) -> Request:
+    details: Any = entry.details
+    return Request(entry.ids[0], entry.at, entry.domain, details["project"], details["config"])

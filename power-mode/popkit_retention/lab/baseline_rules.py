@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hooks.utils.policy.parts import normal_path
 from hooks.utils.policy.tools import EDITS
 
-from .blocks import Block, Request
-from .policy import Choice, Policy, View
+from .policy import Block, Choice, Policy, Request, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

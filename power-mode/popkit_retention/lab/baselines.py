@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.policy.tools import DELEGATE, EDIT, EDITS, FETCH, FIND, PLAN, READ, SEARCH, SHELL, SKILL, TASKS, WRITE, verdict_of
 
 from .baseline_rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
-from .blocks import Block
-from .policy import Choice, View
+from .policy import Block, Choice, View
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -16,9 +16,8 @@ from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.state import shipped
 
-from .blocks import NO_HANDLE, Block, Request, tokens_of
 from .engine_policies import AutoPolicy
-from .policy import STANDS, SUMMARISED, Choice, Policy, View
+from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, View, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -85,7 +85,7 @@ def _file(path: str) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001  somebody's code
         del sys.modules[known]
-        raise Unusable(f"{path} cannot be imported: {told(error)}") from None
+        raise Unusable(f"{path} cannot be imported: {error_in_words(error)}") from None
     return module
 
 
@@ -105,7 +105,7 @@ def _module(name: str) -> ModuleType:
                 f"there is no module {name}: it is not in this folder, not in a folder of PYTHONPATH, and not installed for"
                 f" {sys.executable}. For a file write path/to/file.py:Class"
             ) from None
-        raise Unusable(f"{name} cannot be imported: {told(error)}") from None
+        raise Unusable(f"{name} cannot be imported: {error_in_words(error)}") from None
 
 
 def _look_in(folder: str) -> None:
@@ -140,7 +140,7 @@ def _check(make: object, called: str, where: str) -> None:
         raise Unusable(f"{called}() is made without arguments: {error}. Give it a default") from None
 
 
-def told(error: BaseException, own: str = "") -> str:
+def error_in_words(error: BaseException, own: str = "") -> str:
     """Return an error in a line: its kind, what it says, and where it was raised, in the file `own` where it came through that."""
     said = " ".join(str(error).split())
     if isinstance(error, SyntaxError):

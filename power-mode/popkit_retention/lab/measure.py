@@ -20,8 +20,7 @@ from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.worth import MISS_OUTPUT
 
-from .blocks import Block, Request, Session, tokens_of
-from .policy import FOLDED, STANDS, SUMMARISED, Choice, Policy, View
+from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
 
-from .blocks import Block, Session, tokens_of
-from .policy import Choice, Policy, View
+from .policy import Block, Choice, Policy, Session, View, tokens_of
 
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event

@@ -16,12 +16,10 @@ from ..parallel.results import Skipped, Where, results
 from ..parallel.sources import Source
 from . import sessions
 from .baselines import ContextEditing
-from .blocks import Request, Session
-from .door_policy import Door
-from .engine_policies import AutoPolicy
+from .engine_policies import AutoPolicy, Door
 from .measure import DEARER, OnRequest, Score, score
 from .policies import prices_for
-from .policy import Policy
+from .policy import Policy, Request, Session
 from .survey import LEAST_REQUESTS
 
 Progress = Callable[[int, int], object]  # done, of all
@@ -151,20 +149,14 @@ class NativeFit(NamedTuple):
     dearer: float
 
 
-def grid() -> list[NativeSettings]:
-    return [NativeSettings(*values) for values in product(TRIGGERS, KEEPS, AT_LEASTS)]
-
-
-def native_fits(
-    past: Sequence[Session], ttl_s: int, model: str = "", tried: Sequence[NativeSettings] = (), progress: Progress | None = None
-) -> list[NativeFit]:
-    """Return the outcome of each of some settings (of the whole grid where none are given), the cheapest first."""
+def native_fits(past: Sequence[Session], ttl_s: int, model: str = "", progress: Progress | None = None) -> list[NativeFit]:
+    """Return the outcome of each of the settings that are tried, the cheapest first."""
     priced = [prices_for(session, ttl_s, model) for session in past]
     for prices in priced:
         prices.bound = False
     without = [score(session, Policy(), prices).cost for session, prices in zip(past, priced)]
     fits = []
-    tried = tried or grid()
+    tried = [NativeSettings(*values) for values in product(TRIGGERS, KEEPS, AT_LEASTS)]
     for number, settings in enumerate(tried, 1):
         scores = [score(session, ContextEditing(*settings), prices) for session, prices in zip(past, priced)]
         requests = sum(each.requests for each in scores) or 1

@@ -24,7 +24,7 @@ from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.policy.tools import Call
 from hooks.utils.state.archived import task_id
 
-from .blocks import LEAST_BASE, Block, Request, Session, strings_of, texts_in, tokens_of
+from .policy import LEAST_BASE, Block, Request, Session, strings_of, texts_in, tokens_of
 
 _SUFFIX, _AGENT = ".jsonl", "agent-"
 

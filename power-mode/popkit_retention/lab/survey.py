@@ -1,25 +1,31 @@
-"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
+"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each; with a card of which code, prices and
+sessions these figures come from, as digests, which is what two people need to compare their runs. Reads only.
 
 A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept of it. The sums are means over
 repositories and pooled counts. No digit depends on the order of the sessions: costs are added as whole numbers of the smallest part of a
-unit that a row holds.
+unit that a row holds. The same code on the same sessions at the same prices gives the same figures, whatever the machine, the paths or the
+number of processes.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Protocol
+
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.io import home
 
 from ..parallel.results import Skipped, Where, results
 from ..parallel.sources import find, why_nothing
-from . import card, sessions
-from .checked import Failed
+from . import loading, sessions
 from .loading import Unusable
 from .measure import DEARER
-from .policies import POLICIES, described, models, prices_for, score
+from .policies import POLICIES, Failed, described, models, prices_for, score
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
@@ -77,7 +83,7 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> d
                 curves[name] = total.curve
     counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
     repository = session.cwd if session.is_translated and session.cwd else repository_of(path)  # other hosts sort by day, or not at all
-    named = {"path": path, "repository": repository, "digest": card.digest_of(path)}
+    named = {"path": path, "repository": repository, "digest": digest_of(path)}
     return {**named, **counts, "scores": scores, "curves": curves, "failed": failed}
 
 
@@ -240,3 +246,56 @@ class Total:
 
 def _share(part: float, whole: float) -> float:
     return round(part / whole, 5) if whole else 0.0
+
+
+# --- the card ----------------------------------------------------------------------------------------------------------------------------
+
+DIGEST_CHARS = 12  # characters of a digest
+# What decides the figures: the engine with its model of need, the readers of transcripts, the lab, and the shipped settings and prices.
+_SOURCES = ("hooks/utils/policy", "hooks/utils/archive", "hooks/utils/hosts", "hooks/utils/state", "hooks/utils/data")
+_CHUNK = 1 << 20
+
+
+def digest_of(path: str) -> str:
+    """Return the SHA-256 of a file's content, and of a session in a host's own storage of its translation; OSError."""
+    digest = hashlib.sha256()
+    for line in (stored := entries.stored(path)) or ():
+        digest.update(line)
+    if stored is not None:
+        return digest.hexdigest()
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def engine() -> str:
+    """Return the digest of the code and the shipped settings that the figures come from."""
+    root = home.plugin_root()
+    lab = os.path.dirname(os.path.abspath(__file__))
+    files = [os.path.join(root, "retention-config.json")]
+    for folder in (*(os.path.join(root, name) for name in _SOURCES), lab):
+        for at, _, names in os.walk(folder):
+            files += [os.path.join(at, name) for name in names if name.endswith((".py", ".json"))]
+    return _all_of(f"{os.path.basename(path)} {digest_of(path)}" for path in files)
+
+
+def _all_of(lines: Iterable[str]) -> str:
+    """Return the digest of lines, in whatever order."""
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def card_of(survey: dict[str, Any], version: str) -> dict[str, Any]:
+    """Return the card of a survey by this version of PopKit. `policies`: of somebody's own ones the digests of their files."""
+    lifetimes = {ttl_s: {loading.shown(name): one for name, one in policies.items()} for ttl_s, policies in survey["ttls"].items()}
+    return {
+        "popkit": version,
+        "engine": engine(),
+        "prices": survey["dated"],
+        "model": survey["model"],
+        "sessions": survey["sessions"],
+        "corpus": _all_of(row["digest"] for row in survey["rows"]),
+        "policies": {loading.shown(name): loading.load(name).digest for name in survey["descriptions"] if loading.is_own(name)},
+        "results": hashlib.sha256(json.dumps(lifetimes, sort_keys=True).encode()).hexdigest(),
+    }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils.flag_parser import DESTROYS, READS
 
 from ..operations import memory_table, retention_table
-from . import schemas, tool_schemas
+from . import schemas
 from .server import Cancelled
 from .tool_call import ALL, ToolCall, ToolError, message_of
 
@@ -59,64 +59,64 @@ TABLE = {
         Tool(
             "context_search", "Search what left the context",
             "Finds tool results that were cleared from the context, of this and earlier sessions of the project, by words in them.",
-            tool_schemas.SEARCH, tool_schemas.SEARCHED, wide=True,
+            schemas.SEARCH, schemas.SEARCHED, wide=True,
         ),
         Tool(
             "context_restore", "Read what left the context",
             "Gives the content of a cleared tool result by its handle, in pages.",
-            tool_schemas.RESTORE, tool_schemas.RESTORED, wide=True,
+            schemas.RESTORE, schemas.RESTORED, wide=True,
         ),
         Tool(
             "context_status", "Context status",
             "How full the context is, what in it is dead, and what a clear would take.",
-            tool_schemas.NOTHING, tool_schemas.CONTEXT,
+            schemas.NOTHING, schemas.CONTEXT,
         ),
         Tool(
             "memory_search", "Search memory",
             "Finds what past sessions of the project have taught: files, commands, errors with fixes, notes.",
-            tool_schemas.RECALL, tool_schemas.RECALLED, wide=True,
+            schemas.RECALL, schemas.RECALLED, wide=True,
         ),
         Tool(
             "memory_add", "Add to memory",
             "Keeps a note for future sessions of the project, once the user accepts it. Secrets are masked. Memory must be on.",
-            tool_schemas.NOTE, tool_schemas.NOTED, memory_table.ADD.effect, again=False,
+            schemas.NOTE, schemas.NOTED, memory_table.ADD.effect, again=False,
         ),
         Tool(
             "memory_forget", "Forget",
             "Marks memories of the project for deletion after 24 hours; the user can undo it until then.",
-            tool_schemas.FORGET, tool_schemas.FORGOTTEN, memory_table.FORGET.effect,
+            schemas.FORGET, schemas.FORGOTTEN, memory_table.FORGET.effect,
         ),
         Tool(
             "memory_status", "Memory status",
             "What is remembered of the project, and whether memory is on.",
-            tool_schemas.NOTHING, tool_schemas.MEMORY,
+            schemas.NOTHING, schemas.MEMORY,
         ),
         Tool(
             "retention_get", "Get retention policy",
             "The retention policy of stored data: memory (long-term memory) or rag (the archive of cleared results).",
-            tool_schemas.DOMAIN_ONLY, tool_schemas.POLICY,
+            schemas.DOMAIN_ONLY, schemas.POLICY,
         ),
         Tool(
             "retention_configure", "Set retention policy",
             "Changes a retention policy: only the keys given. What keeps more holds at once; all else waits for the user's yes. "
             "Values out of bounds are clamped: see adjusted.",
-            tool_schemas.CONFIGURE, tool_schemas.CONFIGURED, retention_table.SET.effect,
+            schemas.CONFIGURE, schemas.CONFIGURED, retention_table.SET.effect,
         ),
         Tool(
             "retention_apply", "Apply retention policy",
             "Says which resources a policy lets go (eligible) or keeps (protected), and why. Deletes nothing. Without resources: what is "
             "stored of the project.",
-            tool_schemas.APPLY, tool_schemas.APPLIED, wide=True,
+            schemas.APPLY, schemas.APPLIED, wide=True,
         ),
         Tool(
             "retention_archive", "Archive resources",
             "Copies stored resources into an archive with checksums. Without resources: what is eligible. Deletes nothing.",
-            tool_schemas.ARCHIVE, tool_schemas.ARCHIVED, retention_table.ARCHIVE.effect, again=False, wide=True,
+            schemas.ARCHIVE, schemas.ARCHIVED, retention_table.ARCHIVE.effect, again=False, wide=True,
         ),
         Tool(
             "retention_policies", "Get both policies",
             "Deprecated: use retention_get. Both retention policies.",
-            tool_schemas.NOTHING, tool_schemas.POLICIES,
+            schemas.NOTHING, schemas.POLICIES,
         ),
     )
 }  # fmt: skip

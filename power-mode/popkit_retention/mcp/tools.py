@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.archive.content import stamp
 
 from .protocol import shown
+from .schemas import PAGE_CHARS, SHOWN
 from .tool_call import ToolCall, ToolError
-from .tool_schemas import PAGE_CHARS, SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

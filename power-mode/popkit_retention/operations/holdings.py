@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 STORES = (
     "hooks.utils.archive.opening",
     "hooks.utils.config.fields",
-    "hooks.utils.hosts.opencode.kept",
+    "hooks.utils.hosts.opencode.host",
     "hooks.utils.io.failures",
     "hooks.utils.state.warmth",
-    "hooks.utils.state.consents",
+    "hooks.utils.reclaim.cold_compaction",
     "hooks.utils.state.limits",
     "hooks.utils.state.sockets",
     "hooks.utils.state.prompt_overhead",

@@ -1,11 +1,18 @@
-"""The operations of `popkit memory`."""
+"""The operations of `popkit memory`, and the flags that they share with other commands."""
 
 from __future__ import annotations
 
 from hooks.utils.argument_types import FILE, FOLDER, Type, choices, several, text, whole
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 
-from .shared_flags import HOST, MANY_SESSIONS
+HOST = Flag("--host claude-code|codex|opencode|entire", "whose sessions, where no path is given", default="claude-code")
+# Of what works on any number of sessions.
+MANY_SESSIONS = (
+    Flag("--list FILE", "also the paths and addresses in FILE, one on each line (-: standard input)", FILE),
+    Flag("--jobs N", "processes (default: one for each processor)", whole()),
+    Flag("--scheduler ADDRESS", "on the Dask cluster of this scheduler instead, such as tcp://10.0.0.5:8786"),
+)
+
 
 COMMAND = "popkit memory"
 _TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")  # memory/items.py loads what a server of tools does without

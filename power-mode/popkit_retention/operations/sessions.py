@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from hooks.utils.hosts import entire, others, recordings
+from hooks.utils.hosts import entire, recordings
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.codex import rollouts
 from hooks.utils.hosts.opencode import storage
@@ -76,16 +76,16 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_a
 
 def _recorded(environ: Mapping[str, str], wanted: str) -> list[str]:
     """Return what other hosts have recorded of the session with this id; where there is none, of those whose ids begin so."""
-    known = others.once_each(each for host in others.LISTS for each in of_host(environ, host))
+    known = recordings.once_each(each for host in recordings.LISTS for each in of_host(environ, host))
     exactly = [each.path for each in known if each.id == wanted]
     return exactly or [each.path for each in known if wanted and each.id.startswith(wanted)]
 
 
-def of_host(environ: Mapping[str, str], host: str) -> list[others.Recorded]:
+def of_host(environ: Mapping[str, str], host: str) -> list[recordings.Recorded]:
     """Return the sessions that another host has recorded, as `--host` names it, the one that changed last first; NoSession where they
     cannot be read."""
     try:
-        return others.LISTS[host](environ, _projects(environ) if host == ENTIRE else ())
+        return recordings.LISTS[host](environ, _projects(environ) if host == ENTIRE else ())
     except OSError as error:
         raise NoSession(f"{clean(error.filename or HOSTS[host])}: {clean(error.strerror or str(error))}") from None
 

@@ -9,7 +9,7 @@ from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 from hooks.utils.policy.trials import ARMS
 
 from . import memory_table, retention_table
-from .shared_flags import HOST, MANY_SESSIONS
+from .memory_table import HOST, MANY_SESSIONS
 
 _JSON = Flag("--json", "as JSON")
 _YES = Flag("--yes", "do not ask")

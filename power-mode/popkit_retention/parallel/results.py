@@ -86,7 +86,7 @@ def _next(waiting: deque[tuple[Source, Pending]]) -> tuple:
 
 def _backend(sources: Sequence[Source], where: Where, opened: ExitStack) -> Backend:
     if where.scheduler:
-        from .cluster import Cluster
+        from .workers import Cluster
 
         return opened.enter_context(Cluster(where.scheduler, len(sources), sum(source.size for source in sources)))
     # One folder for all copies, so that nothing is left by a process that is ended.
@@ -94,7 +94,7 @@ def _backend(sources: Sequence[Source], where: Where, opened: ExitStack) -> Back
     jobs = min(where.jobs or os.cpu_count() or 1, len(sources))
     if jobs < 2:
         return _Alone(scratch)
-    from .pool import Pool
+    from .workers import Pool
 
     return opened.enter_context(Pool(jobs, scratch))
 

@@ -52,7 +52,7 @@ def is_remote(address: str) -> bool:
     return bool(_ADDRESS.match(address))
 
 
-def listed(path: str) -> list[str]:
+def read_list(path: str) -> list[str]:
     """Return the paths and addresses in a list: one on each line, - for standard input; OSError when it cannot be read."""
     if path == "-":
         lines = sys.stdin.read().splitlines()

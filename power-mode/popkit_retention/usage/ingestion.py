@@ -24,8 +24,7 @@ from hooks.utils.policy.models import models_of
 from hooks.utils.state import journal, peek, session
 from hooks.utils.state.store import ContextFiles
 
-from . import replication
-from .database import open_local, server_in, user_in
+from .database import Replication, open_local, server_in, user_in
 from .records import DAY_S, KEPT_DAYS, MOD, TRANSCRIPT, Tokens, Used, usd_of, warmed_id
 from .sqlite import FILE
 from .store import LATEST
@@ -58,7 +57,7 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
         return 0
     sources, now = list(_sources(environ, ours, names)), time_of_day(environ)
     with open_local(environ) as store:
-        shared = replication.Replication(store, server_in(environ), now)
+        shared = Replication(store, server_in(environ), now)
         count = _Run(store, shared, now - KEPT_DAYS * DAY_S).read(sources, progress or (lambda done, whole: None))
         days = cached.effective(home.plugin_root(), ours, "")["context"]["snapshot_days"]
         if count:
@@ -132,7 +131,7 @@ class _OlderTranscripts:
 class _Run:
     """One pass over all files."""
 
-    def __init__(self, store: SqliteStore, replicated: replication.Replication, oldest: float) -> None:
+    def __init__(self, store: SqliteStore, replicated: Replication, oldest: float) -> None:
         self._store = store
         self._replication = replicated
         self._oldest = oldest

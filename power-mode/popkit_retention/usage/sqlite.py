@@ -57,7 +57,7 @@ _TABLES = (
     )""",
     "CREATE TABLE server (name TEXT NOT NULL, since TEXT NOT NULL)",
 )
-SCHEMA = Schema("usage", APPLICATION_ID, (("usage and snapshots", _TABLES),), anew="usage is read from your transcripts again")
+SCHEMA = Schema("usage", APPLICATION_ID, (("usage and snapshots", _TABLES),), remedy="usage is read from your transcripts again")
 
 
 class SqliteStore(UsageStore):

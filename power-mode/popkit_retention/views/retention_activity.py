@@ -207,12 +207,12 @@ def logged(entries: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
     lines = []
     for each in entries:
         head = f"{each['number']:>{columns}}  "
-        told = f"{ago(phrases.at(each['at']), now)}, {phrases.by(each['by'])}: {deed(each)}"
+        told = f"{ago(phrases.at(each['at']), now)}, {phrases.by(each['by'])}: {entry_in_words(each)}"
         lines += text.pair(head, told, len(head))
     return lines
 
 
-def deed(entry: Mapping[str, Any]) -> str:
+def entry_in_words(entry: Mapping[str, Any]) -> str:
     """Return what an entry of the log tells of."""
     details, domain = entry["details"], entry["domain"] or "memory and rag"
     action = entry["action"]

@@ -7,7 +7,7 @@ import os
 
 from hooks.utils import text
 from hooks.utils.views import bill, limits
-from hooks.utils.views.cache import said_of
+from hooks.utils.views.cache import cause_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
     lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
     lines += ["", _cause("times", "tokens", "dollars", "why")]
     for row in sums["causes"]:
-        words, advice = said_of(row["cause"], sums["hosts"])
+        words, advice = cause_in_words(row["cause"], sums["hosts"])
         details = "; ".join(text.clean(detail) + (f" ({times})" if times > 1 else "") for detail, times in row["details"])
         usd = "unknown" if row["unpriced"] == row["times"] else f"{row['usd']:,.2f}"
         tokens = text.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")

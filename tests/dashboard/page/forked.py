@@ -13,7 +13,7 @@ from popkit_retention.dashboard import server
 
 _forking = multiprocessing.get_context("forkserver")
 # A server loads the last two when it begins, and all that they stand on.
-_forking.set_forkserver_preload([__name__, "popkit_retention.dashboard.app", "popkit_retention.dashboard.connections"])
+_forking.set_forkserver_preload([__name__, "popkit_retention.dashboard.app", "popkit_retention.dashboard.security"])
 
 
 class _Told:

@@ -40,13 +40,13 @@ _HEAD, _EDITED_HEAD = 200, 600  # characters in which a notice says so; what is 
 
 
 def text(payload: dict[str, Any], name: str) -> str:
-    """A text field of a payload, "" when it is none."""
+    """Return a text field of a payload; "" for anything else."""
     value = payload.get(name)
     return value if isinstance(value, str) else ""
 
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:
-    """The completed call that a PostToolUse or PostToolUseFailure payload tells of; None when it names none."""
+    """Return the completed call that a PostToolUse or PostToolUseFailure payload tells of; None when it names none."""
     id, name = text(payload, "tool_use_id"), text(payload, "tool_name")
     if not id or not name:
         return None
@@ -62,14 +62,15 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
 
 
 def run_as_ours(command: str) -> str:
-    """The shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where our folder's name
-    cannot stand there. The words of the model stay in it as they are: the user's own rules against `popkit` look for them."""
+    """Return the shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where our
+    folder's name cannot stand there. The words of the model stay in it as they are: the user's own rules against `popkit` look for
+    them."""
     folder = home.plugin_root() + "/bin"
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
 
 
 def _as_asked(tool_input: dict[str, Any]) -> dict[str, Any]:
-    """The input as the transcript has it: the host tells hooks the command that it ran for it."""
+    """Return the input as the transcript has it: the host tells hooks the command that it ran for it."""
     command = tool_input.get("command")
     if isinstance(command, str) and command.startswith(_OURS):
         begin = run_as_ours("")
@@ -79,7 +80,7 @@ def _as_asked(tool_input: dict[str, Any]) -> dict[str, Any]:
 
 
 def commits(call: Call) -> bool:
-    """Whether a call made a git commit."""
+    """Return whether a call made a git commit."""
     command = call.command
     if call.outcome.error or "commit" not in command or "git" not in command:
         return False
@@ -89,7 +90,7 @@ def commits(call: Call) -> bool:
 
 
 def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | None:
-    """The files in the commit that a call made, asked of git; None where git cannot say."""
+    """Return the files in the commit that a call made, as git says; None where git cannot say."""
     from ...io import git
 
     response = payload.get("tool_response")
@@ -101,12 +102,12 @@ def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | No
 
 
 def hash_content(text: str) -> str:
-    """SHA-256 of a text, 64 hex digits; lone surrogates are hashed as they are."""
+    """Return the SHA-256 of a text, 64 hex digits; lone surrogates are hashed as they are."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outcome:
-    """The outcome of a successful call from the host's structured response (a string counts as the text itself)."""
+    """Return the outcome of a successful call from the host's structured response (a string counts as the text itself)."""
     if isinstance(response, str):
         return outcome_of_text(tool, tool_input, response)
     if tool.operation == READ and isinstance(response, dict):
@@ -123,7 +124,7 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outc
 
 
 def outcome_of_error(error: str) -> Outcome:
-    """The outcome of a failed call from its error text."""
+    """Return the outcome of a failed call from its error text."""
     error = _strip_tag(error)
     code = None
     said = error
@@ -139,7 +140,7 @@ def outcome_of_error(error: str) -> Outcome:
 
 
 def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcome:
-    """The outcome of a successful call from the text that the model got."""
+    """Return the outcome of a successful call from the text that the model got."""
     if tool.operation in EDITS:
         return Outcome(len(text), wide_chars(text)) if shows_file(text) else _ack(tool, tool_input)
     if tool.operation == READ:
@@ -153,7 +154,7 @@ def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcom
 
 
 def is_in_file(text: str) -> bool:
-    """Whether the host has written an output to a file, and shows a notice and its beginning."""
+    """Return whether the host has written an output to a file, and shows a notice and its beginning."""
     return text.startswith(_IN_FILE) or _SAVED in text[:_HEAD]
 
 
@@ -163,7 +164,7 @@ def shows_file(text: str) -> bool:
 
 
 def is_hosts_own(text: str) -> bool:
-    """Whether the host has shortened a result itself: to a file, or to the word that nothing has changed."""
+    """Return whether the host has shortened a result itself: to a file, or to the word that nothing has changed."""
     return is_in_file(text) or text.startswith(_UNCHANGED)
 
 
@@ -236,7 +237,7 @@ def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
 
 
 def _shown(tool: Tool, response: object) -> tuple:
-    """(text, image tokens) that a response puts into the context."""
+    """Return (text, image tokens) that a response puts into the context."""
     if isinstance(response, list):
         return _blocks(response)
     if not isinstance(response, dict):
@@ -310,7 +311,7 @@ def _blocks(blocks: list[Any]) -> tuple[str, int]:
 
 
 def text_of_blocks(content: object) -> tuple[str, int]:
-    """(text, image tokens) of a tool_result's content, a string or a list of blocks."""
+    """Return (text, image tokens) of a tool_result's content, a string or a list of blocks."""
     return (content, 0) if isinstance(content, str) else _blocks(content) if isinstance(content, list) else ("", 0)
 
 

@@ -61,7 +61,7 @@ class Chain:
         self.tail = -1  # place of the last link so far that follows its boundary
 
     def add(self, entry: Entry, end: int) -> bool:
-        """Takes the next link in, whose line ends at the byte `end`; returns whether its uuid was there before."""
+        """Add the next link, whose line ends at the byte `end`; return whether its uuid was there before."""
         here, uuid = len(self.keys), entry["uuid"]
         key = hash(uuid)
         again = key in self.place
@@ -74,7 +74,7 @@ class Chain:
         return again
 
     def _hang(self, here: int, entry: Entry, end: int) -> None:
-        """Finds the link before."""
+        """Find the link before."""
         uuid, parent = entry["uuid"], entry.get("parentUuid")
         if is_compaction(entry):
             self.boundaries[here] = end
@@ -102,7 +102,8 @@ class Chain:
         return message
 
     def close(self) -> None:
-        """All links are in. A line that the host was writing while the file was rewritten may stand behind those that follow it."""
+        """Find the links of the orphans, now that all are in: a line that the host was writing while the file was rewritten may stand
+        behind those that follow it."""
         for here, parent in self.orphans.items():
             there = self.place.get(parent)
             if there is None:
@@ -124,7 +125,7 @@ class Chain:
             here = self.parents[here]
 
     def uuids(self) -> Uuids:
-        """Those of the active branch."""
+        """Return the uuids of the active branch."""
         return Uuids(self.keys[here] for here in self.branch())
 
     def calls(self) -> set[str]:

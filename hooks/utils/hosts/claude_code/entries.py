@@ -154,7 +154,7 @@ def is_torn(line: bytes) -> bool:
 
 
 def _value(text: str) -> object:
-    """As json.loads, without its searches for blanks around the value, which cost a third of it."""
+    """Parse as json.loads does, but without looking for blanks around the value, which takes a third of its time."""
     try:
         value, end = _scan(text, 0)
     except StopIteration:
@@ -227,7 +227,7 @@ def is_prompt(entry: Entry) -> bool:
 
 
 def said_tokens(block: dict[str, Any]) -> int:
-    """Estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
+    """Return the estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
     if isinstance(block.get("text"), str):
         return estimate_tokens(block["text"])
     return estimate_tokens(dumps_or_nothing(block.get("input")), "markup") if block.get("type") == "tool_use" else 0

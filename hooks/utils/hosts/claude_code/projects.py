@@ -21,8 +21,8 @@ def folder_of(environ: Mapping[str, str]) -> str:
 
 
 def roots(environ: Mapping[str, str]) -> list[str]:
-    """Return the folders that have a folder for each project: the host's, and ours, where the helper keeps what it is told of the sessions
-    of other hosts."""
+    """Return the folders that have a folder for each project: the host's, and ours, where the helper keeps the transcripts of
+    other hosts."""
     return [folder_of(environ), os.path.join(home.popkit_home(environ), home.TRANSCRIPTS)]
 
 

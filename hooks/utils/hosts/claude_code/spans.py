@@ -7,7 +7,7 @@ The bytes are looked at as Latin-1, one character each: all marks of JSON are AS
 from __future__ import annotations
 
 import codecs
-import json  # noqa: TID253  whoever looks for contents has parsed the transcript
+import json  # noqa: TID253  a look for contents has parsed the transcript
 import re  # noqa: TID253
 from json.decoder import scanstring  # type: ignore[attr-defined]  # noqa: TID253  # typeshed leaves it out
 
@@ -26,7 +26,7 @@ class NotUnderstood(ValueError):
 
 
 def content_spans(line: bytes, side_chains: bool = False) -> dict[str, tuple[int, int]]:
-    """tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
+    """Return tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
 
     A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain. NotUnderstood
     for a line that is no UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
@@ -54,7 +54,7 @@ def _walked(line: bytes) -> _Line:
 
 
 def _check_encoding(line: bytes) -> None:
-    """In pieces: decoded as a whole, one emoji makes four bytes of every character."""
+    """Refuse what is no UTF-8. It is decoded in pieces: as a whole, one emoji makes four bytes of every character."""
     if line.isascii():
         return
     decoder = codecs.getincrementaldecoder("utf-8")()

@@ -7,7 +7,7 @@ _EPOCH_2000_03_01 = 951_868_800
 
 
 def seconds_of(stamp: object) -> float:
-    """Seconds since the epoch of an ISO 8601 UTC time as the host writes it ("2026-02-21T16:15:30.639Z"); 0.0 for anything else."""
+    """Return the seconds since 1970 of an ISO 8601 UTC time as the host writes it ("2026-02-21T16:15:30.639Z"); 0.0 for anything else."""
     if not isinstance(stamp, str) or len(stamp) < 19:
         return 0.0
     try:

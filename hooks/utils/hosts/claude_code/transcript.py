@@ -68,8 +68,8 @@ class Index:
 
 
 class _Carried:
-    """What of the file says which results stand behind compactions: the host names those that it carried over, and a conversation that
-    was handed to it as the compaction is written down anew."""
+    """Which results remain behind compactions, as the file says: the host names those that it carried over, and writes down again a
+    conversation that was handed to it as the compaction."""
 
     __slots__ = ("again", "boundaries", "ids", "keys", "since")
 
@@ -77,17 +77,17 @@ class _Carried:
         self.boundaries: dict = {}  # uuid -> its metadata
         self.ids: list = []  # of the results so far
         self.keys = array("q")  # and of each the hash of its entry's uuid
-        self.again: dict = {}  # uuid of a boundary -> [(id, uuid)] of earlier results that were written down anew behind it
+        self.again: dict = {}  # uuid of a boundary -> [(id, uuid)] of earlier results that were written again behind it
         self.since: tuple = (set(), set())  # ids of the results behind the newest boundary, of the main thread and of subagents
 
     def begin(self, uuid: str, metadata: object) -> None:
-        """A boundary: what comes now stands behind it."""
+        """Begin a boundary, behind which the following entries stand."""
         self.boundaries[uuid] = metadata
         self.again[uuid] = []
         self.since = (set(), set())
 
     def write_again(self, id: str, uuid: object) -> None:
-        """A result of before the newest boundary stands behind it, in the entry of this uuid."""
+        """Note that a result from before the newest boundary stands behind it, in the entry of this uuid."""
         if self.again:
             next(reversed(self.again.values())).append((id, uuid))
 
@@ -251,7 +251,7 @@ class Reader:
         return told
 
     def _again(self, id: str, content: object) -> None:
-        """A result is written down anew, behind a compaction: as it was, or as a placeholder."""
+        """Note a result that is written again behind a compaction, as it was or as a placeholder."""
         del self.pending[id]
         handle = handle_in(content)
         if handle:
@@ -298,7 +298,7 @@ class Reader:
 
 
 def events_of(path: str, found: Index | None = None) -> list[Call | Prompted | Compacted]:
-    """Everything that happened on the active branch of a transcript, as events in the order of the lines."""
+    """Return everything that happened on the active branch of a transcript, as events in the order of the lines."""
     found = found or index(path)
     reader = Reader(found)
     return [event for entry in entries.read(path, found.size) for event in reader.events(entry)]

@@ -1,23 +1,31 @@
-"""OpenCode as a host, as `hosts/protocol.py` asks of one.
+"""OpenCode as a host, as `hosts/protocol.py` asks of one, and the transcripts that the helper keeps of its sessions, in our folder.
 
-Its plugins change a result before it is stored, and nothing that was: the past of its sessions is never edited. What it records is read
-in the transcripts that the helper keeps (kept.py), which have the form of Claude Code's.
+Its plugins change a result before it is stored, and nothing that was: the past of its sessions is never edited. What it records is read in
+those transcripts, which have the form of Claude Code's. What OpenCode took back stays in the file, on a branch that nothing follows.
 """
 
 from __future__ import annotations
 
+import json  # noqa: TID253  no hook loads this
+import os
+
+from ...io import files, home
+from ...io.storage import Storage
 from ...policy.tools import Call, Outcome
+from ..claude_code import entries, projects
 from ..claude_code.calls import text_of_blocks
 from ..claude_code.spans import content_spans as spans_of
 from ..claude_code.transcript import events_of
 from ..claude_code.usage import newest_usage as usage_of
-from .kept import every as transcripts
 from .tools import TOOLS, exit_of, outcome_of, tool_named
-from .translation import NAME
+from .translation import MESSAGE, NAME, SESSION, Translator, is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
+
+
 __all__ = ["NAME", "REWRITES", "TOOLS", "arriving_call", "call_of", "events_of", "spans_of", "transcripts", "usage_of"]
 
 REWRITES = frozenset(("arriving",))
@@ -41,3 +49,126 @@ def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: s
     """Return the call of a result that is about to enter, from the tool and input that the plugin tells of it."""
     given = call.get("input")
     return Call(id, tool_named(call.get("tool")), given if isinstance(given, dict) else {}, Outcome(error=error), now, cwd)
+
+
+# --- transcripts that the helper keeps ---------------------------------------------------------------------------------------------------
+
+STORAGE = (Storage("transcripts of OpenCode", {home.TRANSCRIPTS: rf"[^/]+/{SESSION}[^/]+(/subagents/agent-[^/]+)?\.jsonl"}),)
+
+
+def root_of(popkit_home: str) -> str:
+    """Return the folder of the kept transcripts, with a folder for each project."""
+    return os.path.join(popkit_home, home.TRANSCRIPTS)
+
+
+def transcripts(environ: Mapping[str, str]) -> list[str]:
+    """Return the transcripts of all main threads."""
+    root = root_of(home.popkit_home(environ))
+    return projects.transcripts(os.path.join(root, name) for name in files.names(root))
+
+
+def path_of(popkit_home: str, project: str, session_id: str) -> str:
+    """Return where the transcript of a session is kept."""
+    return os.path.join(root_of(popkit_home), projects.folder_name(project), home.safe_name(session_id) + projects.SUFFIX)
+
+
+class Kept:
+    """The transcript of one context. Not for several threads at once; what another process has appended is seen before anything is."""
+
+    def __init__(self, path: str, session_id: str, cwd: str, agent_id: str = "") -> None:
+        self.path = path
+        self.translator = Translator(session_id, cwd, agent_id)
+        self.standing: dict[str, str | None] = {}  # message that stands -> uuid of its last entry
+        self.results: dict[str, list[str]] = {}  # message -> ids of the calls whose results it brought
+        self.size = 0  # bytes that are known
+        self._look()
+
+    def take(self, messages: list[Any], is_all: bool = False) -> int:
+        """Append what is new among these messages; return how many entries that is. `is_all`: they are all of the session, so what is not
+        among them was taken back, and what is behind an unfinished one has made it final."""
+        self._look()
+        ids = [_id_of(message) for message in messages]
+        if is_all:
+            self.take_back([id for id in self.standing if id not in set(ids)])
+        new: list[dict[str, Any]] = []
+        for at, (id, message) in enumerate(zip(ids, messages)):
+            if id and id not in self.standing and (is_whole(message) or at + 1 < len(messages)):
+                made = list(self.translator.entries(message))
+                self.standing[id] = made[-1]["uuid"] if made else self.translator.before
+                for entry in made:
+                    self._note(id, entry)
+                new += made
+        if new:
+            self._append("".join(json.dumps({**entry, "host": NAME}, separators=(",", ":")) + "\n" for entry in new))
+        return len(new)
+
+    def take_back(self, ids: list[str]) -> None:
+        """Take back messages: the next one follows those that stand before them."""
+        for id in ids:
+            self.standing.pop(id, None)
+            self.results.pop(id, None)
+        if ids:
+            self.translator.before = next(reversed(self.standing.values()), None) if self.standing else None
+
+    def ids(self) -> list[str]:
+        """Return the ids of the calls whose results stand."""
+        return [id for message in self.standing for id in self.results.get(message, ())]
+
+    def _note(self, message: str, entry: dict[str, Any]) -> None:
+        found = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
+        self.results.setdefault(message, []).extend(found)
+
+    def _append(self, lines: str) -> None:
+        files.make_private_folder(os.path.dirname(self.path))
+        cut = "" if _ends_whole(self.path) else "\n"  # a kill has cut the last line short
+        files.append_text(self.path, cut + lines)
+        self.size = _size(self.path)
+
+    def _look(self) -> None:
+        """Learn what stands in the file, unless it is what was written last."""
+        size = _size(self.path)
+        if size == self.size:
+            return
+        self.size, self.standing, self.results, self.translator.before = size, {}, {}, None
+        for entry in _branch(entries.read(self.path, size)):
+            if isinstance(entry.get(MESSAGE), str):
+                self.standing.pop(entry[MESSAGE], None)
+                self.standing[entry[MESSAGE]] = self.translator.before = entry["uuid"]
+                self._note(entry[MESSAGE], entry)
+
+
+def _branch(stored: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries that the last one follows, in order, those before a compaction included."""
+    known = {entry["uuid"]: entry for entry in stored if isinstance(entry.get("uuid"), str)}
+    found: list[dict[str, Any]] = []
+    entry = next(reversed(known.values()), None)
+    while entry is not None:
+        found.append(entry)
+        known.pop(entry["uuid"])  # a file that anybody has changed may go round in circles
+        before = entry.get("parentUuid") or entry.get("logicalParentUuid")
+        entry = known.get(before) if isinstance(before, str) else None
+    return found[::-1]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _ends_whole(path: str) -> bool:
+    try:
+        with files.open_regular(path) as file:
+            if not file.seek(0, os.SEEK_END):
+                return True
+            file.seek(-1, os.SEEK_END)
+            return file.read() == b"\n"
+    except FileNotFoundError:
+        return True
+
+
+def _id_of(message: object) -> str:
+    info = message.get("info") if isinstance(message, dict) else None
+    id = info.get("id") if isinstance(info, dict) else None
+    return id if isinstance(id, str) else ""

@@ -33,11 +33,11 @@ class Translator:
     """Turns the messages of one session into entries, in order. `before`: uuid of the entry that the next one follows · `agent_id` of a
     subagent, "" for the main thread."""
 
-    def __init__(self, session: str = "", cwd: str = "", agent_id: str = "", before: str | None = None) -> None:
+    def __init__(self, session: str = "", cwd: str = "", agent_id: str = "") -> None:
         self.session = session
         self.cwd = cwd
         self.agent_id = agent_id
-        self.before = before
+        self.before: str | None = None
 
     def entries(self, message: object) -> Iterator[Entry]:
         """Yield the entries of a message, {info, parts}; none for what is no message."""

@@ -30,7 +30,7 @@ from .call import person_of
 
 # LiteLLM's names for requests that carry messages -> the provider whose form these have.
 _PROVIDERS = {"completion": Provider.OPENAI, "acompletion": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC}
-# The user of the proxy's own master key, whoever has it.
+# The user of the proxy's own master key.
 _EVERYBODY = "default_user_id"
 _SESSION_HEADERS = ("x-litellm-session-id", "x-claude-code-session-id", "x-session-id")
 _MOST_CALLS = 10_000

@@ -24,7 +24,7 @@ from ..errors import DomainUnavailable
 from ..policies import MEMORY
 from ..rules import ON_HOLD, PINNED, Resource
 from . import USER, Content, Described, Hold, Mark
-from .memory_items import Taught, about, as_bytes, label, read_back, source_type, stands
+from .memory_items import Taught, about, as_bytes, label, read_back, source_type, stage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ class MemoryDomain:
             for item in self._some(store, ids):
                 full = store.original(item.id) if item.original else None
                 size = len(item.text.encode("utf-8", "surrogatepass")) + len((full or "").encode("utf-8", "surrogatepass"))
-                found[item.id] = Described(item.id, mask(label(item)), item.project, item.episode, size, stands(item, now))
+                found[item.id] = Described(item.id, mask(label(item)), item.project, item.episode, size, stage_of(item, now))
             return found
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:  # noqa: ARG002  as of the protocol

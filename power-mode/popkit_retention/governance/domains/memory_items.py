@@ -77,7 +77,7 @@ def label(item: Item) -> str:
     return " ".join(text.clean(item.text[: 2 * _LABEL]).split())[:_LABEL] or "(its text was compressed away)"
 
 
-def stands(item: Item, now: float) -> str:
+def stage_of(item: Item, now: float) -> str:
     """Return at which stage of its own life an item is."""
     words = f"{item.tier} for {text.span(max(0.0, now - item.tier_since))}"
     words += "" if item.level == FULL else f", compressed to its {item.level}"

@@ -1,7 +1,7 @@
 """The domain `rag`: contents that left contexts, in the archive beside our state (`hooks/utils/archive`).
 
-A resource is a record that still has its content; what was left to git is none. Whoever clears, restores or prunes uses the archive at the
-same time: all that is decided here is decided within one transaction of it.
+A resource is a record that still has its content; one whose content was left to git is not. Clears, restores and prunes use the archive at
+the same time, so each decision is made within one transaction of it.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ MIGRATIONS = (
     ("what they are found by", (_WORDS, _EXTENTS, _FOUND)),
     ("when they were of use", ("ALTER TABLE items ADD COLUMN reinforced TEXT NOT NULL DEFAULT '[]'",)),
 )
-SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, anew="memory begins anew; popkit memory import takes in what was exported before")
+SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="memory begins anew; popkit memory import takes in what was exported before")
 
 COLUMNS = tuple(name for name in FIELDS if name != "embedding")
 _READ = ", ".join("e.numbers" if name == "embedding" else "i." + name for name in FIELDS)

@@ -1,15 +1,22 @@
-"""The workers of a Dask cluster that work on sessions. The cluster is there already: nothing of it is started, changed or stopped.
+"""Other processes that work on sessions: of this machine (`Pool`), or the workers of a Dask cluster (`Cluster`).
 
-A task costs scheduler, worker and client some milliseconds each, whatever it does, so small sessions share one. What a lost
-worker had is done by another. A task that keeps ending its workers is given up by the scheduler (distributed.scheduler.allowed-failures);
-its sessions are then tried one by one, and the one that does so is named. Whoever reaches the scheduler of a cluster may run what they like
-on it: what we send is the name of our function and where the sessions lie.
+A process of this machine that is ended from outside takes nothing with it but its own session, which is tried once more in a new one.
+
+The cluster is there already: nothing of it is started, changed or stopped. A task costs scheduler, worker and client some milliseconds
+each, whatever it does, so small sessions share one. What a lost worker had is done by another. A task that keeps ending its workers is
+given up by the scheduler (distributed.scheduler.allowed-failures); its sessions are then tried one by one, and the one that does so is
+named. Anybody who reaches the scheduler of a cluster can run anything on it: we send the name of our function and where the
+sessions lie.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 
 import hooks
@@ -21,9 +28,62 @@ from .sources import Unavailable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
     from typing import Any
 
     from .sources import Source
+
+
+# --- processes of this machine -----------------------------------------------------------------------------------------------------------
+
+ENDED = "the process that read it was ended, twice"
+_TRIES = 2
+_PER_PROCESS = 16  # sessions for each process: the next is there while the oldest still takes its time
+
+
+class Pool:
+    """`jobs` threads, each with a process of its own that works on one session at a time."""
+
+    def __init__(self, jobs: int, scratch: str) -> None:
+        self.jobs = jobs
+        self.scratch = scratch
+        self.threads = ThreadPoolExecutor(jobs)
+        self.own = threading.local()
+        self.processes: list[ProcessPoolExecutor] = []
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.threads.shutdown(wait=True, cancel_futures=True)
+        for process in self.processes:
+            process.shutdown(wait=True, cancel_futures=True)
+
+    def ahead(self) -> int:
+        """Return how many sessions may wait."""
+        return self.jobs * _PER_PROCESS
+
+    def submit(self, task: Callable, source: Source) -> Future:
+        """Have a session worked on."""
+        return self.threads.submit(self._run, task, source)
+
+    def _run(self, task: Callable, source: Source) -> tuple:
+        for _ in range(_TRIES):
+            process = getattr(self.own, "process", None) or self._start()
+            try:
+                return process.submit(attempt, task, source, self.scratch).result()
+            except BrokenProcessPool:
+                self.own.process = None
+        return None, ENDED
+
+    def _start(self) -> ProcessPoolExecutor:
+        # Forking is not safe everywhere.
+        self.own.process = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        self.processes.append(self.own.process)
+        return self.own.process
+
+
+# --- workers of a cluster ----------------------------------------------------------------------------------------------------------------
 
 _CONNECT_S = 15
 _WORKERS_S = 60
