@@ -201,7 +201,7 @@ def test_a_list_says_the_end_of_a_path_that_stands_in_a_call_which_cannot_be_lis
 
 
 def test_an_error_that_was_asked_for_leaves():
-    talk = talk_of(lambda t: t.bash_fails("make", LONG))
+    talk = talk_of(lambda t: t.bash_fails("mkdir src", LONG))
     assert kinds(talk.compact(1.0, only=("T1",))) == [(RESULT, "T1")]
     assert standing(talk.compact(0.0).messages)["T1"] == standing(talk.messages)["T1"]
 
