@@ -252,9 +252,14 @@ def test_a_second_command_for_the_same_purpose_is_told_once_three_sessions_have_
 
 
 def test_a_program_of_the_project_is_told_once_three_sessions_have_run_it():
-    often, seldom = command("npm run dev", "run", sessions=3), command("node tools/fill.js", "run", sessions=2)
+    often, seldom = command("npm run dev", "run", sessions=3, session=9), command("node tools/fill.js", "run", sessions=2, session=8)
     made = document.build([often, seldom])
     assert (made.items, reason(made, seldom)) == ([often.id], document.SELDOM)
+
+
+def test_or_all_that_there_have_been():
+    only = command("sh tools/count.sh", "run", sessions=1, session=1)
+    assert document.build([only]).items == [only.id]
 
 
 def test_commands_that_share_a_folder_stand_below_its_name():

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from .items import Item
 
-# An error is listed once its fix was seen in so many sessions, or was a command; a name once so many have looked for it; a program of the
-# project, and a command beside a better one for the same purpose, once so many have run it.
+# An error is listed once its fix was seen in so many sessions, or was a command; a name once so many have looked for it; a command
+# beside a better one for the same purpose once so many have run it, and so a program of the project, unless there have been fewer.
 ERROR_SESSIONS = NAME_SESSIONS = 2
 COMMAND_SESSIONS = 3
 # How much what is used more often and was used later is worth more: a power of the sessions that used it, in how many.
@@ -110,19 +110,20 @@ def _entries(
             draft.leave_out(entry, why)
         else:
             listed.append((item, entry))
-    _leave_commands_out([one for one in listed if one[0].kind == COMMAND and not one[0].held], draft)
+    _leave_commands_out([one for one in listed if one[0].kind == COMMAND and not one[0].held], newest, draft)
     return [entry for _, entry in listed if not draft.is_out(entry)]
 
 
-def _leave_commands_out(commands: list[tuple[Item, Entry]], draft: Draft) -> None:
+def _leave_commands_out(commands: list[tuple[Item, Entry]], newest: int, draft: Draft) -> None:
     """Leave out all but the best command of each family, and programs and second commands for a purpose that too few sessions have run."""
     families: set[str] = set()
     purposes: set[str] = set()
+    least = {RUN: min(COMMAND_SESSIONS, newest)}
     for item, entry in sorted(commands, key=lambda one: (-one[1].weight, one[1].text)):
         family = str(item.details.get("family") or "")
         if family and family in families:
             draft.leave_out(entry, SAME_FAMILY)
-        elif entry.home in {RUN, *purposes} and item.source == SESSION and item.sessions < COMMAND_SESSIONS:
+        elif item.source == SESSION and item.sessions < (COMMAND_SESSIONS if entry.home in purposes else least.get(entry.home, 1)):
             draft.leave_out(entry, SELDOM)
         families.add(family)
         purposes |= {entry.home} - {""}
