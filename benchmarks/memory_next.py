@@ -9,6 +9,9 @@ taught, and judged by the session that follows:
 - `used`: the share of items in MEMORY.md that the session made use of: it touched the file, ran a command of the family, wrote the name,
   met the error. Notes are left out: whether somebody kept to one, a transcript does not tell. Over all items; `used in a working session`:
   over the sessions that touched ten files or more.
+- `used lines`: the share of lines in MEMORY.md of which the session used anything, for whoever reads lines: a command, a folder with its
+  files and the names in them, an error with its fix, the names of a file that is not listed. A folder counts where one of its files was
+  used, so this is the kinder of the two shares.
 - `wrong`: paths in MEMORY.md that no earlier session had touched with success, or that it had found to be gone.
 - `commands`: memories with a test or build command, of the repositories in which one ended well in three sessions (`where`).
 """
@@ -134,6 +137,8 @@ class Judged:
     known: int
     items: int
     used: int
+    lines: int
+    used_lines: int
     wrong: int
     tokens: int
     busy: bool
@@ -153,11 +158,15 @@ def judge(name: str, seen: list[Seen], budget: int) -> list[Judged]:
             made = document.build(items.values(), budget, verdicts={})
             listed = [items[id] for id in made.items if items[id].kind in (PATH, NAME, COMMAND, ERROR)]
             paths = {item.text for item in listed if item.kind == PATH}
+            by_line: dict[tuple[str, str], list[bool]] = defaultdict(list)
+            for item in listed:
+                by_line[line_of(item, paths)].append(is_used(item, session))
             judged.append(
                 Judged(
                     len(session.reads), sum(path in paths for path in session.reads),
                     sum(path in plain_list(last, budget) for path in session.reads), sum(path in last for path in session.reads),
-                    len(listed), sum(is_used(item, session) for item in listed), len(paths - set(last)) + len(paths & gone), made.tokens,
+                    len(listed), sum(map(sum, by_line.values())), len(by_line), sum(map(any, by_line.values())),
+                    len(paths - set(last)) + len(paths & gone), made.tokens,
                     len(session.touched) >= BUSY, any(item.kind == COMMAND and _CHECKS.search(item.text) for item in listed),
                     checked["sessions"] >= 3,
                 )
@@ -177,6 +186,14 @@ def plain_list(last: dict[str, tuple[int, int]], budget: int) -> set[str]:
             break
         listed.append(path)
     return set(listed)
+
+
+def line_of(item: Item, paths: set[str]) -> tuple[str, str]:
+    """Return what names the line of MEMORY.md that an item stands in, these being the paths that are listed."""
+    file = item.text if item.kind == PATH else str(item.details.get("defined_in") or "") if item.kind == NAME else ""
+    if file in paths:
+        return PATH, file.rpartition("/")[0]
+    return item.kind, file or item.text
 
 
 def is_used(item: Item, session: Seen) -> bool:
@@ -203,8 +220,11 @@ def shown(name: str, budget: int, judged: list[Judged]) -> dict[str, object]:
     return {
         "repository": name, "budget": budget, "sessions": len(judged), "reads": round(mean("reads"), 2), "known": round(mean("known"), 2),
         "plain list": round(mean("plain"), 2), "named": round(mean("named"), 2), "items": round(mean("items"), 1),
+        "lines": round(mean("lines"), 1),
         "used": mean("used") / max(1.0, mean("items")),
+        "used lines": mean("used_lines") / max(1.0, mean("lines")),
         "used in a working session": sum(one.used for one in busy) / max(1, sum(one.items for one in busy)),
+        "used lines in a working session": sum(one.used_lines for one in busy) / max(1, sum(one.lines for one in busy)),
         "wrong": sum(one.wrong for one in judged), "tokens": round(mean("tokens")),
         "commands": sum(one.has_checks for one in ought), "where": len(ought),
     }  # fmt: skip

@@ -27,7 +27,7 @@ HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop
         ("list", ["list"]),
         ("list-tier", ["list", "--tier", "archive", "--kind", "note,command"]),
         ("search", ["search", "basket", "--most", "3"]),
-        ("file-why", ["file", "--tokens", "40", "--why"]),
+        ("file-why", ["file", "--tokens", "20", "--why"]),
         ("run", ["run", "--force"]),
         ("loss", ["loss"]),
         ("verify", ["verify"]),

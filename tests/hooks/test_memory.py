@@ -63,7 +63,7 @@ def rendered(shop: Remembering) -> str:
 
 
 def test_a_session_is_not_told_of_files_that_are_gone(shop: Remembering):
-    assert "gone.ts" in rendered(shop)
+    assert "{cart,gone}.ts" in rendered(shop)
     said = shop.begin()
     assert "src/: cart.ts" in said
     assert "gone.ts" not in said
@@ -71,8 +71,17 @@ def test_a_session_is_not_told_of_files_that_are_gone(shop: Remembering):
 
 
 def test_a_text_that_somebody_has_edited_is_given_as_it_is(shop: Remembering):
-    shop.project.write_document(rendered(shop) + "\nMine.\n", memory_checks.from_json(shop.project.entries()))
-    assert "gone.ts" in shop.begin()
+    Path(shop.project.document_path).write_text(rendered(shop) + "\nMine.\n")
+    assert "{cart,gone}.ts" in shop.begin()
+
+
+def test_a_text_that_an_earlier_version_rendered_otherwise_is_checked_too(shop: Remembering):
+    rendered(shop)
+    entries = memory_checks.from_json(shop.project.entries_of(shop.project.document()))
+    shop.project.write_document("# Memory\n\nsrc/cart.ts\nsrc/gone.ts\n", entries)
+    said = shop.begin()
+    assert "src/: cart.ts" in said
+    assert "gone.ts" not in said
 
 
 def test_what_claude_codes_own_memory_says_is_not_said_again_and_nothing_is_written_there(shop: Remembering):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import memory_text
+from hooks.utils.state.memory import CONTENT, MOST_BYTES, MOST_LINES
 from hooks.utils.state.memory_checks import Fact, Verdict
-from popkit_retention.memory import document
+from popkit_retention.memory import document, draft
 from popkit_retention.memory.items import CODE, COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, PROSE, SESSION, USER, Item, id_of
 from tests.examples import examples
 
@@ -43,8 +44,8 @@ items = st.lists(
 def test_it_keeps_its_budgets_and_tells_of_every_item(some, tokens):
     made = document.build(some, tokens)
     assert made.tokens == estimate_tokens(made.text) <= min(tokens, document.MOST_TOKENS)
-    assert made.text.count("\n") <= document.MOST_LINES
-    assert len(made.text.encode()) <= document.MOST_BYTES
+    assert made.text.count("\n") <= MOST_LINES
+    assert len(made.text.encode()) <= MOST_BYTES
     assert sorted([*made.items, *(id for id, _ in made.left_out)]) == sorted(each.id for each in some)
     assert all(why for _, why in made.left_out)
 
@@ -91,9 +92,7 @@ def test_it_reads_well():
         document.build(some).text
         == """# Project memory
 
-From earlier sessions in this project.
-
-## Commands that work
+## Commands
 ```sh
 pnpm test
 eslint .
@@ -133,11 +132,34 @@ def test_the_tree_says_whole_paths(some):
     assert sorted(memory_text.paths_in(made.text)) == sorted(some)
 
 
-def test_files_of_a_folder_that_share_an_ending_are_written_as_a_shell_has_them():
-    some = ["a/.env", "a/cart.service.ts", "a/till.service.ts", "a/cart.ts", "a/coins.ts", "a/till.ts", "a/x.md", "a/y.md"]
-    made = document.build([*(item(PATH, path) for path in some), name("countTheCoins", "a/coins.ts")])
-    assert "a/: .env, {cart, till}.service.ts, cart.ts, coins.ts (countTheCoins), till.ts, x.md, y.md\n" in made.text
-    assert memory_text.paths_in(made.text) == some
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (
+            [".env", "cart.service.ts", "coins.ts", "main.ts", "routes.ts", "till.service.ts", "x.md", "y.md"],
+            ".env, {cart,till}.service.ts, coins.ts (countTheCoins), {main,routes}.ts, {x,y}.md",
+        ),
+        (["cart.test.ts", "cart.ts", "till.test.ts", "till.ts"], "{cart{,.test},till{,.test}}.ts"),
+        (["engine.go", "engine_test.go"], "engine{,_test}.go"),
+        (["Cart.tsx", "CartItem.tsx", "Cartography.tsx"], "{Cart{,Item},Cartography}.tsx"),
+        (["a,b.ts", "c.ts", "d{e.ts"], "a,b.ts, c.ts, d{e.ts"),
+        (["Makefile", "go.mod"], "Makefile, go.mod"),
+    ],
+)
+def test_files_of_a_folder_are_written_together_as_a_shell_has_them(files, line):
+    made = document.build([*(item(PATH, f"a/{file}") for file in files), name("countTheCoins", "a/coins.ts")])
+    assert f"a/: {line}\n" in made.text
+    assert sorted(memory_text.paths_in(made.text)) == sorted(f"a/{file}" for file in files)
+
+
+@pytest.mark.parametrize("group", ["{a, b}.ts", "{a,b}.ts"])
+def test_the_tree_of_an_earlier_version_is_read_too(group):
+    assert memory_text.paths_in(f"src/: {group}, c.md") == ["src/a.ts", "src/b.ts", "src/c.md"]
+
+
+def test_a_hostile_tree_does_not_grow_beyond_its_length():
+    for hostile in ("{a,b}" * 1_000, "{a,{b,{c," * 1_000, "{" * 5_000 + "," + "}" * 5_000):
+        assert sum(map(len, memory_text.paths_in(f"src/: {hostile}"))) < 10 * len(hostile)
 
 
 def test_nothing_to_tell_is_an_empty_text():
@@ -155,7 +177,7 @@ def test_why_items_are_left_out():
     made = document.build([forgotten, shrunk, once, secret, best, other])
     assert made.items == [best.id]
     reasons = [reason(made, each) for each in (forgotten, shrunk, once, secret, other)]
-    assert reasons == [document.FORGOTTEN, document.NO_TEXT, document.SEEN_ONCE, document.SECRET, document.SAME_FAMILY]
+    assert reasons == [document.FORGOTTEN, document.NO_TEXT, document.SEEN_ONCE, draft.SECRET, document.SAME_FAMILY]
     assert SECRET not in made.text
 
 
@@ -216,17 +238,35 @@ def test_commands_have_their_room_whatever_the_budget_and_one_of_each_purpose_co
         for purpose in memory_text.PURPOSES
     ]
     made = document.build([*files, *commands], tokens)
-    told = made.text.partition("```sh\n")[2].partition("\n```")[0].split("\n")
+    told = memory_text.commands_in(made.text)
     assert {line.split()[-1] for line in told} == set(memory_text.PURPOSES)
-    assert 0.7 * document.COMMANDS_TOKENS < estimate_tokens("\n".join(told), document.CONTENT) <= document.COMMANDS_TOKENS
+    assert 0.7 * draft.COMMANDS_TOKENS < estimate_tokens("\n".join(told), CONTENT) <= draft.COMMANDS_TOKENS
 
 
-def test_a_second_command_for_the_same_purpose_is_told_once_two_sessions_have_run_it():
-    best, twice, once = (command(f"tool{sessions} test", "test", sessions=sessions) for sessions in (3, 2, 1))
+def test_a_second_command_for_the_same_purpose_is_told_once_three_sessions_have_run_it():
+    best, thrice, twice = (command(f"tool{sessions} test", "test", sessions=sessions) for sessions in (4, 3, 2))
     theirs, only = command("tool test", "test", sessions=1, source=USER), command("tool lint", "lint", sessions=1)
-    made = document.build([best, twice, once, theirs, only])
-    assert made.items == sorted([best.id, twice.id, theirs.id, only.id])
-    assert reason(made, once) == document.SEEN_ONCE
+    made = document.build([best, thrice, twice, theirs, only])
+    assert made.items == sorted([best.id, thrice.id, theirs.id, only.id])
+    assert reason(made, twice) == document.SELDOM
+
+
+def test_a_program_of_the_project_is_told_once_three_sessions_have_run_it():
+    often, seldom = command("npm run dev", "run", sessions=3, session=9), command("node tools/fill.js", "run", sessions=2, session=8)
+    made = document.build([often, seldom])
+    assert (made.items, reason(made, seldom)) == ([often.id], document.SELDOM)
+
+
+def test_or_all_that_there_have_been():
+    only = command("sh tools/count.sh", "run", sessions=1, session=1)
+    assert document.build([only]).items == [only.id]
+
+
+def test_commands_that_share_a_folder_stand_below_its_name():
+    texts = {"cd src && go test ./...": "test", "cd src && go vet ./...": "lint", "cd web && npm run build": "build", "make fmt": "format"}
+    made = document.build([command(text, purpose) for text, purpose in texts.items()])
+    assert "```sh\ncd web && npm run build\nmake fmt\n# in src\ngo test ./...\ngo vet ./...\n```" in made.text
+    assert sorted(memory_text.commands_in(made.text)) == sorted(texts)
 
 
 def test_notes_come_before_files_and_leave_them_room():

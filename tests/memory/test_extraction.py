@@ -114,6 +114,19 @@ def test_what_tools_keep_for_themselves_and_what_one_day_made_is_nothing_to_reme
     assert taught(session, tmp_path) == []
 
 
+def test_a_file_that_a_shell_shows_which_may_be_elsewhere_is_the_one_that_is_known_there(session, tmp_path):
+    session.read("/shop/web/themes.js", "")
+    session.run("cd web && make all", "ok")
+    session.run("cat themes.js", "text")
+    session.run("cat other.js", "text")
+    assert sorted(taught(session, tmp_path, PATH)) == ["other.js", "web/themes.js"]
+
+
+def test_a_migration_is_code_and_bears_the_name_of_a_moment(session, tmp_path):
+    session.read("/shop/src/migrations/1740000000000-AddCoins.ts", "")
+    assert taught(session, tmp_path, PATH) == ["src/migrations/1740000000000-AddCoins.ts"]
+
+
 # --- names --------------------------------------------------------------------------------------------------------------------------
 
 
@@ -244,12 +257,32 @@ def test_what_a_command_is_for(line, purpose):
     assert [run.purpose for run in runs_of(line, "/shop", "/shop")[0]] == ([] if purpose is None else [purpose])
 
 
+def test_a_command_at_the_top_is_not_kept_where_the_shell_may_be_in_the_folder_in_which_it_works(session, tmp_path):
+    session.run("cd src && go test ./...", "ok")
+    session.run("go test ./...", "ok")
+    session.run("make lint", "ok")
+    assert taught(session, tmp_path, COMMAND) == ["cd src && go test ./...", "make lint"]
+
+
+def test_a_package_is_the_same_with_its_scope_and_without(session, tmp_path):
+    session.run("pnpm --filter @shop/api test", "ok")
+    session.run("pnpm --filter api test", "ok")
+    session.run("pnpm --filter api test", "ok")
+    assert taught(session, tmp_path, COMMAND) == ["pnpm --filter api test"]
+
+
 def test_a_command_that_failed_is_not_kept(session, tmp_path):
     session.run("pnpm test", "Exit code 1\n2 failed", error=True)
     assert taught(session, tmp_path, COMMAND) == []
 
 
-@pytest.mark.parametrize(("output", "kept"), [("Tests: 2 failed, 3 passed", []), ("3 passed, 0 failed", ["pnpm test"])])
+@pytest.mark.parametrize(
+    ("output", "kept"),
+    [
+        ("Tests: 2 failed, 3 passed", []), ("3 passed, 0 failed", ["pnpm test"]),
+        ("pattern ./...: directory prefix . does not contain main module", []),
+    ],
+)  # fmt: skip
 def test_behind_a_pipe_the_exit_code_is_anothers_and_the_output_tells(session, tmp_path, output, kept):
     session.run("pnpm test | tail -5", output)
     assert taught(session, tmp_path, COMMAND) == kept

@@ -32,7 +32,9 @@ def followed_in(item: Item, text: str, wrote: str) -> bool:
     ("kind", "text", "shown", "wrote"),
     [
         (PATH, "src/cart/total.ts", "src/cart/\n  total.ts", "I look at /shop/src/cart/total.ts:12."),
+        (PATH, "src/till.test.ts", "```\nsrc/: {cart,till{,.test}}.ts\n```", "npx vitest src/till.test.ts"),
         (NAME, "parseTheCart", "- parseTheCart", "grep parseTheCart"),
+        (COMMAND, "cd src && go test ./...", "```sh\n# in src\ngo test ./...\n```", "cd src && go test ./..."),
         (COMMAND, "npm run build", "- `npm run build`", "cd /shop && npm  run build"),
         (ERROR, "ERR_MODULE_NOT_FOUND: ./dist", "- ERR_MODULE_NOT_FOUND: ./dist → npm ci", "it says ERR_MODULE_NOT_FOUND again"),
         (NOTE, NOTE_TEXT, f"- {NOTE_TEXT}", "scripts/ship.sh --dry-run"),

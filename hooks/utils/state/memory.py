@@ -155,18 +155,21 @@ class Project:
         from .memory_checks import to_json
 
         files.make_private_folder(self.folder, may_be_link=False)
-        for path, text in ((self.document_path, said), (join(self.folder, ENTRIES), dumps(to_json(entries)) if said else "")):
+        written = dumps({"text": _sum_of(said), "entries": to_json(entries)}) if said else ""
+        for path, text in ((self.document_path, said), (join(self.folder, ENTRIES), written)):
             if text:
                 files.replace_text(path, text)
             elif files.is_there(path):
                 os.unlink(path)
 
-    def entries(self) -> object:
-        """Return what `write_document` was given of entries, as JSON values; None where there are none that can be read."""
+    def entries_of(self, said: str) -> object:
+        """Return what `write_document` was given of entries with this text, as JSON values, whatever version wrote it; None where there are
+        none that can be read, and for a text that somebody has edited."""
         try:
-            return loads(files.text_of(_bytes_of(join(self.folder, ENTRIES), _ENTRIES_BYTES)))
+            value = loads(files.text_of(_bytes_of(join(self.folder, ENTRIES), _ENTRIES_BYTES)))
         except (OSError, ValueError):
             return None
+        return value.get("entries") if isinstance(value, dict) and value.get("text") == _sum_of(said) else None
 
     # --- what is still to be learnt -----------------------------------------------------------------------------------------------
 
@@ -268,6 +271,12 @@ def _remembered(popkit_home: str, gone: Repository) -> Repository:
             if (gone.root + "/").startswith(root.rstrip("/") + "/"):
                 return Repository(key, root, str(settings.get("name") or gone.name), owner)
     return gone
+
+
+def _sum_of(said: str) -> int:
+    from zlib import crc32
+
+    return crc32(said.strip().encode("utf-8", "surrogatepass"))
 
 
 def _bytes_of(path: str, limit: int) -> bytes:

@@ -9,30 +9,33 @@ from .memory import CONTENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from .memory_checks import Fact
 
 PATH, NAME, COMMAND, ERROR, NOTE = "path", "name", "command", "error", "note"
 TEST, LINT, BUILD, FORMAT, RUN = PURPOSES = ("test", "lint", "build", "format", "run")
-HEAD = "# Project memory\n\nFrom earlier sessions in this project.\n"
+HEAD = "# Project memory\n"
 MARK = "*"  # behind a file that has changed
-LEGEND = f"Files marked {MARK} have changed since.\n"
+LEGEND = f"Files marked {MARK} have changed since earlier sessions.\n"
 # In the order in which they are listed; NOTE is where an item of any other kind is listed, too.
 TITLES = {
-    COMMAND: "Commands that work",
-    PATH: "Files (names defined in them)",
+    COMMAND: "Commands",
+    PATH: "Files",
     ERROR: "Errors and fixes",
     NOTE: "Notes",
     NAME: "Names",
 }
+WITH_NAMES = " (names defined in them)"  # behind the title of the files where some stand there
 FENCES = {PATH: "```", NAME: "```", COMMAND: "```sh"}
+IN_FOLDER = "# in "  # before a folder, on a line above the commands that run there
+_MOVE, _THEN = "cd ", " && "
 _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 _FOLDER = re.compile(r"( *)(?:- )?(\S.*?)/(?:: (.*))?\Z")
 _FILES = re.compile(r", (?![^(){}]*[)}])")
-_GROUP = re.compile(r"\{([^{}]+, [^{}]+)\}(\..*)")
-# Files of a folder with the same ending are written as a shell has it, {one, two, three}.ts, where that saves so many characters.
-LEAST_SAVED = 4
+# Files of a folder are written together as a shell has it, {cart{,.test},till}.ts, where that saves so many characters.
+LEAST_SAVED = 2
+_DEEPEST = 2  # groups, one in the other
 
 
 class Entry:
@@ -93,7 +96,8 @@ def render(entries: Iterable[Entry]) -> str:
         if listed:
             fence = FENCES.get(kind)
             lines = _LINES[kind](listed, inside)
-            parts.append("\n".join([f"\n## {TITLES[kind]}", *([fence] if fence else []), *lines, *(["```"] if fence else []), ""]))
+            title = TITLES[kind] + (WITH_NAMES if kind == PATH and inside else "")
+            parts.append("\n".join([f"\n## {title}", *([fence] if fence else []), *lines, *(["```"] if fence else []), ""]))
     return "".join(parts)
 
 
@@ -126,19 +130,58 @@ def _tree(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
 
 def _grouped(files: dict[str, str]) -> list[str]:
     """Return the files of a folder, sorted, those that share an ending together; a file with names behind it is in no group."""
+    plain = [file for file, names in files.items() if not (names or any(char in file for char in "{},"))]
+    ways = (_by_ending(plain, lambda file: {file.find(".", 1), file.rfind(".", 1)}), _by_ending(plain, lambda file: {file.rfind(".", 1)}))
+    others = [file + names for file, names in files.items() if file not in set(plain)]
+    return sorted([*others, *min(ways, key=lambda way: sum(map(len, way)) + 2 * len(way))], key=lambda text: text.lstrip("{"))
+
+
+def _by_ending(files: list[str], cuts: Callable[[str], set[int]]) -> list[str]:
+    """Return files, those that share an ending, which begins at one of the `cuts` of each, together; the longest endings first."""
     groups: dict[str, list[str]] = {}
-    for file, names in files.items():
-        if not names:
-            for at in {file.find(".", 1), file.rfind(".", 1)} - {-1}:
-                groups.setdefault(file[at:], []).append(file)
-    listed = dict(files)
+    for file in files:
+        for at in cuts(file) - {-1}:
+            groups.setdefault(file[at:], []).append(file)
+    left, listed = set(files), []
     for ending, some in sorted(groups.items(), key=lambda group: (-len(group[0]), group[0])):
-        some = [file for file in some if file in listed]
-        if (len(some) - 1) * len(ending) - len("{}") >= LEAST_SAVED and not any(char in file for file in some for char in "{}"):
-            for file in some:
-                del listed[file]
-            listed[f"{{{', '.join(file[: -len(ending)] for file in some)}}}{ending}"] = ""
-    return sorted((file + names for file, names in listed.items()), key=lambda text: text.lstrip("{"))
+        some = [file for file in some if file in left]
+        stems = _with_variants([file[: -len(ending)] for file in some])
+        text = (stems[0] if len(stems) == 1 else f"{{{','.join(stems)}}}") + ending
+        if sum(len(file) + 2 for file in some) - len(text) - 2 >= LEAST_SAVED:
+            left -= set(some)
+            listed.append(text)
+    return [*listed, *left]
+
+
+def _with_variants(stems: list[str]) -> list[str]:
+    """Return the names of files without their ending, sorted, variants of one behind it: `cart{,.test}`."""
+    left = set(stems)
+    variants: dict[str, list[str]] = {}
+    for stem in stems:
+        for at in variant_of(stem, left):
+            variants.setdefault(stem[:at], []).append(stem)
+    listed = []
+    for stem, some in sorted(variants.items(), key=lambda one: (-len(one[0]) * len(one[1]), one[0])):
+        some = [each for each in some if each in left]
+        if stem in left and len(stem) * len(some) - 2 >= LEAST_SAVED:
+            left -= {stem, *some}
+            listed.append(f"{stem}{{,{','.join(sorted(each[len(stem) :] for each in some))}}}")
+    return sorted([*listed, *left], key=lambda text: text.partition("{")[0])
+
+
+def variant_of(stem: str, others: Collection[str]) -> list[int]:
+    """Return where a name goes on behind the whole of another one and a new word begins, as in `cart.test` and `CartItem`."""
+    return [
+        at
+        for at in range(2, len(stem))
+        if stem[:at] in others and (not stem[at].isalnum() or (stem[at].isupper() and not stem[at - 1].isupper()))
+    ]
+
+
+def ending_of(file: str) -> tuple[str, str]:
+    """Return the name of a file without its ending, and the ending with its dot; ("", the name) for one without."""
+    stem, dot, ending = file.rpartition(".")
+    return stem, dot + ending
 
 
 def paths_in(text: str) -> list[str]:
@@ -155,15 +198,55 @@ def paths_in(text: str) -> list[str]:
         folder = "" if match[2] == "." else (above[-1][1] + "/" if above else "") + match[2]
         above.append((depth, folder))
         for piece in _FILES.split(match[3]) if match[3] else ():
-            group = _GROUP.fullmatch(piece)
-            names = [stem + group[2] for stem in group[1].split(", ")] if group else [piece.partition(" (")[0]]
-            found += [(f"{folder}/" if folder else "") + name.rstrip(MARK) for name in names]
+            found += [(f"{folder}/" if folder else "") + name.rstrip(MARK) for name in _expanded(piece.partition(" (")[0])]
+    return found
+
+
+def _expanded(text: str, depth: int = _DEEPEST) -> list[str]:
+    """Return the files that a group stands for; a name that is no group as it is."""
+    start = text.find("{") if depth else -1
+    open_, cuts = 0, [start]
+    for at in range(start, len(text)) if start >= 0 else ():
+        open_ += (text[at] == "{") - (text[at] == "}")
+        if not open_ or (open_ == 1 and text[at] == ","):
+            cuts.append(at)
+        if not open_:
+            break
+    if open_ or len(cuts) < 3:
+        return [text]
+    parts = [text[cut + 1 : end].strip() for cut, end in zip(cuts, cuts[1:])]
+    return [text[:start] + name + text[cuts[-1] + 1 :] for part in parts for name in _expanded(part, depth - 1)]
+
+
+def commands_in(text: str) -> list[str]:
+    """Return the commands that a MEMORY.md lists, each with the folder that it runs in."""
+    found, folder = [], ""
+    _, fence, rest = text.partition(FENCES[COMMAND] + "\n")
+    for line in rest.partition("\n```")[0].split("\n") if fence else ():
+        if line.startswith(IN_FOLDER):
+            folder = _MOVE + line[len(IN_FOLDER) :] + _THEN
+        else:
+            found.append(folder + line)
     return found
 
 
 def _commands(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
+    """Return lines of commands in the order of what they are for, and after them those that share a folder, below its name."""
     order = {purpose: place for place, purpose in enumerate(PURPOSES)}
-    return [entry.text for entry in sorted(entries, key=lambda entry: (order.get(entry.home, len(order)), entry.text))]
+    texts = [entry.text for entry in sorted(entries, key=lambda entry: (order.get(entry.home, len(order)), entry.text))]
+    folders = [folder_of(text)[0] for text in texts]
+    shared = sorted({folder for folder in folders if folder and folders.count(folder) > 1})
+    lines = [text for text, folder in zip(texts, folders) if folder not in shared]
+    for folder in shared:
+        lines += [IN_FOLDER + folder, *(folder_of(text)[1] for text, of in zip(texts, folders) if of == folder)]
+    return lines
+
+
+def folder_of(command: str) -> tuple[str, str]:
+    """Return the folder that a command moves to first, and what it runs there; ("", the command) for one that stays at the top."""
+    move, then, rest = command.partition(_THEN)
+    folder = move[len(_MOVE) :]
+    return (folder, rest) if then and command.startswith(_MOVE) and " " not in folder else ("", command)
 
 
 def _names(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:

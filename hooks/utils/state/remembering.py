@@ -44,16 +44,16 @@ def _is_given(site: Site) -> bool:
 
 
 def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:
-    """Return what of a MEMORY.md is still so in the checkout at hand, without what the host's own memory says; a text that was not
-    rendered from the entries beside it as it is."""
+    """Return what of a MEMORY.md is still so in the checkout at hand, without what the host's own memory says; a text that somebody has
+    edited as it is."""
     from ..hosts.claude_code import own_memory
     from . import memory_checks, memory_text
 
     try:
-        entries = memory_checks.from_json(project.entries())
+        entries = memory_checks.from_json(project.entries_of(text))
     except ValueError:
         return text
-    if memory_text.render(entries).strip() != text:
+    if not entries:
         return text
     root = project.repository.root
     theirs = own_memory.read(environ, root)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hooks.utils.state.memory_text import HEAD
+from hooks.utils.state.memory_text import HEAD, commands_in, paths_in
 
 from .items import ACCESSES_KEPT, COMMAND, NAME, PATH, Shown
 from .stores import Batch, Change, listed, mapping
@@ -69,7 +69,7 @@ class Showings:
 
 def followed(shown: Sequence[Shown], items: Iterable[Item]) -> list[str]:
     """Return the ids of those items that were shown and whose names were written in the requests after that."""
-    texts = [(_squeezed(each.text), words_of(each.text), _squeezed(each.wrote), words_of(each.wrote)) for each in shown]
+    texts = [(_squeezed(each.text), _named_in(each.text), _squeezed(each.wrote), words_of(each.wrote)) for each in shown]
     return [
         item.id
         for item in items
@@ -83,12 +83,19 @@ def words_of(text: str) -> set[str]:
     return words | {word.rpartition("/")[2] for word in words if "/" in word}
 
 
+def _named_in(text: str) -> set[str]:
+    """Return what an answer of memory's names: its words, and the paths and commands that a MEMORY.md writes together."""
+    return words_of(text) | set(paths_in(text)) | set(commands_in(text))
+
+
 def _is_in(item: Item, text: str, words: set[str]) -> bool:
     """Return whether an answer of memory's shows an item."""
     if item.id in words:
         return True
     if item.kind in (PATH, NAME):
         return item.text in words or (item.kind == PATH and item.text.rpartition("/")[2] in words)
+    if item.kind == COMMAND and item.text in words:
+        return True
     beginning = _squeezed(item.text)[:_BEGINNING]
     return bool(beginning) and beginning in text
 

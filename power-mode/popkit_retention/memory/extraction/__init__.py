@@ -105,7 +105,7 @@ def taught(path: str, root: str, session: str = "") -> Taught:
         else:
             showings.see(event)
             classified = classify(event.call, event.cwd or root, rules)
-            opened = files.see(event.call, event.text, event.cwd, classified)
+            opened = files.see(event.call, event.text, event.cwd, classified, commands.maybe_in)
             is_lookup = kinds.of(classified.kind).is_lookup
             names.see(event.text, opened[0] if is_lookup and len(opened) == 1 else "", partial(files.inside, cwd=event.cwd))
             commands.see(event.call, event.text, event.cwd)

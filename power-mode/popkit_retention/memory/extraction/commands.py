@@ -21,7 +21,7 @@ from hooks.utils.policy.commandline.wrappers import unwrap
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.parts import PACKAGE, normal_path
 from hooks.utils.policy.tools import EDIT, SHELLS, WRITE, verdict_of
-from hooks.utils.state.memory_text import BUILD, FORMAT, LINT, RUN, TEST
+from hooks.utils.state.memory_text import BUILD, FORMAT, LINT, RUN, TEST, folder_of
 
 from ..items import COMMAND, ERROR, Observed
 
@@ -38,6 +38,7 @@ _HOST_SAYS = (
     "<tool_use_error>", "The user doesn't want", "Permission to use", "Command timed out", "[Request interrupted", "This command requires",
     "Claude requested permissions", "Request was aborted", "Tool execution", "Cancelled:", "Sibling tool call", "PreToolUse:",
 )  # fmt: skip
+_SET_BACK = "Shell cwd was reset"
 # The codes of what was killed, and of what is not there.
 _KILLED = (124, 130, 137, 143)
 # They look at the machine or the network, stop something, or are known to everybody.
@@ -53,7 +54,7 @@ _LOOKS = frozenset(
 )
 _PROGRAM = re.compile(r"(?:\./)?[A-Za-z@][\w.@+/-]{1,60}\Z")
 _INLINE = ("-c", "-e", "-p", "--eval", "--print", "-")
-_FAILS = re.compile(r"\bFAIL|\bERR|\b[Ee]rror|panicked|[1-9]\d* failed|[Nn]ot found|✕|✗|✖|×")
+_FAILS = re.compile(r"\bFAIL|\bdoes not contain\b|[Cc]annot find\b|\bERR|\b[Ee]rror|panicked|[1-9]\d* failed|[Nn]ot found|✕|✗|✖|×")
 _FINE = re.compile(r"\b(?:0|no) (?:errors?|failed|failures)", re.IGNORECASE)
 # An output may be anybody's text: what speaks to the reader instead of telling of a failure is not passed on.
 _SPEAKS = re.compile(
@@ -72,6 +73,7 @@ _RUNS = re.compile(
     r"|docker compose up\b|docker-compose up\b)"
 )
 _INSTALLS = re.compile(r"\b(?:add|install|i|ci|update|upgrade|remove|uninstall)\b")
+_SCOPE = re.compile(r"@[^/\s]+/(?=[^/\s]+\Z)")
 # A path that is made for the moment, and is gone in the next session.
 _SCRATCH = re.compile(r"(?:^|[\s/.])(?:tmp|temp|scratch|scratchpad|debug|repro)[\w.-]*(?:/|\.\w+\b|$)")
 # What a shell or a script runner says of a command that there is none of.
@@ -110,6 +112,8 @@ class Commands:
         self.errors: dict[tuple[str, str], Observed] = {}
         self.gone: set[str] = set()
         self.calls = 0
+        self.maybe_in = ""  # the folder that the shell may be in, from the top, where the host says that it is in another
+        self.doubtful: set[str] = set()  # commands that were run then
 
     def see(self, call: Call, text: str, cwd: str) -> None:
         """Take in a completed call, made in a folder."""
@@ -122,6 +126,9 @@ class Commands:
         if call.operation not in SHELLS or len(line) > _LONGEST_LINE or call.tool_input.get("run_in_background"):
             return
         runs, is_conclusive = runs_of(line, cwd or self.root, self.root)
+        if self.maybe_in:
+            self.doubtful.update(run.text for run in runs if not run.folder)
+        self._look_where(call, text, cwd or self.root)
         if not runs:
             return
         if call.outcome.error:
@@ -129,6 +136,20 @@ class Commands:
         elif is_conclusive or not _fails(call):
             for run in runs:
                 self._work(run, call.at)
+
+    def _look_where(self, call: Call, text: str, cwd: str) -> None:
+        """Take in whether the host follows the shell: it says where a line has moved it to, or that it has set it back. A host that says
+        neither may not have noticed, or may start a shell for each line."""
+        before, after = normal_path(cwd, ""), normal_path(call.cwd or cwd, "")
+        moved = before
+        for command in parse(call.command):
+            if command.words and not command.stage and not command.group:
+                moved = _moved(command.words, unwrap(command.words, moved).program, moved)
+        inside = repository.within(moved, self.root)
+        if after != before or _SET_BACK in text:
+            self.maybe_in = ""
+        elif not call.outcome.error and inside is not None and inside != repository.within(before, self.root):
+            self.maybe_in = inside
 
     def _fail(self, run: Run | None, call: Call, text: str) -> None:
         if run is None or text.startswith(_HOST_SAYS) or call.outcome.exit_code in _KILLED:
@@ -157,7 +178,10 @@ class Commands:
     def observed(self) -> list[Observed]:
         """Return one command of each family that is for something, and the errors that were fixed."""
         made = []
+        moved = {folder_of(run.text)[1] for runs in self.worked.values() for run, _ in runs if run.folder}
         for (purpose, family), runs in self.worked.items():
+            if all(run.text in self.doubtful & moved for run, _ in runs):
+                continue  # it was run in the folder where it is known to work
             counts = Counter(run.text for run, _ in runs)
             whole = {run.text for run, _ in runs if run.is_whole}
             run, at = min(runs, key=lambda one: (one[0].text not in whole, -counts[one[0].text], len(one[0].text), one[0].text))
@@ -177,16 +201,22 @@ def runs_of(line: str, cwd: str, root: str) -> tuple[list[Run], bool]:
             continue
         inner = unwrap(command.words, folder)
         kind = programs.KINDS.get(inner.program)
-        if kind == "move":
-            target = next((word for word in command.words[1:] if word[:1] != "-"), "~")
-            # A call may be written down after it has run: its folder is then the one that it went to.
-            folder = folder if folder.endswith("/" + target) else normal_path(target, folder)
+        folder = _moved(command.words, inner.program, folder)
         run = _run(command.words, command.assignments, inner.program, kind, folder, root)
         into_file = any(">" in operator and operator != "2>&" and target != "/dev/null" for operator, target in command.redirects)
         if run and not into_file:
             runs.append(run)
     piped = any(command.stage for command in commands)
     return runs, not (piped or ";" in line or "||" in line or "\n" in line.strip())
+
+
+def _moved(words: list[str], program: str, folder: str) -> str:
+    """Return the folder that a shell is in after a command, which it runs in a folder."""
+    if programs.KINDS.get(program) != "move":
+        return folder
+    target = next((word for word in words[1:] if word[:1] != "-"), "~")
+    # A call may be written down after it has run: its folder is then the one that it went to.
+    return folder if folder.endswith("/" + target) else normal_path(target, folder)
 
 
 def _run(words: list[str], assignments: list[str], program: str, kind: str | None, folder: str, root: str) -> Run | None:
@@ -208,7 +238,8 @@ def _run(words: list[str], assignments: list[str], program: str, kind: str | Non
     if known:
         identity, _, _ = known.part[0][len("run:") :].rpartition("@")
         purpose = FORMAT if formats else _PURPOSES.get(known.family, RUN)
-        return Run(text, " ".join([identity, inside, *_packages(known)]).strip(), "" if is_limited else purpose, is_whole, inside)
+        packages = [_SCOPE.sub("", package) for package in _packages(known)]  # a package is called by its name with its scope or without
+        return Run(text, " ".join([identity, inside, *packages]).strip(), "" if is_limited else purpose, is_whole, inside)
     first = next((word for word in plain[1:] if word[:1] != "-"), "")
     if len(plain) < 2 and "/" not in plain[0]:
         return None

@@ -32,7 +32,10 @@ _OTHERS = re.compile(r"(?:.*/)?(?:\.git|node_modules|__pycache__|\.venv|dist|tar
 _CLIENTS = re.compile(
     r"(?:.*/)?(?:[Tt]e?mp/claude|\.popkit)/|(?:.*/)?\.claude/(?!(?:agents|commands|hooks|rules|skills|CLAUDE\.md|settings\.json))"
 )
-_MOMENT = re.compile(r".*(?:[0-9a-f]{8}-[0-9a-f]{4}-|\d{12,}|[0-9a-f]{32}|\d{4}-\d\d-\d\d)")
+_MOMENT = re.compile(
+    r".*(?:[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{32}|\d{4}-\d\d-\d\d"
+    r"|\d{12,}(?!.*\.(?:sql|[jt]s|py|rb|php|go|exs?|java|kt|cs)\Z))"  # a migration is code, and stays
+)
 # What is looked at once.
 _ONCE = re.compile(r".*\.(?:png|jpe?g|gif|webp|pdf|log|output|tmp)\Z", re.IGNORECASE)
 _NOT_THERE = ("does not exist", "No such file", "ENOENT")
@@ -46,9 +49,12 @@ class Files:
         self.opened: Counter[str] = Counter()
         self.last: dict[str, float] = {}
         self.gone: set[str] = set()
+        self.sure: set[str] = set()
+        self.doubtful: dict[str, str] = {}  # a file that a shell has shown -> what it is if the shell was elsewhere
 
-    def see(self, call: Call, text: str, cwd: str, classified: Classification) -> list[str]:
-        """Take in a completed call, made in a folder; return the files that it has shown to be there."""
+    def see(self, call: Call, text: str, cwd: str, classified: Classification, maybe_in: str = "") -> list[str]:
+        """Take in a completed call, made in a folder; return the files that it has shown to be there. `maybe_in`: the folder that the shell
+        may have been in instead, from the top."""
         shell = call.operation in SHELLS
         if call.operation not in READS and call.operation not in EDITS and not shell:
             return []
@@ -63,6 +69,10 @@ class Files:
             self.opened[path] += 1
             self.last[path] = call.at
             self.gone.discard(path)
+            if shell and maybe_in:
+                self.doubtful[path] = f"{maybe_in}/{path}"
+            else:
+                self.sure.add(path)
         if shell:
             self._removed(call.command, cwd)
         return inside
@@ -106,8 +116,10 @@ class Files:
                         self._lose([path, *(known for known in self.opened if known.startswith(path + "/"))])
 
     def observed(self) -> list[Observed]:
-        """Return the files that were opened, the most opened first."""
-        most = sorted(self.opened.items(), key=lambda one: (-one[1], one[0]))[:MOST_PATHS]
+        """Return the files that were opened, the most opened first, without those that are known by another name."""
+        twice = {path for path, other in self.doubtful.items() if other in self.sure and path not in self.sure}
+        opened = [(path, times) for path, times in self.opened.items() if path not in twice]
+        most = sorted(opened, key=lambda one: (-one[1], one[0]))[:MOST_PATHS]
         return [Observed(PATH, path, times, self.last[path], {"opened": True}) for path, times in most]
 
 
