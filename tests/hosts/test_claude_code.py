@@ -67,6 +67,12 @@ TASK = {
             ),
         ),
         ("TaskCreate", {"task": {"id": "1", "subject": "Write it"}}, "Task #1 created successfully: Write it"),
+        (
+            "TaskGet",
+            {"task": {"id": "2", "subject": "Test", "description": "d" * 900, "status": "pending", "blocks": ["3"], "blockedBy": ["1"]}},
+            f"Task #2: Test\nStatus: pending\nDescription: {'d' * 900}\nBlocked by: #1\nBlocks: #3",
+        ),
+        ("TaskUpdate", {"success": False, "taskId": "9", "updatedFields": [], "error": "Task not found"}, "Task not found"),
         ("TaskUpdate", {"success": True, "taskId": "1", "updatedFields": ["status", "owner"]}, "Updated task #1 status, owner"),
         (
             "AskUserQuestion", {"questions": [{"question": "Why?", "options": ["a" * 500]}], "answers": {"Why?": "So.", "How?": "Thus."}},
@@ -74,8 +80,16 @@ TASK = {
         ),
         (
             "TaskList",
-            {"tasks": [{"id": "1", "subject": "Write", "status": "pending"}, {"id": "2", "subject": "Test", "status": "done"}]},
-            "#1 [pending] Write\n#2 [done] Test",
+            {"tasks": [{"id": 1, "subject": "Write", "status": "done", "owner": "a"}, {"id": 2, "subject": "T", "status": "x", "blockedBy": [1]}]},
+            "#1 [done] Write (a)\n#2 [x] T [blocked by #1]",
+        ),
+        ("TaskList", {"tasks": []}, "No tasks found"),
+        (
+            "TaskOutput", {"retrieval_status": "success", "task": {**TASK, "status": "failed", "output": "", "error": "e" * 900}},
+            (
+                "<retrieval_status>success</retrieval_status>\n\n<task_id>a1</task_id>\n\n<task_type>local_agent</task_type>\n\n"
+                f"<status>failed</status>\n\n<error>{'e' * 900}</error>"
+            ),
         ),
         ("ReportFindings", {"count": 2, "findings": [{"summary": "s" * 900}, {}]}, "2 findings reported."),
         ("WebFetch", {"bytes": 9, "code": 200, "codeText": "OK", "result": "# Title", "url": "https://a.example"}, "# Title"),
@@ -100,18 +114,24 @@ def test_what_the_host_shortens_or_only_confirms_counts_as_it_stands(tool: str, 
     assert least <= calls.outcome_of(TOOLS.of(tool), {}, structure).chars <= most
 
 
+def test_what_a_tool_of_an_mcp_server_answers_is_taken_as_it_is() -> None:
+    made = calls.outcome_of(TOOLS.of("mcp__asana__list"), {}, {"tasks": [{"gid": "1", "notes": "x" * 9_000}]})
+    assert made.chars > 9_000
+
+
 def test_a_transcript_knows_what_the_host_has_moved_to_a_file_and_how_much_of_a_file_it_showed_after_an_edit(tmp_path: Path) -> None:
     moved = "<persisted-output>\nOutput too large (60KB). Full output saved to: /p/a\n\nPreview (first 2KB):\n" + "x" * 2_000
     shown = "The file /p/a.py has been updated. Here's the result of running `cat -n` on a snippet:\n" + "y" * 5_000
     lines = Lines()
     lines.use("T1", "Bash", {"command": "make"})
-    lines.result("T1", moved, {"stdout": "x" * 60_000, "stderr": ""})
+    lines.result("T1", moved, {"stdout": "語" * 60_000, "stderr": ""})
     lines.use("T2", "Edit", {"file_path": "/p/a.py"})
     lines.result("T2", shown, {"filePath": "/p/a.py", "oldString": "a", "newString": "b"})
     events = claude_code.events_of(str(lines.write(tmp_path / "t.jsonl")))
-    sizes = {event.id: event.outcome.chars for event in events if event.name == "call"}
-    assert 2_000 <= sizes["T1"] <= 2_500
-    assert sizes["T2"] == len(shown)
+    outcomes = {event.id: event.outcome for event in events if event.name == "call"}
+    assert 2_000 <= outcomes["T1"].chars <= 2_500
+    assert outcomes["T1"].wide <= outcomes["T1"].chars
+    assert outcomes["T2"].chars == len(shown)
 
 
 def test_the_content_of_a_result_is_where_its_span_says(tmp_path: Path) -> None:

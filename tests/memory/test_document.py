@@ -140,6 +140,7 @@ def test_the_tree_says_whole_paths(some):
             ".env, {cart,till}.service.ts, coins.ts (countTheCoins), {main,routes}.ts, {x,y}.md",
         ),
         (["cart.test.ts", "cart.ts", "till.test.ts", "till.ts"], "{cart{,.test},till{,.test}}.ts"),
+        (["cart.ts", "my notes.ts", "till.ts"], "{cart,till}.ts, my notes.ts"),
         (["engine.go", "engine_test.go"], "engine{,_test}.go"),
         (["Cart.tsx", "CartItem.tsx", "Cartography.tsx"], "{Cart{,Item},Cartography}.tsx"),
         (["a,b.ts", "c.ts", "d{e.ts"], "a,b.ts, c.ts, d{e.ts"),

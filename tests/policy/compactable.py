@@ -135,7 +135,7 @@ def assert_valid(messages: list[Message]) -> None:
 
 ACTS = (
     "user assistant read read read grep test failing passing error ask task other write edit notebook big_edit turn pin unpin clear wait"
-    " restored quiet together together leaning fetched"
+    " restored quiet together together leaning fetched failed_write failed_edit"
 ).split()
 HOW = st.tuples(st.sampled_from(ACTS), st.integers(0, 3), st.sampled_from(sorted(SIZES)))
 FEW = st.lists(HOW, max_size=12)
@@ -171,6 +171,10 @@ def _do(talk: Talk, act: str, number: int, size: str) -> None:
         "write": lambda: talk.write(path, text),
         "edit": lambda: talk.change(path, own, text, own),
         "big_edit": lambda: talk.change(path, CODE * 20, CODE * 20 + own, CODE * 12 + own),
+        "failed_write": lambda: talk.call("Write", {"file_path": path, "content": own * 2}, f"{talk.steps} EACCES", True),
+        "failed_edit": lambda: talk.call(
+            "Edit", {"file_path": path, "old_string": own * 2, "new_string": own * 2 + "z"}, f"{talk.steps} not found", True
+        ),
         "notebook": lambda: talk.call("NotebookEdit", {"notebook_path": "/p/a.ipynb", "cell_id": "c", "new_source": text}, "Updated"),
         "turn": talk.new_turn,
         "pin": lambda: talk.pin(known),

@@ -1,9 +1,9 @@
 """A compaction without a model: which messages stand, and what left, with a reason for each. Pure.
 
-What the user and the assistant said stands word for word, always. So do pinned results, open errors, decisions, the last word on a run,
-and the newest calls. What is dead leaves first. Where that is not enough for the target, what is worth least for the tokens that it takes
-goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names of what left stand beside it
-(names.py). What left is archived: `stubs.put_back` gives the conversation as it was.
+What the user and the assistant said stands word for word, always. So do pinned calls with their results, and the newest; of open errors,
+decisions and the last word on a run the results. What is dead leaves first. Where that is not enough for the target, what is worth least
+for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names
+of what left stand beside it (names.py). What left is archived: `stubs.put_back` gives the conversation as it was.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def compact(
         round(before * calibration),
         round(built.tokens * calibration),
         built.tokens <= target,
-        fitting.made_whole,
+        [id for id in fitting.made_whole if pairs[id].now.result == WHOLE],
     )
 
 

@@ -1,6 +1,6 @@
 """What stands in the place of what a compaction leaves out, and the way back from it. Pure.
 
-Three things leave: the text of a result, which leaves a placeholder (placeholder.py); the long fields of a call whose effect is on disk,
+Three things leave: the text of a result, which leaves a placeholder (placeholder.py); the long fields of a call that was to change a file,
 whose stub is still an input that the tool would take; and whole calls with their results, for which one line of text stands. What left has
 been archived: a result as its content, a call as its input, whole calls as the messages that they stood in.
 """
@@ -45,7 +45,7 @@ def why(failed: bool) -> str:
 
 def stub(use: Use, handle: str, fields: Sequence[str] | None = None, failed: bool = False) -> dict[str, Any]:
     """Return the input of a call, which may have `failed`, with placeholders in these fields, in all long ones by default. Two fields never
-    say the same: no tool edits a text into itself."""
+    say the same: each names itself."""
     names = long_fields(use) if fields is None else fields
     return {**use.input, **{name: placeholder(f"{name} of this {use.tool}", why(failed), handle) for name in names}}
 

@@ -32,6 +32,7 @@ IN_FOLDER = "# in "  # before a folder, on a line above the commands that run th
 _MOVE, _THEN = "cd ", " && "
 _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 _FOLDER = re.compile(r"( *)(?:- )?(\S.*?)/(?:: (.*))?\Z")
+_LONGEST_LINE = 4_000  # characters: to look for brackets behind each comma takes longer than the line is long
 _FILES = re.compile(r", (?![^(){}]*[)}])")
 # Files of a folder are written together as a shell has it, {cart{,.test},till}.ts, where that saves so many characters.
 LEAST_SAVED = 2
@@ -130,7 +131,7 @@ def _tree(entries: list[Entry], inside: dict[str, list[str]]) -> list[str]:
 
 def _grouped(files: dict[str, str]) -> list[str]:
     """Return the files of a folder, sorted, those that share an ending together; a file with names behind it is in no group."""
-    plain = [file for file, names in files.items() if not (names or any(char in file for char in "{},"))]
+    plain = [file for file, names in files.items() if not (names or any(char in file for char in "{},() "))]
     ways = (_by_ending(plain, lambda file: {file.find(".", 1), file.rfind(".", 1)}), _by_ending(plain, lambda file: {file.rfind(".", 1)}))
     others = [file + names for file, names in files.items() if file not in set(plain)]
     return sorted([*others, *min(ways, key=lambda way: sum(map(len, way)) + 2 * len(way))], key=lambda text: text.lstrip("{"))
@@ -190,7 +191,7 @@ def paths_in(text: str) -> list[str]:
     above: list[tuple[int, str]] = []
     for line in text.split("\n"):
         match = _FOLDER.match(line)
-        if not match:
+        if not match or len(line) > _LONGEST_LINE:
             continue
         depth = len(match[1])
         while above and above[-1][0] >= depth:

@@ -257,7 +257,7 @@ def _shown(tool: Tool, response: object) -> tuple:
     names = response.get("filenames")
     if isinstance(names, list):
         return "\n".join(name for name in names if isinstance(name, str)), 0
-    said = _said(response)
+    said = None if tool.name.startswith("mcp__") else _said(response)
     return (dumps_or_nothing(response) if said is None else said), 0
 
 
@@ -267,6 +267,8 @@ def _said(response: dict[str, Any]) -> str | None:
     if isinstance(task, dict):
         if isinstance(task.get("output"), str):
             return _of_task(response, task)
+        if "status" in task and "description" in task:
+            return _of_listed_task(task)
         if "subject" in task:
             return f"Task #{task.get('id')} created successfully: {task['subject']}"
     if isinstance(answers, dict) and "questions" in response:
@@ -274,8 +276,10 @@ def _said(response: dict[str, Any]) -> str | None:
         return f"Your questions have been answered: {given}. You can now continue with these answers in mind."
     tasks = response.get("tasks")
     if isinstance(tasks, list) and all(isinstance(each, dict) for each in tasks):
-        return "\n".join([f"#{each.get('id')} [{each.get('status')}] {each.get('subject')}" for each in tasks])
+        return "\n".join([_listed_task(each) for each in tasks]) or "No tasks found"
     fields = response.get("updatedFields")
+    if response.get("success") is False and "taskId" in response:
+        return str(response.get("error") or f"Task #{response['taskId']} not found")
     if isinstance(fields, list) and "taskId" in response:
         return f"Updated task #{response['taskId']} {', '.join([str(field) for field in fields])}"
     if isinstance(response.get("findings"), list) and "count" in response:
@@ -292,7 +296,24 @@ def _of_task(response: dict[str, Any], task: dict[str, Any]) -> str:
     if task.get("exitCode") is not None:
         said.append(f"<exit_code>{task['exitCode']}</exit_code>")
     output = task["output"].rstrip()
-    return "\n\n".join(said + ([f"<output>\n{output[-_TASK_CHARS:]}\n</output>"] if output else []))
+    said += [f"<output>\n{output[-_TASK_CHARS:]}\n</output>"] if output else []
+    return "\n\n".join([*said, f"<error>{task['error']}</error>"] if task.get("error") else said)
+
+
+def _of_listed_task(task: dict[str, Any]) -> str:
+    """Return what the host shows of one task of the list."""
+    said = [f"Task #{task.get('id')}: {task.get('subject')}", f"Status: {task['status']}", f"Description: {task['description']}"]
+    for title, name in (("Blocked by", "blockedBy"), ("Blocks", "blocks")):
+        others = task.get(name)
+        said += [f"{title}: " + ", ".join([f"#{id}" for id in others])] if isinstance(others, list) and others else []
+    return "\n".join(said)
+
+
+def _listed_task(task: dict[str, Any]) -> str:
+    """Return the line of a task in the list of all."""
+    owner, blocked = task.get("owner"), task.get("blockedBy")
+    by = f" [blocked by {', '.join([f'#{id}' for id in blocked])}]" if isinstance(blocked, list) and blocked else ""
+    return f"#{task.get('id')} [{task.get('status')}] {task.get('subject')}{f' ({owner})' if owner else ''}{by}"
 
 
 def _blocks(blocks: list[Any]) -> tuple[str, int]:

@@ -272,6 +272,7 @@ class Reader:
             outcome = calls.outcome_of(tool, tool_input, structure)
             if block["tool_use_id"] in self.in_files:  # which the structure does not always tell
                 outcome.chars = min(outcome.chars, calls.PERSISTED_CHARS)
+                outcome.wide = min(outcome.wide, outcome.chars)
         else:
             outcome = calls.outcome_of_text(tool, tool_input, text)
             outcome.image_tokens += images
