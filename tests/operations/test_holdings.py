@@ -11,7 +11,7 @@ from hooks.utils import archive
 from hooks.utils.hosts.opencode import host
 from hooks.utils.io import failures
 from hooks.utils.reclaim import cold_compaction
-from hooks.utils.state import limits, prompt_overhead, sockets, trials, warmth
+from hooks.utils.state import limits, live, prompt_overhead, sockets, trials, warmth
 from popkit_retention.bill import digests
 from popkit_retention.dashboard.instance import Instance
 from popkit_retention.operations import holdings
@@ -64,7 +64,7 @@ def busy(house: Governed) -> None:
     house.retention("archive", id)
     house.retention("gc", "--auto", "--quiet")
     archive.open_archive(str(house.home / "archive.sqlite")).close()
-    cold_compaction.say(str(house.home), "compact", cold_compaction.YES)
+    cold_compaction.choose(live.Site(env, "5e55", "/shop"), True)
     warmth.learn_breaks(env, str(house.home), house.now)
     limits.note(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
     host.Kept(host.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
