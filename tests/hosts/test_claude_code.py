@@ -80,8 +80,8 @@ TASK = {
         ),
         (
             "TaskList",
-            {"tasks": [{"id": 1, "subject": "W", "status": "done", "owner": "a"}, {"id": 2, "subject": "T", "status": "x", "blockedBy": [1]}]},
-            "#1 [done] W (a)\n#2 [x] T [blocked by #1]",
+            {"tasks": [{"id": 1, "subject": "W", "status": "x", "owner": "a"}, {"id": 2, "subject": "T", "status": "y", "blockedBy": [1]}]},
+            "#1 [x] W (a)\n#2 [y] T [blocked by #1]",
         ),
         ("TaskList", {"tasks": []}, "No tasks found"),
         (

@@ -186,6 +186,21 @@ def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
     assert "Read …/shop/total.py" in lines[2]
 
 
+def test_a_path_that_a_list_has_no_room_to_name_is_said_in_full_by_the_next():
+    paths = [f"/home/someone/project/src/shop{number}/cart.py" for number in range(stubs.LISTED + 2)]
+
+    def act(talk: Talk) -> None:
+        for path in paths:
+            talk.call("Read", {"file_path": path}, LONG)
+        talk.say(ASSISTANT, "next")
+        for path in (paths[0], paths[-1]):
+            talk.call("Read", {"file_path": path}, LONG + "more")
+
+    lines = [each.text for each in talk_of(act).compact(0.0).messages if stubs.handle_of_fold(each.text)]
+    assert "and 2 more" in lines[0]
+    assert f"Read …/shop0/cart.py; Read {paths[-1]}" in lines[1]
+
+
 def test_a_list_says_the_end_of_a_path_that_stands_in_a_call_which_cannot_be_listed():
     path = "/home/someone/project/src/shop/cart.py"
 

@@ -159,10 +159,12 @@ class Builder:
         if not away:
             return
         ids = [use.id for message in away for use in message.uses]
-        labels = []
+        labels: list[str] = []
         for id in ids:
-            labels.append(self.pairs[id].line(named))
-            named.add(self.pairs[id].file)
+            pair = self.pairs[id]
+            labels.append(pair.line(named))
+            if len(set(labels)) <= stubs.LISTED and labels[-1].endswith(pair.masked):
+                named.add(pair.file)
         handle = NO_HANDLE
         if names is not None:
             content: Content = [message.to_json() for message in away]

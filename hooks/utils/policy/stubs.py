@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEAST_CHARS = 400
 _ON_DISK, _FAILED = "its effect is on disk", "the call has failed"
 _HEAD, _MIDDLE, _TAIL = "[PopKit left out ", ": popkit restore ", "]"
-_LABEL_CHARS, _LISTED = 90, 12
+_LABEL_CHARS, LISTED = 90, 12
 
 
 def long_fields(use: Use) -> list[str]:
@@ -67,8 +67,8 @@ def folded(labels: Sequence[str], handle: str, names: Sequence[str] = ()) -> Mes
     for label in labels:
         label = _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")")
         times[label] = times.get(label, 0) + 1
-    said = [label if count == 1 else f"{label} ({count} times)" for label, count in list(times.items())[:_LISTED]]
-    more = sum(list(times.values())[_LISTED:])
+    said = [label if count == 1 else f"{label} ({count} times)" for label, count in list(times.items())[:LISTED]]
+    more = sum(list(times.values())[LISTED:])
     said += [f"and {more} more"] if more else []
     said += ["in them: " + " ".join(names)] if names else []
     return Message(USER, _HEAD + "; ".join(said) + _MIDDLE + handle + _TAIL)
