@@ -99,7 +99,7 @@ def compact(
         round(before * calibration),
         round(built.tokens * calibration),
         built.tokens <= target,
-        [id for id in fitting.made_whole if pairs[id].now.result == WHOLE],
+        fitting.made_whole,
     )
 
 

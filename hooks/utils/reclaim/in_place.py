@@ -290,7 +290,8 @@ def _note(
     reasons = {one.id: one.why for one in results}
     paths = site.paths(agent_id)
     chars = {shown.id: len(shown.text) for message in done.messages for shown in message.results}
-    whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in done.made_whole if id in chars]
+    standing = [id for id in done.made_whole if id in chars and id not in reasons]  # others were made whole, and then left
+    whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in standing]
     if whole:
         live.note(site, paths, whole)
     handles = [one.handle for one in done.left]
