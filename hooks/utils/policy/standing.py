@@ -160,10 +160,13 @@ class Builder:
             return
         ids = [use.id for message in away for use in message.uses]
         labels: list[str] = []
+        different: set[str] = set()
         for id in ids:
             pair = self.pairs[id]
-            labels.append(pair.line(named))
-            if len(set(labels)) <= stubs.LISTED and labels[-1].endswith(pair.masked):
+            label = pair.line(named)
+            labels.append(label)
+            different.add(label)
+            if len(different) <= stubs.LISTED and label.endswith(pair.masked):
                 named.add(pair.file)
         handle = NO_HANDLE
         if names is not None:
