@@ -13,7 +13,6 @@ from math import inf
 from . import names
 from .estimate import estimate_tokens
 from .messages import Message, result_tokens
-from .need import features
 from .outline import findings
 from .placeholder import handle_in, placeholder_tokens
 from .planning import is_small, last_words
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from .context import Result
     from .conversation import Conversation
+    from .messages import Shown, Use
     from .need import NeedModel
     from .outline import Findings
     from .standing import Built, Content
@@ -159,15 +159,20 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
     known = {result.id: result for result in conversation.results() if not result.cleared}
     whole, telling = always_whole(messages, conversation), telling_results(conversation)
     dead = _dead(known.values(), conversation, whole | telling)
-    calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
+    calls = _calls(messages)
     newest = {file_of(use): use.id for use, _ in calls}
     pairs = {}
     for age, (use, shown) in zip(range(len(calls) - 1, -1, -1), calls):
         id, result = use.id, known.get(use.id)
-        need = UNKNOWN_NEED if result is None else soon.probability_of(features(result, state, tools))
+        need = UNKNOWN_NEED if result is None else soon.probability(result, state, tools)
         file = file_of(use)
         pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in telling, id in dead)
     return pairs
+
+
+def _calls(messages: Sequence[Message]) -> list[tuple[Use, Shown]]:
+    """Return every call with its result, in order."""
+    return [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
 
 
 def always_whole(messages: Sequence[Message], conversation: Conversation) -> set[str]:
@@ -183,10 +188,9 @@ def telling_results(conversation: Conversation) -> set[str]:
 
 def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
     """Return the ids of the newest calls, the last in any case."""
-    calls = [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
     newest: list[str] = []
     room = NEWEST_TOKENS / calibration
-    for use, shown in reversed(calls[-NEWEST:]):
+    for use, shown in reversed(_calls(messages)[-NEWEST:]):
         room -= use.tokens + result_tokens(shown.text)
         if newest and room < 0:
             break

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from . import globs, kinds, worth
 from .economics import LIKELY_REQUESTS, Change, Prices, Sum, pays
-from .need import features
 from .placeholder import placeholder_tokens
 
 TYPE_CHECKING = False
@@ -50,11 +49,11 @@ class Decision:
     """What is thought of one result that stands in the context.
 
     `action`: clear (goes now), hold (is to go, but not now), keep · `reason`: why, one of REASONS · `tokens`, and those of the
-    `placeholder` that would stay · `need`: how likely it is needed again, by its `features`; None and [] where that was not asked ·
+    `placeholder` that would stay · `need`: how likely it is needed again; None where that was not asked ·
     `value`: what its going is worth, in units, the rewrite behind it apart; None where it was not valued.
     """
 
-    __slots__ = ("action", "features", "need", "placeholder", "reason", "result", "tokens", "value")
+    __slots__ = ("action", "need", "placeholder", "reason", "result", "tokens", "value")
 
     def __init__(self, result: Result, action: str, reason: str, tokens: int, placeholder: int) -> None:
         self.result = result
@@ -62,7 +61,6 @@ class Decision:
         self.reason = reason
         self.tokens = tokens
         self.placeholder = placeholder
-        self.features: list[tuple[str, float]] = []
         self.need: float | None = None
         self.value: float | None = None
 
@@ -259,8 +257,7 @@ def _why_it_stays(decision: Decision, conversation: Conversation, asked: Asked, 
 
 
 def _candidate(decision: Decision, conversation: Conversation, model: NeedModel, in_place: bool) -> worth.Candidate:
-    decision.features = features(decision.result, conversation.state, conversation.rules.tools)
-    decision.need = model.probability_of(decision.features)
+    decision.need = model.probability(decision.result, conversation.state, conversation.rules.tools)
     thinking = conversation.thinking if in_place else conversation.thinking_behind(decision.result.id)
     return worth.Candidate(decision.result, decision.tokens, decision.placeholder, decision.need, thinking)
 
