@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -123,6 +124,28 @@ def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(wor
     assert "It was" not in summary.text
     after = world.api.turns()[-1]
     assert "Scripted summary" in after.text
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
+def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_next_prompt(world: Compacted):
+    world.configure(compact_when_cold="on")
+    world.home.extra_env["POPKIT_CLOCK"] = str(time.time() + 3_000)
+
+    def prompts():
+        yield "go [[SCRIPT:work]]"
+        yield "and [[SCRIPT:rest]]"
+        transcripts = world.home.root.rglob
+        until(lambda: any("compact_boundary" in path.read_text() for path in transcripts("projects/*/*.jsonl")), "a compaction")
+        yield "now [[SCRIPT:talk]]"
+
+    done = world.play(prompts())
+    before, after = world.api.turns()[-2:]
+    tell("cold", before, after)
+    assert {request.kind for request in world.api.requests} == {"turn"}
+    assert set(placeholders(after.tool_results())) == {"toolu_work_1_0", "toolu_work_2_0"}
+    assert [toast.partition(":")[0] for toast in toasts(done)] == ["Compacted without a model"]
+    assert good(after) == []
     assert world.agrees(done.session_id)
     assert world.errors() == ""
 
