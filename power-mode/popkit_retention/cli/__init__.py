@@ -1,7 +1,7 @@
 """The `popkit` command: its subcommands and what they share.
 
 `main` picks the function of a command from COMMANDS and `answering` runs it: words are parsed by the command's table
-(`operations/tables.py`), the function returns an Answer (lines, the same as data, an exit code), and `screen` writes it. What several
-commands share: `settings_file` (changes of settings files on the user's word), `many_sessions` (which sessions, and
-where they are worked on).
+(`operations/tables.py`), the function returns an Answer (lines, the same as data, an exit code), which is written on the terminal. Several
+commands share `settings_file` (changes of settings files on the user's word) and `many_sessions` (which sessions, and where they are worked
+on).
 """

@@ -1,20 +1,24 @@
-"""Run one line of words for a command; show its answer, or its error in a line."""
+"""Run one line of words for a command, and show its answer or its error on the terminal: plain ASCII where its encoding has no blocks and
+rules, some colour where it is a terminal."""
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 
 from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.text import WIDTH, countdown, laid_out, visible, width_of, without_controls
 from hooks.utils.views.help import lines_of
-
-from . import screen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TextIO
 
     from hooks.utils.flag_parser import Parsed, Table
+    from hooks.utils.text import Line
 
 
 class Refused(Exception):
@@ -48,7 +52,7 @@ def run(
     try:
         parsed = flag_parser.parse(words, table)
         if parsed.operation is flag_parser.HELP:
-            screen.show(lines_of(parsed.argument or "", table.name, table), sys.stdout, environ)
+            write_view(lines_of(parsed.argument or "", table.name, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)
         return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)
@@ -79,9 +83,9 @@ def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
         print(text.as_json(answer.data))
         return answer.code
     if answer.lines:
-        screen.show(answer.lines, sys.stdout, environ)
+        write_view(answer.lines, sys.stdout, environ)
     if answer.content:
-        screen.write_content(answer.content, sys.stdout, answer.raw)
+        write_content(answer.content, sys.stdout, answer.raw)
     return answer.code
 
 
@@ -91,7 +95,7 @@ def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], aft
         print(text.as_json({"error": text.clean(message)}))
     else:
         lines = [*text.wrap(f"{name}: {message}", indent="  "), *after]
-        screen.show(lines, sys.stderr, environ)
+        write_view(lines, sys.stderr, environ)
     return 1
 
 
@@ -100,3 +104,137 @@ def message_of(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error.strerror or str(error)
     return str(error)
+
+
+# --- the terminal ------------------------------------------------------------------------------------------------------------------------
+
+
+_ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
+_DRAWN = "█░·─►←…"
+_BAR = 30
+_TIME_LEFT_AFTER_S, _REFRESHED_S = 5.0, 1.0
+_BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
+
+
+def width(stream: TextIO) -> int:
+    """Return how wide lines may be: as wide as the terminal; for a file or a pipe as in Claude Code."""
+    try:
+        return width_of(os.get_terminal_size(stream.fileno()).columns - 1) if stream.isatty() else WIDTH
+    except (OSError, ValueError, AttributeError):
+        return WIDTH
+
+
+class Bar:
+    """Progress on stderr, where that is a terminal: of bytes, shown as MB, or of what `unit` names. A context manager, which removes it."""
+
+    def __init__(self, environ: Mapping[str, str], unit: str = ""):
+        self.unit = unit
+        self.on = sys.stderr.isatty() and environ.get("TERM") != "dumb"
+        self.shown = -1
+        self.shown_at = self.began = time.monotonic()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self.shown >= 0:
+            sys.stderr.write("\r\x1b[K")
+
+    def show(self, done: int, whole: int) -> None:
+        """Show that `done` of `whole` are done."""
+        percent = 100 * done // whole if whole else 100
+        now = time.monotonic()
+        if self.on and (percent != self.shown or now - self.shown_at > _REFRESHED_S):
+            self.shown, self.shown_at = percent, now
+            full = _BAR * percent // 100
+            amount = f"{whole:,} {self.unit}" if self.unit else f"{whole / 1e6:,.1f} MB"
+            sys.stderr.write(f"\r[{'#' * full}{'.' * (_BAR - full)}] {percent:>3} % of {amount}{self._time_left(done, whole, now)}\x1b[K")
+            sys.stderr.flush()
+
+    def _time_left(self, done: int, whole: int, now: float) -> str:
+        """Return how long the rest will take at the speed so far; "" in the first seconds, and near the end."""
+        gone = now - self.began
+        left = gone * (whole - done) / done if done else 0.0
+        return f", about {countdown(left)} left" if gone > _TIME_LEFT_AFTER_S and left >= 1 else ""
+
+
+def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> None:
+    """Write the lines of a view, without the empty ones at their head (Claude Code writes a text of its own above those)."""
+    lines = laid_out(view, width(stream))
+    while lines and not lines[0]:
+        lines = lines[1:]
+    encoding = getattr(stream, "encoding", None) or "ascii"
+    if not _draws(encoding):
+        lines = [line.translate(_ASCII) for line in lines]
+    lines = list(map(visible if stream.isatty() else without_controls, lines))  # restored content may be among them
+    if _is_coloured(stream, environ):
+        lines = _coloured(lines)
+    stream.write(("\n".join(lines) + "\n").encode(encoding, "replace").decode(encoding))
+
+
+def is_confirmed(question: str) -> bool:
+    """Ask on the terminal; return whether the answer is yes. No answer is a no."""
+    print(f"{question} [y/N] ", end="", flush=True)
+    answer = sys.stdin.readline() if sys.stdin else ""
+    print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def write_content(content: str, stream: TextIO, raw: bool = False) -> None:
+    """Write restored contents, with a line end: on a terminal with escapes for what would move its cursor, hide or reorder letters; else
+    for control characters alone, since what is piped may be shown later. `raw`: as they are, byte for byte."""
+    written = content.removesuffix("\n") + "\n"
+    if stream.isatty() and not raw:
+        encoding = getattr(stream, "encoding", None) or "ascii"
+        written = "\n".join(map(visible, written.split("\n")))
+        stream.write(written.encode(encoding, "backslashreplace").decode(encoding))
+    else:
+        stream.flush()
+        stream.buffer.write((written if raw else without_controls(written)).encode("utf-8", "surrogatepass"))
+        stream.buffer.flush()
+
+
+def follow_locale(*streams: TextIO) -> None:
+    """Write in the locale's encoding, as the terminal reads it; the interpreter runs with UTF-8 for the names of files. Plain ASCII is what
+    a machine without a locale reports: there UTF-8 is the better guess."""
+    try:
+        from _locale import CODESET, nl_langinfo
+
+        encoding = nl_langinfo(CODESET)
+        if encoding.upper() not in ("", "UTF-8", "UTF8", "ASCII", "US-ASCII", "ANSI_X3.4-1968", "646"):
+            for stream in streams:
+                if hasattr(stream, "reconfigure"):  # a replacement may have none
+                    stream.reconfigure(encoding=encoding, errors="replace")
+    except (ImportError, LookupError):
+        return
+
+
+def _draws(encoding: str) -> bool:
+    try:
+        _DRAWN.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _is_coloured(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def _coloured(lines: list[str]) -> list[str]:
+    """Return the lines with titles bold, their rules dim, and what could be reclaimed green."""
+    painted = []
+    for at, line in enumerate(lines):
+        below = lines[at + 1] if at + 1 < len(lines) else ""
+        if _is_rule(below) and line:
+            line = _BOLD + line + _END
+        elif _is_rule(line):
+            line = _DIM + line + _END
+        elif line.startswith(("Reclaimable: ~", "Clear now: ")):
+            line = _GREEN + line + _END
+        painted.append(line)
+    return painted
+
+
+def _is_rule(line: str) -> bool:
+    return bool(line) and not line.strip("─-")

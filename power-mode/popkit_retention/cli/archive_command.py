@@ -18,9 +18,8 @@ from hooks.utils.state import archived, peek
 from hooks.utils.text import size
 
 from ..views import archive as views
-from . import screen
-from .answering import Answer, Refused
-from .screen import Bar
+from . import answering
+from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,8 +188,8 @@ def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float,
         many = text.counted(sum(map(len, placed.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
-    screen.show(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
-    if not screen.is_confirmed("Delete anyway?"):
+    answering.write_view(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
+    if not answering.is_confirmed("Delete anyway?"):
         raise Refused("nothing was deleted. --yes answers beforehand")
 
 

@@ -22,9 +22,8 @@ from ..bill.statement import bill_of, text_of
 from ..operations import sessions
 from ..parallel.sources import Unavailable
 from ..views import spending
-from . import many_sessions, screen
-from .answering import Answer, Refused
-from .screen import Bar
+from . import answering, many_sessions
+from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,8 +169,8 @@ def _is_wanted(lines: list[text.Line], args: Parsed) -> bool:
     """Ask on a terminal; return False inside Claude Code and for a program, where no user can answer."""
     if not sys.stdin.isatty() or "json" in args.flags:
         return False
-    screen.show(lines, sys.stdout, os.environ)
-    return screen.is_confirmed(f"{args.word.capitalize()} it?")
+    answering.write_view(lines, sys.stdout, os.environ)
+    return answering.is_confirmed(f"{args.word.capitalize()} it?")
 
 
 def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> Answer:

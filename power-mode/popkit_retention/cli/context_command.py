@@ -16,7 +16,7 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import live
 from hooks.utils.text import clean, laid_out
 
-from . import answering, screen
+from . import answering
 from .answering import Answer
 
 TYPE_CHECKING = False
@@ -117,6 +117,6 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
         raise UsageError(str(error)) from None
     if trouble:
         print(f"{RESTORE}: {clean(trouble)}", file=sys.stderr)
-    content = "\n".join(laid_out(receipt.printed_lines(printed), screen.width(sys.stdout))) + "\n"
+    content = "\n".join(laid_out(receipt.printed_lines(printed), answering.width(sys.stdout))) + "\n"
     is_incomplete = any(content is None for _, content in printed)
     return Answer([], receipt.printed_data(printed), content, int(is_incomplete), "raw" in parsed.flags)

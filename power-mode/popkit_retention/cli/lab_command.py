@@ -27,10 +27,9 @@ from ..lab.engine_policies import Door
 from ..lab.policies import Checked, Failed
 from ..operations import sessions
 from ..parallel.sources import Unavailable
-from . import many_sessions, screen
-from .answering import Refused
+from . import answering, many_sessions
+from .answering import Bar, Refused
 from .main import version
-from .screen import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     if args.json:
         print(json.dumps(result))
     else:
-        screen.show(lines_of(result), sys.stdout, environ)
+        answering.write_view(lines_of(result), sys.stdout, environ)
     if not result["sessions"]:
         return 1
     if args.html:
@@ -190,7 +189,7 @@ def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     if args.json:
         print(json.dumps(result))
     else:
-        screen.show(kept_lines(result), sys.stdout, environ)
+        answering.write_view(kept_lines(result), sys.stdout, environ)
     return 0 if any(one["sessions"] for one in result.values()) else 1
 
 

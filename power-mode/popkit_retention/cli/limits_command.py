@@ -23,8 +23,7 @@ from ..bill.windows import took
 from ..usage.store import DatabaseUnavailable
 from ..views import spending
 from . import settings_file
-from .answering import Answer, Refused
-from .screen import Bar
+from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

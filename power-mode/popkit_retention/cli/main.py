@@ -9,7 +9,7 @@ import sys
 from hooks.utils import text
 from hooks.utils.io import home
 
-from . import screen
+from . import answering
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
     if name in ("help", "-h", "--help"):
         if not rest:
-            screen.show(overview(), sys.stdout, environ)
+            answering.write_view(overview(), sys.stdout, environ)
             return 0
         name, rest = rest[0], ["--help"]
     if name == "replay":
@@ -88,7 +88,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     if name not in COMMANDS:
         known = ", ".join((*COMMANDS, "help", "--version"))
         lines = text.wrap(f'popkit: unknown command "{text.cut(text.clean(name), 40)}". Known: {known}')
-        screen.show(lines, sys.stderr, environ)
+        answering.write_view(lines, sys.stderr, environ)
         return 1
     module_name, _, function = COMMANDS[name].partition(".")
     module = importlib.import_module("." + module_name, __package__)
@@ -97,7 +97,6 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         code: int = command(rest, environ)
         return code
     from ..operations.tables import TABLES
-    from . import answering
 
     return answering.run(TABLES[name], command, rest, environ, getattr(module, "MISTAKES", ()))
 

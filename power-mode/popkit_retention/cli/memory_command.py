@@ -33,8 +33,7 @@ from ..parallel.sources import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
 from . import answering, many_sessions, memory_files, memory_learning
-from .answering import Answer, Refused
-from .screen import Bar
+from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

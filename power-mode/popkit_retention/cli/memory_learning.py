@@ -24,8 +24,7 @@ from ..operations import sessions
 from ..operations.memory_place import Place
 from ..parallel.results import Skipped, Where, results, results_of
 from ..parallel.sources import Source
-from .answering import Refused
-from .screen import Bar
+from .answering import Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

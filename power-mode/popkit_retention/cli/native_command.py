@@ -11,9 +11,8 @@ from hooks.utils import text
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.text import clean
 
-from . import screen, settings_file
-from .answering import Answer, Refused
-from .screen import Bar
+from . import answering, settings_file
+from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ def _best(args: Parsed, environ: Mapping[str, str]) -> Settings:
             f"nothing was changed: over your {text.counted(len(read), 'newest session')} no setting would have paid without many results"
             " being needed again. To set it all the same, name --trigger"
         )
-    screen.show(text.wrap(_best_in_words(best, len(read))), sys.stdout, environ)
+    answering.write_view(text.wrap(_best_in_words(best, len(read))), sys.stdout, environ)
     return best.settings
 
 

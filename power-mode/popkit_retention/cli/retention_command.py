@@ -22,9 +22,8 @@ from ..governance.policies import DOMAINS, RetentionPolicy, merged
 from ..operations.retention_table import COMMAND, LISTED, TABLE
 from ..usage.database import login_name
 from ..views import retention_activity, retention_phrases, retention_policies
-from . import answering, retention_arguments, screen
-from .answering import Answer, Refused
-from .screen import Bar
+from . import answering, retention_arguments
+from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,8 +176,8 @@ def _gc(request: Request) -> Answer:
     if not doing or retention_activity.is_idle(collected):
         message = "There is nothing to collect." if doing else "This was a dry run: nothing was changed."
         return Answer([*lines, "", message], collected)
-    screen.show(lines, sys.stdout, request.environ)
-    if not screen.is_confirmed("Do this?"):
+    answering.write_view(lines, sys.stdout, request.environ)
+    if not answering.is_confirmed("Do this?"):
         raise Refused("nothing was changed. --yes answers beforehand")
     collected = _collect(request, dry_run=False)
     return Answer(retention_activity.done(collected, COMMAND), collected)
@@ -256,8 +255,8 @@ def _remove(request: Request) -> Answer:
     if not sure:
         listed: dict[str, Any] = request.controller.archives()
         known = {each["archive_id"]: each for each in listed["archives"]}
-        screen.show(retention_activity.to_remove(ids, known, request.now), sys.stdout, request.environ)
-        if not screen.is_confirmed("Delete for good?"):
+        answering.write_view(retention_activity.to_remove(ids, known, request.now), sys.stdout, request.environ)
+        if not answering.is_confirmed("Delete for good?"):
             raise Refused("nothing was deleted. --yes answers beforehand")
     removed = [request.controller.remove(id) for id in ids]
     return Answer([f"Deleted {text.clean(str(each['archive_id']))} for good." for each in removed], {"removed": removed})

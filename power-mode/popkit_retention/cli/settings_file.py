@@ -19,7 +19,7 @@ from hooks.utils.io import files, home
 from hooks.utils.policy.masking import mask
 from hooks.utils.text import clean
 
-from . import screen
+from . import answering
 from .answering import Refused
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def read(path: str) -> str | None:
 def show_change(path: str, before: str | None, after: str, environ: Mapping[str, str], hidden: Callable[[str], str] = str) -> None:
     """Show what would change, line by line; `hidden` takes secrets out of a line."""
     diff = difflib.unified_diff((before or "").splitlines(), after.splitlines(), path, path, "now", "then", lineterm="")
-    screen.show([clean(hidden(line).replace("\t", "    ")) for line in diff], sys.stdout, environ)
+    answering.write_view([clean(hidden(line).replace("\t", "    ")) for line in diff], sys.stdout, environ)
 
 
 def change(
@@ -71,7 +71,7 @@ def change(
 
 def is_confirmed(yes: bool) -> bool:
     """Ask for the change that was shown, unless `yes` answers beforehand."""
-    if yes or screen.is_confirmed("Make this change?"):
+    if yes or answering.is_confirmed("Make this change?"):
         return True
     print("Nothing was changed. --yes answers beforehand.")
     return False

@@ -18,8 +18,7 @@ from hooks.utils.state import trials
 from ..bill import digests, trial
 from ..views import trials as views
 from . import settings_file
-from .answering import Answer, Refused
-from .screen import Bar
+from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from hooks.utils.state import archived, live, sockets
 from ..governance import data_folder as governance
 from ..operations import holdings, sessions
 from ..views.archive import placeholders
-from . import opencode_setup, screen, statusline_install
+from . import answering, opencode_setup, statusline_install
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     if args.dry_run:
         _show(["This was a dry run: nothing was deleted."], environ)
         return result
-    if placed and (args.undo or (not args.yes and screen.is_confirmed("Put their contents back first?"))):
+    if placed and (args.undo or (not args.yes and answering.is_confirmed("Put their contents back first?"))):
         result["put_back"] = _put_back(placed, environ)
         placed = _placed(folder, environ)
         result["placeholders"] = archived.handles_by_transcript(placed)
@@ -69,7 +69,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
             _show([*text.wrap(f"{_many(placed)} could not be put back:"), *placeholders(placed)], environ)
             if args.undo:
                 raise Refused("nothing was deleted. To go on without them, omit --undo")
-    if not args.yes and not screen.is_confirmed("Delete what PopKit has stored?"):
+    if not args.yes and not answering.is_confirmed("Delete what PopKit has stored?"):
         raise Refused("nothing was deleted. --yes answers beforehand")
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
@@ -84,7 +84,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
 
 
 def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
-    screen.show(lines, sys.stdout, environ)
+    answering.write_view(lines, sys.stdout, environ)
 
 
 def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
