@@ -5,7 +5,7 @@ version=${here##*/}
 plugins=${here%/*/*} # where Claude Code keeps the plugins of our marketplace, each version in a folder
 
 start() {
-  if [ -x "$1/bin/popkit" ] && [ -r "$1/power-mode/popkit_retention/cli/mcp_command.py" ]; then exec "$1/bin/popkit" mcp; fi
+  if [ -x "$1/bin/popkit" ] && [ -r "$1/power-mode/popkit_retention/mcp/server.py" ]; then exec "$1/bin/popkit" mcp; fi
 }
 
 start "${here%/*/*}" # in PopKit's own repository

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.flag_parser import UsageError, parse
-from popkit_retention.cli.completion_command import SCRIPTS, words_after
+from popkit_retention.cli.integrations import SCRIPTS, words_after
 from popkit_retention.cli.main import COMMANDS
 from popkit_retention.operations.tables import TABLES
 from tests.cli import inside

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.cli import opencode_setup, settings_file
+from popkit_retention.cli import settings_file, setup_command
 from tests.cli.played import ROOT, Played
 
 SPEC = (ROOT / "power-mode" / "opencode").as_uri()
@@ -219,7 +219,7 @@ entries = st.one_of(words, st.tuples(words, st.dictionaries(words, st.integers()
 )
 def test_whatever_else_is_configured_stays_and_undo_is_the_inverse(other: dict, theirs: list, indent: object) -> None:
     before = json.dumps({**other, "plugin": theirs}, indent=indent, ensure_ascii=False)  # type: ignore[arg-type]
-    there = settings_file.with_value(before, "plugin", settings_file.formatted(before, [*theirs, opencode_setup.spec()]))
+    there = settings_file.with_value(before, "plugin", settings_file.formatted(before, [*theirs, setup_command.spec()]))
     assert json.loads(there) == {**other, "plugin": [*theirs, SPEC]}
-    kept = [plugin for plugin in json.loads(there)["plugin"] if not opencode_setup.is_ours(plugin)]
+    kept = [plugin for plugin in json.loads(there)["plugin"] if not setup_command.is_ours(plugin)]
     assert kept == theirs

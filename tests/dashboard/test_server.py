@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from popkit_retention.cli.servers import has_browser
+from popkit_retention.cli.integrations import has_browser
 from popkit_retention.dashboard import server
 from popkit_retention.dashboard.instance import Instance
 from tests.dashboard.board import Board

@@ -33,12 +33,12 @@ COMMANDS = {
     "budget": "limits_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",
-    "dashboard": "servers.dashboard",
+    "dashboard": "integrations.dashboard",
     "setup": "setup_command.run",
     "statusline": "statusline_command.run",
-    "mcp": "mcp_command.run",
-    "serve": "servers.serve",
-    "completion": "completion_command.run",
+    "mcp": "integrations.mcp",
+    "serve": "integrations.serve",
+    "completion": "integrations.completion",
     "uninstall": "uninstall_command.run",
 }
 _PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code
