@@ -32,7 +32,7 @@ from ..operations.memory_table import COMMAND, LISTED, TABLE
 from ..parallel.sources import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
-from . import answering, many_sessions, memory_files, memory_learning
+from . import answering, many_sessions, memory_learning
 from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
@@ -164,7 +164,7 @@ def _why(request: Request) -> Answer:
 
 
 def _add(request: Request) -> Answer:
-    content = _read_stdin() if request.arguments == [memory_files.STDIN] else request.arguments[0]
+    content = _read_stdin() if request.arguments == [memory_learning.STDIN] else request.arguments[0]
     if not content.strip():
         raise flag_parser.UsageError("there is nothing to remember: the text is empty")
     kind = request.flags.get("kind", "").strip()
@@ -280,12 +280,12 @@ def _export(request: Request) -> Answer:
             print(line.rstrip("\n"))
         return Answer([])
     path = os.path.abspath(request.arguments[0])
-    count = memory_files.write_lines(path, lines) - 2  # of which the first is the head, the last the end
+    count = memory_learning.write_lines(path, lines) - 2  # of which the first is the head, the last the end
     return Answer(text.wrap(f"Wrote {text.counted(count, 'item')} to {path}"), {"items": count, "file": path})
 
 
 def _import(request: Request) -> Answer:
-    with memory_files.lines_of(request.arguments[0]) as lines:
+    with memory_learning.read_lines(request.arguments[0]) as lines:
         try:
             count = request.place.memory.take_in(lines, "missing" in request.flags)
         except DuplicateId as error:

@@ -1,9 +1,11 @@
-"""`popkit memory learn`: transcripts into memory, in the order of time, with progress; and what hooks' children do at a session's end."""
+"""`popkit memory learn`: transcripts into memory, in the order of time, with progress; what hooks' children do at a session's end; and the
+lines of an export or an import."""
 
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+import sys
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -13,13 +15,14 @@ from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.hosts.opencode import storage
-from hooks.utils.io import repository
+from hooks.utils.io import files, repository
 from hooks.utils.io.codec import loads
 from hooks.utils.state import memory as kept
 from hooks.utils.state.live import Site
 from hooks.utils.text import quote as shown
 
 from ..memory.extraction import lesson_of, taught
+from ..memory.items import BadItem
 from ..operations import sessions
 from ..operations.memory_place import Place
 from ..parallel.results import Skipped, Where, results, results_of
@@ -28,7 +31,8 @@ from .answering import Bar, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
 
     from ..memory.extraction import Taught
 
@@ -260,3 +264,50 @@ def _is_session(path: str) -> bool:
     except sessions.NoSession:
         return False
     return True
+
+
+# --- lines of an export ------------------------------------------------------------------------------------------------------------------
+
+
+LINE_BYTES = 16 << 20  # an item of a million characters, each escaped, and its embedding
+STDIN = "-"
+
+
+def write_lines(path: str, lines: Iterable[str]) -> int:
+    """Write lines into a private file, which replaces one that is there; return how many. OSError where it cannot, and for what is no file:
+    a device would be gone."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError(22, "not a regular file. Name another, or none for standard output", path)
+    count = 0
+
+    def write(fd: int) -> None:
+        nonlocal count
+        with open(fd, "w", encoding="utf-8", newline="\n", closefd=False) as file:
+            for line in lines:
+                file.write(line.rstrip("\n") + "\n")
+                count += 1
+
+    files.replace(path, write)
+    return count
+
+
+@contextmanager
+def read_lines(path: str) -> Iterator[Iterator[str]]:
+    """Yield the lines of a file, or of standard input for `-`; BadItem for one that is too long or no UTF-8, OSError for no such file."""
+    if path == STDIN:
+        yield _decoded(sys.stdin.buffer) if sys.stdin else iter(())
+        return
+    with files.open_regular(path) as file:
+        yield _decoded(file)
+
+
+def _decoded(file: BinaryIO) -> Iterator[str]:
+    number = 0
+    while line := file.readline(LINE_BYTES + 1):
+        number += 1
+        if len(line) > LINE_BYTES:
+            raise BadItem(f"line {number:,} is longer than {LINE_BYTES >> 20} MB")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise BadItem(f"line {number:,} is not UTF-8") from None
