@@ -1,5 +1,9 @@
-"""`popkit bill`: what stands in each prompt of a project before the first word, what that costs, what could go; hide, defer, show tools.
+"""What sessions cost, and what they may cost.
+
+`popkit bill`: what stands in each prompt of a project before the first word, what that costs, what could go; hide, defer, show tools.
 `popkit misses`: which requests wrote to the prompt cache what the one before had left there, why, and what that cost.
+`popkit limits`: how full the plan's limits are, when they will be full, what used them, and what tokens are worth in them.
+`popkit budget`: the user's own limits, what is used of them, and how much of a context they let in.
 """
 
 from __future__ import annotations
@@ -8,21 +12,29 @@ import os
 import re
 import sys
 import time
+from contextlib import suppress
 
 from hooks.utils import text
-from hooks.utils.config import layers
+from hooks.utils.config import layers, validation
+from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.policy.limit_weights import KINDS
+from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, windows
 from hooks.utils.policy.models import models_of
-from hooks.utils.state import prompt_overhead
+from hooks.utils.state import limits, prompt_overhead
 from hooks.utils.views import bill as views
 
+from .. import extras
 from ..bill import digests, statement, sums
-from ..bill.statement import bill_of, text_of
+from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
+from ..bill.windows import took
 from ..operations import sessions
 from ..parallel.sources import Unavailable
+from ..usage.store import DatabaseUnavailable
 from ..views import spending
-from . import answering, many_sessions
+from . import answering, many_sessions, settings_file
 from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
@@ -31,12 +43,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
+    from hooks.utils.policy.limit_weights import Weights
+    from hooks.utils.policy.limits import Window
     from hooks.utils.policy.models import Models
 
     from ..bill.digests import Digest
-    from .many_sessions import LeftOut
 
-MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
+MISTAKES = (OSError, StoreError, Unavailable, DatabaseUnavailable, sessions.NoSession)
 # word -> (what a tool is then, what follows)
 _OUT = {
     "hide": ("hidden", "Sessions of {project} do without it"),
@@ -45,7 +58,7 @@ _OUT = {
 _FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.287 or later)"
 
 
-def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
+def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation of `popkit bill`."""
     now = time.time()
     popkit_home = home.popkit_home(environ)
@@ -56,7 +69,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if not args.word and _names_sessions(args):
         return _bill_of_sessions(args, environ, models)
     since = args.since.ago(now) if not args.word and args.since else now - statement.MONTH_S
-    bill = bill_of(popkit_home, project, _digests_since(0.0, args, environ, now), since, now, models)
+    bill = statement.bill_of(popkit_home, project, _digests_since(0.0, args, environ, now), since, now, models)
     if args.word in _OUT:
         return _take_out(args, popkit_home, project, bill, now)
     if args.word == "show":
@@ -110,7 +123,7 @@ def _covered(args: Parsed) -> str:
     return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {sessions.HOSTS[args.host]}"
 
 
-def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], LeftOut]:
+def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], many_sessions.LeftOut]:
     """Return the digests of the transcripts that the user named, and what was left out of them."""
     left_out, where = many_sessions.LeftOut(), many_sessions.where_of(args.flags)
     paths = many_sessions.paths_of(args.arguments, args.flags) or sessions.places_of_host(environ, args.host)
@@ -143,10 +156,8 @@ def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any]
         raise Refused(f"{text.clean(name)} is taken out already. First: popkit bill show {text.clean(name)}")
     if name not in known:
         listed = text.listed([text.clean(row["name"]) for row in bill["rows"] if row["kind"] == "server"], 12)
-        raise Refused(
-            f"no MCP server or tool is called {text.quote(name)} here. "
-            + (f"Servers: {listed}" if listed else "Claude Code has named none yet")
-        )
+        known_ones = f"Servers: {listed}" if listed else "Claude Code has named none yet"
+        raise Refused(f"no MCP server or tool is called {text.quote(name)} here. {known_ones}")
     row = known[name]
     if not row["key"]:
         raise Refused(
@@ -185,10 +196,7 @@ def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> An
             "in a session that goes on by /popkit bill show, from its next turn on, which may write the prompt cache again; else from the"
             " next session on."
         )
-    return Answer(
-        text.wrap(f"{text.clean(name)} is back: {back}"),
-        {"hidden": prompt_overhead.hidden(popkit_home, project)},
-    )
+    return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": prompt_overhead.hidden(popkit_home, project)})
 
 
 def _key_of(name: str, hidden: Mapping[str, Any]) -> str:
@@ -202,7 +210,7 @@ def _draft(wanted: str, out: str, project: str) -> Answer:
     """Write a section of a file as a draft of a skill into a new file; the file of the section stays as it is."""
     path, _, heading = wanted.partition("#")
     path = os.path.join(project, os.path.expanduser(path))
-    content = text_of(path)
+    content = statement.text_of(path)
     if content is None:
         raise Refused(f"{path} cannot be read")
     body = statement.section(content, heading)
@@ -220,3 +228,119 @@ def _draft(wanted: str, out: str, project: str) -> Answer:
         f" section out of {text.clean(path)} yourself: PopKit does not change that file."
     )
     return Answer(lines, {"written": out, "name": name})
+
+
+# --- limits of the plan ------------------------------------------------------------------------------------------------------------------
+
+
+LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
+CONTEXT = "context"  # the record of the configuration that has them
+_NONE = ("none", "null", "")
+
+
+def plan_limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Do `popkit limits`: read what the helper has kept, and of the transcripts what has changed since the last time."""
+    now, popkit_home = time_of_day(environ), home.popkit_home(environ)
+    readings = limits.readings(popkit_home)
+    running = windows(readings, now)
+    used: list[digests.Digest] = []
+    if readings:
+        begins = [began for began in map(_began, running) if began is not None]
+        with Bar(environ) as bar:
+            used = digests.of_user(environ, min([*begins, *(reading.at for reading in readings)]), now, bar.show)
+    fits = {kind: Fit(kind, movements(readings, kind, used)) for kind in LENGTHS_S}
+    if readings:
+        with suppress(OSError):  # the answer has them anyway
+            limits.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
+    answer = {
+        "last_reading_at": max((reading.at for reading in readings), default=None),
+        "windows": [_as_data(window, used, fits) for window in running],
+    }
+    return Answer(spending.windows(answer, now), answer)
+
+
+def _began(window: Window) -> float | None:
+    newest = window.newest
+    length = LENGTHS_S.get(newest.kind)
+    return newest.resets_at - length if length and newest.resets_at else None
+
+
+def _as_data(window: Window, used: list[digests.Digest], fits: dict[str, Fit]) -> dict[str, Any]:
+    newest, began = window.newest, _began(window)
+    return {
+        "kind": newest.kind, "percent": newest.percent, "at": newest.at, "percent_per_hour": window.pace, "full_at": window.full_at,
+        "resets_at": newest.resets_at or None, "began": began, "took": None if began is None else took(used, began),
+        "fit": None if began is None else _fit(fits[newest.kind]),
+    }  # fmt: skip
+
+
+def _fit(fit: Fit) -> dict[str, Any]:
+    """Return what tokens are worth, by model: a million of each of KINDS, and 100,000 that are written again where they would have been
+    read (`cold_5m`, `cold_1h`), in percent of the window: {`percent`, `error`, `claimed`}, None where nothing is known."""
+    columns = fit.weights.columns if fit.weights else ()
+    models = sorted({model for model, _ in columns})
+    return {
+        "window": fit.window, "why": fit.why, "blocks": fit.blocks, "needs_blocks": LEAST_WINDOWS, "movements": fit.movements,
+        "needs_movements": LEAST_MOVEMENTS, "worth": {model: _worth(fit.weights, model) for model in models if fit.weights},
+    }  # fmt: skip
+
+
+def _worth(weights: Weights, model: str) -> dict[str, Any]:
+    amounts = {kind: {(model, kind): 1e6} for kind in KINDS}
+    amounts.update({f"cold_{ttl}": {(model, f"write_{ttl}"): 1e5, (model, "read"): -1e5} for ttl in ("5m", "1h")})
+    worth: dict[str, Any] = {}
+    for name, tokens in amounts.items():
+        share = weights.worth(tokens)
+        claimed = weights.claimed(tokens) is not None and share is not None and share[0] > 0
+        worth[name] = share and {"percent": share[0], "error": share[1], "claimed": claimed}
+    return worth
+
+
+# --- the user's own limits --------------------------------------------------------------------------------------------------------------
+
+
+def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Do one operation of `popkit budget`. Refused, DatabaseUnavailable."""
+    if args.word == "set":
+        is_as_asked = settings_file.change_own({CONTEXT: _limits_of(args.arguments)}, args.yes, args.dry_run, environ)
+        return Answer([], code=int(not (is_as_asked or args.dry_run)))
+    from ..usage import database, ingestion
+
+    if database.server_in(environ) is not None and not extras.enter("postgres", environ):
+        raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
+    if args.check:
+        name = database.check_usable(environ)
+        return Answer(text.wrap(f"{text.clean(name)} can be used."), {"database": name})
+    with Bar(environ) as bar:
+        ingestion.catch_up(environ, bar.show)
+    used = database.report(environ, args.session, args.user)
+    return Answer(spending.budgets(used), used)
+
+
+def _limits_of(words: list[str]) -> dict[str, Any]:
+    """Return the limits that words name: session_tokens=2000000, month_usd=none. Refused for any other word."""
+    limits: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in LIMITS:
+            raise Refused(f"{word!r:.60} is no limit. Write KEY=VALUE, with one of {', '.join(LIMITS)}")
+        problems: list[str] = []
+        note = lambda _at, _value, allowed, _known, listed=problems: listed.append(allowed)  # noqa: E731
+        limits[name] = validation.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)
+        if problems:
+            raise Refused(f"{name} takes {problems[0].replace('null', 'none')}")
+    return limits
+
+
+def _number(value: str) -> Any:
+    plain = value.lower().replace(",", "").replace("_", "").lstrip("$")
+    if plain in _NONE:
+        return None
+    try:
+        return int(plain)
+    except ValueError:
+        pass
+    try:
+        return float(plain)
+    except ValueError:
+        return value
