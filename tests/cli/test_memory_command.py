@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.operations.memory_table import TABLE
+from popkit_retention.operations.data_tables import MEMORY
 from tests.cli.remembered import DAY_S, GOLDENS, Remembered, anywhere, export_of, fits
 
 HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
@@ -78,7 +78,7 @@ def test_who_only_asks_leaves_nothing_behind(shop: Remembered) -> None:
     assert not list(shop.home.rglob("*.sqlite"))
 
 
-@pytest.mark.parametrize("word", [word.name for word in TABLE.operations])
+@pytest.mark.parametrize("word", [word.name for word in MEMORY.operations])
 def test_every_word_has_help(shop: Remembered, word: str) -> None:
     shown = shop.memory("help", word)
     assert shown == shop.memory(word, "--help") or word == "help"
@@ -88,7 +88,7 @@ def test_every_word_has_help(shop: Remembered, word: str) -> None:
 
 def test_the_overview_names_every_word(shop: Remembered) -> None:
     shown = shop.memory("help")
-    assert all(f"  {word.usage()}" in shown for word in TABLE.operations)
+    assert all(f"  {word.usage()}" in shown for word in MEMORY.operations)
     assert shown == shop.popkit("help", "memory").stdout
 
 

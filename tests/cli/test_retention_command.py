@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from popkit_retention.operations.retention_table import TABLE
+from popkit_retention.operations.data_tables import RETENTION
 from tests.cli.governed import GOLDENS, Governed
 from tests.cli.remembered import DAY_S, fits
 
@@ -20,7 +20,7 @@ DEFAULTS = {
 # --- words -----------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("word", [word.name for word in TABLE.operations])
+@pytest.mark.parametrize("word", [word.name for word in RETENTION.operations])
 def test_every_word_has_help(house: Governed, word: str) -> None:
     shown = house.retention("help", *word.split())
     assert shown == house.retention(*word.split(), "--help") or word == "help"
@@ -30,7 +30,7 @@ def test_every_word_has_help(house: Governed, word: str) -> None:
 
 def test_the_overview_names_every_word(house: Governed, golden) -> None:
     shown = house.retention("help")
-    assert all(f"  {word.usage()}" in shown for word in TABLE.operations)
+    assert all(f"  {word.usage()}" in shown for word in RETENTION.operations)
     assert shown == house.popkit("help", "retention").stdout
     assert fits(shown)
     golden(GOLDENS / "help.txt", shown)

@@ -16,8 +16,7 @@ from popkit_retention.cli.main import COMMANDS
 from popkit_retention.extras import EXTRAS
 from popkit_retention.governance.policies import DOMAINS
 from popkit_retention.memory.items import TIERS
-from popkit_retention.operations.memory_table import TABLE as MEMORY
-from popkit_retention.operations.retention_table import TABLE as RETENTION
+from popkit_retention.operations.data_tables import MEMORY, RETENTION
 from popkit_retention.operations.tables import SETUP, TABLES
 
 OPERATIONS = [(table, operation) for table in TABLES.values() for operation in table.operations]

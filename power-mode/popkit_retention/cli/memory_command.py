@@ -27,8 +27,8 @@ from ..memory.memory import Busy, NotThere
 from ..memory.monitoring import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
+from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
 from ..operations.memory_place import Place
-from ..operations.memory_table import COMMAND, LISTED, TABLE
 from ..parallel.sources import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
@@ -52,7 +52,7 @@ _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
 
 def called(environ: Mapping[str, str]) -> str:
     """Return how the reader calls us: commands in an answer begin with it."""
-    return environ.get(turns.CALLED_AS) or COMMAND
+    return environ.get(turns.CALLED_AS) or MEMORY_COMMAND
 
 
 class Request:
@@ -75,11 +75,11 @@ def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     if words[:1] == ["learn"] and "--quiet" in words:
         from ..governance import hourly_job
 
-        answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ), environ)
+        answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
         # A session's end starts one child, so this one also collects what retention policies release.
         answering.run_unattended(jobs.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
         return 0
-    return answering.run(TABLE, _answer, words, environ, MISTAKES, called(environ))
+    return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
@@ -93,7 +93,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
                 raise Refused(f"there is no folder {shown(folder)}, and nothing is remembered of one")
             return _ANSWERS[parsed.word](Request(parsed, place, environ))
         except NotJoined as error:
-            raise Refused(str(error).replace(COMMAND, called(environ))) from None
+            raise Refused(str(error).replace(MEMORY_COMMAND, called(environ))) from None
         except MISTAKES:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -118,15 +118,15 @@ def _status(request: Request) -> Answer:
 
 def _list(request: Request) -> Answer:
     tiers, kinds = request.flags.get("tier", ()), request.flags.get("kind", ())
-    most = None if "all" in request.flags else LISTED + 1
+    most = None if "all" in request.flags else ITEMS_LISTED + 1
     items = request.place.memory.list(tiers, kinds, "marked" in request.flags, None if "waiting" in request.flags else most)
     if "waiting" in request.flags:
         items = [item for item in items if item.waits][:most]
-    more = len(items) > LISTED and "all" not in request.flags
-    items = items[:LISTED] if more else items
+    more = len(items) > ITEMS_LISTED and "all" not in request.flags
+    items = items[:ITEMS_LISTED] if more else items
     lines = item_views.by_tier(items, request.now) if items else text.wrap(_nothing(request))
     if more:
-        lines += ["", f"There is more: --all shows more than {LISTED} items."]
+        lines += ["", f"There is more: --all shows more than {ITEMS_LISTED} items."]
     lines += item_views.to_accept(items, request.command)
     return Answer(lines, {"items": [item.to_json() for item in items], "more": more})
 

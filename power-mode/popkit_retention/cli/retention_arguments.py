@@ -15,7 +15,7 @@ from hooks.utils.text import quote as shown
 from ..governance.domains import ITEM, PROJECT, SESSION
 from ..governance.errors import DomainUnavailable
 from ..governance.policies import DEFAULT_POLICY, DOMAINS, KEYS
-from ..operations.retention_table import COMMAND
+from ..operations.data_tables import RETENTION_COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ def hold_targets(request: Request) -> list[tuple[str, str, str]]:
     """Return (domain, scope, target) of all that is to be held: items by their ids, else a session or a project in each domain."""
     session, folder = request.flags.get("session"), request.flags.get("project")
     if sum((bool(request.arguments), session is not None, folder is not None)) != 1:
-        raise UsageError(f"what should be held? Give ids, or --session, or --project, one of them: {COMMAND} hold add ID --why TEXT")
+        raise UsageError(
+            f"what should be held? Give ids, or --session, or --project, one of them: {RETENTION_COMMAND} hold add ID --why TEXT"
+        )
     if session is not None:
         (target,) = session_ids([session], request)
         return [(domain, SESSION, target) for domain in request.domains]

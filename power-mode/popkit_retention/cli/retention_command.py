@@ -19,7 +19,7 @@ from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.errors import Conflict, Damaged, GovernanceError
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
-from ..operations.retention_table import COMMAND, LISTED, TABLE
+from ..operations.data_tables import LISTED, RETENTION, RETENTION_COMMAND
 from ..usage.database import login_name
 from ..views import retention_activity, retention_phrases, retention_policies
 from . import answering, retention_arguments
@@ -62,9 +62,9 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
-        answering.run_unattended(COLLECTION_HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ), environ)
+        answering.run_unattended(COLLECTION_HOOK, lambda: _answer(flag_parser.parse(words, RETENTION), environ), environ)
         return 0
-    return answering.run(TABLE, _answer, words, environ, MISTAKES)
+    return answering.run(RETENTION, _answer, words, environ, MISTAKES)
 
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
@@ -79,7 +79,7 @@ def _show(request: Request) -> Answer:
     status: dict[str, Any] = request.controller.status(request.domain)
     requests: dict[str, Any] = request.controller.requests()
     status["requests"] = [each for each in requests["requests"] if each["domain"] in request.domains]
-    return Answer(retention_policies.shown(status, request.now, COMMAND), status)
+    return Answer(retention_policies.shown(status, request.now, RETENTION_COMMAND), status)
 
 
 def _set(request: Request) -> Answer:
@@ -103,12 +103,12 @@ def _set(request: Request) -> Answer:
             done = f"Only {configured[0]['domain']} was set" if configured else "Nothing was set"
             raise Refused(f"somebody else has changed the policies at the same time. {done}. Look at them, and try again") from None
         expect = None if expect is None else configured[-1]["revision"]
-    return Answer(retention_policies.configured(before, configured, COMMAND), {"policies": configured})
+    return Answer(retention_policies.configured(before, configured, RETENTION_COMMAND), {"policies": configured})
 
 
 def _accept(request: Request) -> Answer:
     accepted: list[dict[str, Any]] = [request.controller.accept(id) for id in dict.fromkeys(request.arguments)]
-    return Answer([line for each in accepted for line in retention_policies.accepted(each, COMMAND)], {"accepted": accepted})
+    return Answer([line for each in accepted for line in retention_policies.accepted(each, RETENTION_COMMAND)], {"accepted": accepted})
 
 
 def _decline(request: Request) -> Answer:
@@ -124,7 +124,7 @@ def _unset(request: Request) -> Answer:
 
 def _history(request: Request) -> Answer:
     history: dict[str, Any] = request.controller.history(request.domain)
-    return Answer(retention_policies.history(history["versions"], request.now, COMMAND), history)
+    return Answer(retention_policies.history(history["versions"], request.now, RETENTION_COMMAND), history)
 
 
 def _rollback(request: Request) -> Answer:
@@ -134,7 +134,7 @@ def _rollback(request: Request) -> Answer:
     except Damaged:
         before = None  # then it is written again
     result: dict[str, Any] = request.controller.rollback(revision, request.domain)
-    return Answer(retention_policies.rolled_back(revision, before, result, COMMAND), result)
+    return Answer(retention_policies.rolled_back(revision, before, result, RETENTION_COMMAND), result)
 
 
 # --- what they say of things -----------------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def _rollback(request: Request) -> Answer:
 def _explain(request: Request) -> Answer:
     explanation: dict[str, Any] = request.controller.explain(request.arguments[0], request.domain)
     policy = request.controller.get(explanation["domain"], explanation["project"])
-    return Answer(retention_policies.explained(explanation, policy, request.now, COMMAND), explanation)
+    return Answer(retention_policies.explained(explanation, policy, request.now, RETENTION_COMMAND), explanation)
 
 
 def _apply(request: Request) -> Answer:
@@ -153,7 +153,7 @@ def _apply(request: Request) -> Answer:
         labels = request.controller.describe(each["domain"], retention_policies.shown_ids(each, request.most))
         lines += retention_policies.applied(each, labels, request.now, request.most)
     if any(part["eligible"] for each in verdicts for part in (each, *each.get("own", ()))):
-        lines += ["", *retention_phrases.what_goes(COMMAND)]
+        lines += ["", *retention_phrases.what_goes(RETENTION_COMMAND)]
     return Answer(lines, {"domains": verdicts})
 
 
@@ -162,7 +162,7 @@ def _gc(request: Request) -> Answer:
         if others := [name for name in request.flags if name not in ("auto", "quiet", "json")]:
             raise flag_parser.UsageError(f"--auto decides by itself, so --{others[0]} does not go with it")
         collected = hourly_job.collect(request.environ)
-        lines = retention_activity.collected({**collected, "dry_run": False}, request.now, request.most, COMMAND)
+        lines = retention_activity.collected({**collected, "dry_run": False}, request.now, request.most, RETENTION_COMMAND)
         return Answer(lines or ["Nothing is due."], collected)
     if "quiet" in request.flags:
         raise flag_parser.UsageError("--quiet goes only with --auto")
@@ -171,8 +171,8 @@ def _gc(request: Request) -> Answer:
         raise Refused("nothing was changed: --json needs --yes or --dry-run")
     collected = _collect(request, dry_run=not (doing and sure))
     if doing and sure:
-        return Answer(retention_activity.collected(collected, request.now, request.most, COMMAND), collected)
-    lines = retention_activity.collected(collected, request.now, request.most, COMMAND)
+        return Answer(retention_activity.collected(collected, request.now, request.most, RETENTION_COMMAND), collected)
+    lines = retention_activity.collected(collected, request.now, request.most, RETENTION_COMMAND)
     if not doing or retention_activity.is_idle(collected):
         message = "There is nothing to collect." if doing else "This was a dry run: nothing was changed."
         return Answer([*lines, "", message], collected)
@@ -180,7 +180,7 @@ def _gc(request: Request) -> Answer:
     if not answering.is_confirmed("Do this?"):
         raise Refused("nothing was changed. --yes answers beforehand")
     collected = _collect(request, dry_run=False)
-    return Answer(retention_activity.done(collected, COMMAND), collected)
+    return Answer(retention_activity.done(collected, RETENTION_COMMAND), collected)
 
 
 def _collect(request: Request, dry_run: bool) -> dict[str, Any]:
@@ -199,17 +199,17 @@ def _undo(request: Request) -> Answer:
 def _hold_add(request: Request) -> Answer:
     why = request.flags["why"]
     if not why.strip():
-        raise flag_parser.UsageError(f"a hold needs a reason: {COMMAND} hold add … --why TEXT")
+        raise flag_parser.UsageError(f"a hold needs a reason: {RETENTION_COMMAND} hold add … --why TEXT")
     targets = retention_arguments.hold_targets(request)
     who = request.flags.get("who") or login_name(request.environ)
     until = request.flags["until"].ahead(request.now) if "until" in request.flags else None
     holds = [request.controller.add_hold(domain, scope, target, who, why, until) for domain, scope, target in targets]
-    return Answer(retention_activity.held(holds, request.now, COMMAND), {"holds": holds})
+    return Answer(retention_activity.held(holds, request.now, RETENTION_COMMAND), {"holds": holds})
 
 
 def _hold_list(request: Request) -> Answer:
     listed: dict[str, Any] = request.controller.holds(request.domain, "all" in request.flags)
-    return Answer(retention_activity.holds(listed["holds"], request.now, "all" in request.flags, COMMAND), listed)
+    return Answer(retention_activity.holds(listed["holds"], request.now, "all" in request.flags, RETENTION_COMMAND), listed)
 
 
 def _hold_release(request: Request) -> Answer:
@@ -226,11 +226,11 @@ def _archive(request: Request) -> Answer:
     if not request.arguments:
         wanted = {domain: None for domain in wanted if _has_eligible(request, domain)}
         if not wanted:
-            raise Refused(f"nothing may be deleted now. To archive something else, name it: {COMMAND} archive ID…")
+            raise Refused(f"nothing may be deleted now. To archive something else, name it: {RETENTION_COMMAND} archive ID…")
     for domain, ids in wanted.items():
         made = request.controller.archive(domain, ids, request.flags.get("note", ""), request.progress)
         archives.append({"domain": domain, **made})
-    return Answer(retention_activity.archived(archives, COMMAND), {"archives": archives})
+    return Answer(retention_activity.archived(archives, RETENTION_COMMAND), {"archives": archives})
 
 
 def _has_eligible(request: Request, domain: str) -> bool:
@@ -240,7 +240,7 @@ def _has_eligible(request: Request, domain: str) -> bool:
 
 def _archives(request: Request) -> Answer:
     listed: dict[str, Any] = request.controller.archives()
-    return Answer(retention_activity.archives(listed["archives"], request.now, COMMAND), listed)
+    return Answer(retention_activity.archives(listed["archives"], request.now, RETENTION_COMMAND), listed)
 
 
 def _restore(request: Request) -> Answer:

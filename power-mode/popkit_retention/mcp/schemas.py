@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.utils.context_table import CONTEXT as CONTEXT_TABLE
 
-from ..operations import memory_table, retention_table, tables
+from ..operations import data_tables, tables
 from .protocol import shown
 
 if TYPE_CHECKING:
@@ -206,8 +206,8 @@ POLICIES = obj(
     {"version": whole(), "revision": whole(), "updated_at": text(), "memory": POLICY, "rag": POLICY, "deprecated": text()},
     ("version", "updated_at", "memory", "rag"),
 )
-DOMAIN_ONLY = takes(retention_table.SHOW, "domain")
-CONFIGURE = takes(retention_table.SET, "domain", "config", config=obj(_KEYS))
+DOMAIN_ONLY = takes(data_tables.RETENTION_SHOW, "domain")
+CONFIGURE = takes(data_tables.RETENTION_SET, "domain", "config", config=obj(_KEYS))
 _ADJUSTED = obj({"key": text(), "given": anything(), "kept": anything(), "why": text()}, ("key", "given", "kept", "why"))
 CONFIGURED = obj(
     {
@@ -219,7 +219,7 @@ CONFIGURED = obj(
 )  # fmt: skip
 _OPTIONS = open_obj("keys of the policy with other values for this call")  # the controller checks them
 APPLY = takes(
-    retention_table.APPLY,
+    data_tables.RETENTION_APPLY,
     "domain",
     resources=several(anything(), MOST_RESOURCES, "objects with id, created_at, source_type, session_id, context_id"),
     options=_OPTIONS,
@@ -238,10 +238,10 @@ APPLIED = obj(
     ("success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts"),
 )  # fmt: skip
 ARCHIVE = takes(
-    retention_table.ARCHIVE,
+    data_tables.RETENTION_ARCHIVE,
     "domain",
     resources=several(anything(), MOST_RESOURCES, "ids, or objects with an id"),
-    options=obj({"note": text(longest=retention_table.LONGEST_NOTE)}),
+    options=obj({"note": text(longest=data_tables.LONGEST_NOTE)}),
 )
 ARCHIVED = obj(
     {"success": flag(), "archive_id": text(), "manifest_path": text(), "resource_count": whole(), "total_size_bytes": whole()},
@@ -250,16 +250,16 @@ ARCHIVED = obj(
 
 # --- memory -----------------------------------------------------------------------------------------------------------------------------
 
-RECALL = takes(memory_table.SEARCH)
+RECALL = takes(data_tables.MEMORY_SEARCH)
 _WAITS = flag("an agent said it, the user has not accepted it")
 _ITEM = {"id": text(), "text": text(), "kind": text(), "tier": text(), "created_at": text(), "waits": _WAITS}
 RECALLED = obj(
     {"items": several(obj({**_ITEM, "project": text(), "relevance": number()}, ("id", "text", "kind"))), "memory_is_on": flag()},
     ("items",),
 )
-NOTE = takes(memory_table.ADD)
+NOTE = takes(data_tables.MEMORY_ADD)
 NOTED = obj({**_ITEM, "note": text()}, ("id", "text", "kind"))
-FORGET = takes(memory_table.FORGET)
+FORGET = takes(data_tables.MEMORY_FORGET)
 FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to take it back"), "note": text()}, ("marked", "undo"))
 _COUNTS = obj({"items": whole(), "tokens": whole()})
 MEMORY = obj(

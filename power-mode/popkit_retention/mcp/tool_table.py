@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.flag_parser import DESTROYS, READS
 
-from ..operations import memory_table, retention_table
+from ..operations import data_tables
 from . import schemas
 from .server import Cancelled
 from .tool_call import ALL, ToolCall, ToolError, message_of
@@ -79,12 +79,12 @@ TABLE = {
         Tool(
             "memory_add", "Add to memory",
             "Keeps a note for future sessions of the project, once the user accepts it. Secrets are masked. Memory must be on.",
-            schemas.NOTE, schemas.NOTED, memory_table.ADD.effect, again=False,
+            schemas.NOTE, schemas.NOTED, data_tables.MEMORY_ADD.effect, again=False,
         ),
         Tool(
             "memory_forget", "Forget",
             "Marks memories of the project for deletion after 24 hours; the user can undo it until then.",
-            schemas.FORGET, schemas.FORGOTTEN, memory_table.FORGET.effect,
+            schemas.FORGET, schemas.FORGOTTEN, data_tables.MEMORY_FORGET.effect,
         ),
         Tool(
             "memory_status", "Memory status",
@@ -100,7 +100,7 @@ TABLE = {
             "retention_configure", "Set retention policy",
             "Changes a retention policy: only the keys given. What keeps more holds at once; all else waits for the user's yes. "
             "Values out of bounds are clamped: see adjusted.",
-            schemas.CONFIGURE, schemas.CONFIGURED, retention_table.SET.effect,
+            schemas.CONFIGURE, schemas.CONFIGURED, data_tables.RETENTION_SET.effect,
         ),
         Tool(
             "retention_apply", "Apply retention policy",
@@ -111,7 +111,7 @@ TABLE = {
         Tool(
             "retention_archive", "Archive resources",
             "Copies stored resources into an archive with checksums. Without resources: what is eligible. Deletes nothing.",
-            schemas.ARCHIVE, schemas.ARCHIVED, retention_table.ARCHIVE.effect, again=False, wide=True,
+            schemas.ARCHIVE, schemas.ARCHIVED, data_tables.RETENTION_ARCHIVE.effect, again=False, wide=True,
         ),
         Tool(
             "retention_policies", "Get both policies",

@@ -8,12 +8,10 @@ from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 from hooks.utils.policy.trials import ARMS
 
-from . import memory_table, retention_table
-from .memory_table import HOST, MANY_SESSIONS
+from . import data_tables
+from .data_tables import DRY_RUN, HOST, MANY_SESSIONS, YES
 
 _JSON = Flag("--json", "as JSON")
-_YES = Flag("--yes", "do not ask")
-_DRY_RUN = Flag("--dry-run", "only show what would happen")
 _SHOW = Flag("--dry-run", "only show the change")
 _MODEL = Flag(
     "--model ID", "use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)", default=""
@@ -30,9 +28,9 @@ ARCHIVE_SEARCH = Operation(
     "find what was cleared in this project by the words in it",
     _SESSION,
     Flag("--everywhere", "search all projects"),
-    Flag("--limit N", "show at most N", whole(), default=10, agent=("most", whole(1, memory_table.MOST_FOUND))),
+    Flag("--limit N", "show at most N", whole(), default=10, agent=("most", whole(1, data_tables.MOST_FOUND))),
     joined=True,
-    agent=("query", text(1, memory_table.LONGEST_QUERY)),
+    agent=("query", text(1, data_tables.LONGEST_QUERY)),
     more="Words, names (getUserName, get_user_name), paths; case does not matter.",
 )
 ARCHIVE = Table(
@@ -59,8 +57,8 @@ ARCHIVE = Table(
         "prune",
         "delete old contents for good",
         Flag("--older-than AGE", "delete what was archived longer ago than this: 12h, 30d, 8w", AGE, needed=True),
-        _DRY_RUN,
-        _YES,
+        DRY_RUN,
+        YES,
         effect=DESTROYS,
     ),
     common=(_JSON,),
@@ -126,7 +124,7 @@ NATIVE = Table(
     Operation(
         "on",
         "find what would have paid on your sessions, show the change to the local settings, ask, make it",
-        _YES,
+        YES,
         Flag("--dry-run", "only show the change, and the command that makes it"),
         Flag("--trigger TOKENS", "clear once a prompt has so many tokens", whole(1_000)),
         Flag("--keep N", "keep the newest N results (default with --trigger: 15)", whole(0)),
@@ -139,7 +137,7 @@ NATIVE = Table(
     Operation(
         "off",
         "show the change that takes it out again, ask, make it",
-        _YES,
+        YES,
         Flag("--dry-run", "only show the change, and the command that makes it"),
         effect=CHANGES,
     ),
@@ -159,7 +157,7 @@ BUDGET = Table(
     Operation(
         "set KEY=VALUE…",
         "set limits in your own configuration: the change is shown first, and made on your word",
-        _YES,
+        YES,
         _SHOW,
         effect=CHANGES,
         more="KEY is one of session_tokens, month_tokens, session_usd, month_usd; none takes a limit away. on_exceeded=refuse: an agent or "
@@ -197,14 +195,14 @@ BILL = Table(
     Operation(
         "hide NAME",
         "hide an MCP server or tool from this project's sessions",
-        _YES,
+        YES,
         effect=CHANGES,
         more="It costs no token then, and Claude cannot call it. NAME is as the bill names it.",
     ),
     Operation(
         "defer NAME",
         "keep an MCP server or tool out of this project's prompts until Claude looks for it",
-        _YES,
+        YES,
         effect=CHANGES,
         more="Claude Code does so by itself, unless the server or its settings say otherwise (alwaysLoad). It takes Claude Code's tool"
         " search, which ENABLE_TOOL_SEARCH=false switches off.",
@@ -246,7 +244,7 @@ TRY_OUT = Table(
     Operation(
         "start NAME",
         "try a setting: the change to your own configuration is shown first, and made on your word",
-        _YES,
+        YES,
         _SHOW,
         effect=CHANGES,
         type=choice(*ARMS),
@@ -254,7 +252,7 @@ TRY_OUT = Table(
     Operation(
         "stop NAME",
         "end a trial unread, and have the setting back as it was before",
-        _YES,
+        YES,
         _SHOW,
         effect=CHANGES,
         type=choice(*ARMS),
@@ -321,12 +319,12 @@ STATUSLINE = Table(
         "install",
         "show the change to settings.json, ask, make it",
         Flag("--replace", "replace another status line; uninstall brings it back"),
-        _YES,
+        YES,
         _SCOPE,
         effect=CHANGES,
     ),
     Operation(
-        "uninstall", "show the change to settings.json that brings back what was there before, ask, make it", _YES, _SCOPE, effect=CHANGES
+        "uninstall", "show the change to settings.json that brings back what was there before, ask, make it", YES, _SCOPE, effect=CHANGES
     ),
 )
 MCP = Table(
@@ -369,7 +367,7 @@ UNINSTALL = Table(
         "",
         Flag("--undo", "first put back what was cleared from the sessions that are still there"),
         Flag("--dry-run", "only say what would go"),
-        _YES,
+        YES,
         Flag("--json", "as JSON; needs --yes or --dry-run"),
         effect=DESTROYS,
     ),
@@ -397,7 +395,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, memory_table.TABLE, retention_table.TABLE, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
+        CONTEXT, RESTORE, ARCHIVE, data_tables.MEMORY, data_tables.RETENTION, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
         CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip
