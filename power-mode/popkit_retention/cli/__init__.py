@@ -2,6 +2,5 @@
 
 `main` picks the function of a command from COMMANDS and `answering` runs it: words are parsed by the command's table
 (`operations/tables.py`), the function returns an Answer (lines, the same as data, an exit code), which is written on the terminal. Several
-commands share `settings_file` (changes of settings files on the user's word) and `many_sessions` (which sessions, and where they are worked
-on).
+commands share `settings_file`: changes of settings files on the user's word.
 """

@@ -27,7 +27,7 @@ from ..lab.engine_policies import Door
 from ..lab.policies import Checked, Failed
 from ..operations import sessions
 from ..parallel.sources import Unavailable
-from . import answering, many_sessions
+from . import answering
 from .answering import Bar, Refused
 from .main import version
 
@@ -95,8 +95,8 @@ def _ttls(args: Parsed) -> list[int]:
 
 def _asked(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
     """Return which sessions the user means, and where they are to be worked on. NoSession where the host has none."""
-    paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
-    many_sessions.equip(paths, args.flags, environ)
+    paths, where = sessions.paths_of(args.arguments, args.flags), sessions.where_of(args.flags)
+    sessions.need_packages(paths, args.flags, environ)
     return paths or sessions.places_of_host(environ, args.host), where
 
 
@@ -132,7 +132,7 @@ def lines_of(result: dict) -> list[text.Line]:
             "dearer: sessions that cost more than without clearing. cleared: results that left. oracle…: bounds.", indent="  "
         )
     lines += _failed(result)
-    lines += many_sessions.lines_of(result["skipped"], result["skipped_files"])
+    lines += sessions.left_out_lines(result["skipped"], result["skipped_files"])
     if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: name files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])
@@ -180,7 +180,7 @@ def _megabytes(result: dict) -> str:
 
 def _keep_warm(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _asked(args, environ)
-    known = many_sessions.sources_of(paths, many_sessions.LeftOut())
+    known = sessions.sources_of(paths, sessions.LeftOut())
     mains = [source for source in known if os.path.basename(os.path.dirname(source.address)) != "subagents"]
     result = {}
     for ttl_s in _ttls(args):

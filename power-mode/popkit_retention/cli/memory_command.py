@@ -32,7 +32,7 @@ from ..operations.memory_place import Place
 from ..parallel.sources import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views
-from . import answering, many_sessions, memory_learning
+from . import answering, memory_learning
 from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
@@ -227,11 +227,11 @@ def _learn(request: Request) -> Answer:
             raise flag_parser.UsageError("--if-on takes one transcript")
         memory_learning.if_on(request.arguments[0], request.environ)
         return Answer([], {})
-    flags, past, left_out = request.flags, "past" in request.flags, many_sessions.LeftOut()
-    words, where = many_sessions.paths_of(request.arguments, flags), many_sessions.where_of(flags)
-    many_sessions.equip(words, flags, request.environ)
+    flags, past, left_out = request.flags, "past" in request.flags, sessions.LeftOut()
+    words, where = sessions.paths_of(request.arguments, flags), sessions.where_of(flags)
+    sessions.need_packages(words, flags, request.environ)
     if past and words:
-        found = many_sessions.sources_of(words, left_out)
+        found = sessions.sources_of(words, left_out)
     else:
         paths = memory_learning.transcripts(words, past, request.place, flags.get("host", sessions.CLAUDE_CODE))
         found = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]

@@ -34,7 +34,7 @@ from ..operations import sessions
 from ..parallel.sources import Unavailable
 from ..usage.store import DatabaseUnavailable
 from ..views import spending
-from . import answering, many_sessions, settings_file
+from . import answering, settings_file
 from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
@@ -79,7 +79,7 @@ def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do `popkit misses`."""
-    now, left_out = time.time(), many_sessions.LeftOut()
+    now, left_out = time.time(), sessions.LeftOut()
     if _names_sessions(args):
         used, left_out = _digests_named(args, environ)
         period = _covered(args)
@@ -123,19 +123,19 @@ def _covered(args: Parsed) -> str:
     return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {sessions.HOSTS[args.host]}"
 
 
-def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], many_sessions.LeftOut]:
+def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], sessions.LeftOut]:
     """Return the digests of the transcripts that the user named, and what was left out of them."""
-    left_out, where = many_sessions.LeftOut(), many_sessions.where_of(args.flags)
-    paths = many_sessions.paths_of(args.arguments, args.flags) or sessions.places_of_host(environ, args.host)
-    many_sessions.equip(paths, args.flags, environ)
+    left_out, where = sessions.LeftOut(), sessions.where_of(args.flags)
+    paths = sessions.paths_of(args.arguments, args.flags) or sessions.places_of_host(environ, args.host)
+    sessions.need_packages(paths, args.flags, environ)
     with Bar(environ) as bar:
-        return list(digests.of_sources(many_sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
+        return list(digests.of_sources(sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
 
 
 def _digests_since(since: float, args: Parsed, environ: Mapping[str, str], now: float) -> list[Digest]:
     """Return the digests of this user's sessions that went on since a time (seconds)."""
-    where = many_sessions.where_of(args.flags)
-    many_sessions.equip((), args.flags, environ)
+    where = sessions.where_of(args.flags)
+    sessions.need_packages((), args.flags, environ)
     with Bar(environ) as bar:
         return digests.of_user(environ, since, now, bar.show, where)
 
