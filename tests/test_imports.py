@@ -30,7 +30,7 @@ NEED_MORE = {
 WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "lab" / "parquet.py": {"pyarrow"},
     SERVICES / "popkit_retention" / "parallel" / "workers.py": {"distributed"},
-    SERVICES / "popkit_retention" / "parallel" / "sources.py": {"fsspec"},
+    SERVICES / "popkit_retention" / "parallel" / "__init__.py": {"fsspec"},
     SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
     SERVICES / "popkit_retention" / "memory" / "embeddings.py": {"numpy", "onnxruntime"},
     SERVICES / "popkit_retention" / "usage" / "postgres.py": {"pg8000"},

@@ -26,7 +26,7 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 from popkit_retention.lab import sessions
 from popkit_retention.lab.engine_policies import Tracked
-from popkit_retention.parallel.sources import find
+from popkit_retention.parallel import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

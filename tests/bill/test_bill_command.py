@@ -16,7 +16,7 @@ from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 from popkit_retention.bill import statement
 from popkit_retention.bill.digests import digest_of
-from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
+from popkit_retention.parallel import DAMAGED, NO_CONVERSATION
 from tests.bill.standing import DOCS, OTHER, SERVER, at_work, breakdown
 from tests.bill.test_digests import MODELS
 from tests.cli import inside

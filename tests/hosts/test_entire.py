@@ -13,7 +13,7 @@ from hooks.utils.hosts import entire, recordings
 from hooks.utils.hosts.claude_code import entries, transcript
 from popkit_retention.lab import survey
 from popkit_retention.operations.sessions import NoSession, check
-from popkit_retention.parallel.sources import find
+from popkit_retention.parallel import find
 from tests.hosts import checkpoints
 from tests.hosts.checkpoints import BRANCH, SESSION, Repository, files
 from tests.hosts.rollouts import worked

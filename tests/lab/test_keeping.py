@@ -9,7 +9,7 @@ import pytest
 from hooks.utils.policy import warming
 from popkit_retention.lab import measure
 from popkit_retention.lab.outcomes import KeepWarm, keeping_warm
-from popkit_retention.parallel.sources import Source
+from popkit_retention.parallel import Source
 from tests.lab.made import Made
 from tests.lab.test_survey import session
 from tests.lab.transcripts import Transcript, filled

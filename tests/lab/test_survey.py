@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import measure, policies, sessions, survey
-from popkit_retention.parallel.sources import DAMAGED
+from popkit_retention.parallel import DAMAGED
 from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.parallel.results import Where, results
-from popkit_retention.parallel.sources import Source, find
+from popkit_retention.parallel import Source, Where, find, results
 from tests.parallel.tasks import length, length_unless_killed
 
 

@@ -19,8 +19,7 @@ from hooks.utils.io.storage import Storage
 from hooks.utils.policy import lost_cache
 from hooks.utils.state import shipped
 
-from ..parallel.results import ANYWHERE, Skipped, results
-from ..parallel.sources import Source, why_nothing
+from ..parallel import ANYWHERE, Skipped, Source, results, why_nothing
 from . import sums
 from .sums import SLOT_S
 
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import TypedDict
 
-    from ..parallel.results import Where
-    from ..parallel.sources import Skip
+    from ..parallel import Skip, Where
 
     Progress = Callable[[int, int], object]
     # (id of the model, hundreds of thousands of tokens that the prompt has, at most 2: a price may hold up to a size of prompt)

@@ -26,7 +26,7 @@ from ..lab import sessions as lab_sessions
 from ..lab.engine_policies import Door
 from ..lab.policies import Checked, Failed
 from ..operations import sessions
-from ..parallel.sources import Unavailable
+from ..parallel import Unavailable
 from . import answering
 from .answering import Bar, Refused
 from .main import version
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..lab import measure
     from ..lab.parquet import Parquet
     from ..lab.policy import Request, Session
-    from ..parallel.results import Where
+    from ..parallel import Where
 
 
 TTLS = {"5m": 300, "1h": 3_600}

@@ -25,8 +25,7 @@ from ..memory.extraction import lesson_of, taught
 from ..memory.items import BadItem
 from ..operations import sessions
 from ..operations.memory_place import Place
-from ..parallel.results import Skipped, Where, results, results_of
-from ..parallel.sources import Source
+from ..parallel import Skipped, Source, Where, results, results_of
 from .answering import Bar, Refused
 
 TYPE_CHECKING = False

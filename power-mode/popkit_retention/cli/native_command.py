@@ -116,7 +116,7 @@ def _best_in_words(best: Fit, count: int) -> str:
 def _newest_sessions(environ: Mapping[str, str]) -> list[Any]:
     from ..lab import sessions as lab_sessions
     from ..lab import survey
-    from ..parallel.sources import find
+    from ..parallel import find
 
     folder = projects.folder_of(environ)
     if not os.path.isdir(folder):

@@ -31,7 +31,7 @@ from ..bill import digests, statement, sums
 from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
 from ..bill.windows import took
 from ..operations import sessions
-from ..parallel.sources import Unavailable
+from ..parallel import Unavailable
 from ..usage.store import DatabaseUnavailable
 from ..views import spending
 from . import answering, settings_file

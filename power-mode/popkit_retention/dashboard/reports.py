@@ -23,7 +23,7 @@ from hooks.utils.views.cache import CAUSES, cause_in_words
 
 from ..bill import digests, statement, sums
 from ..bill.statement import bill_of
-from ..parallel.results import Where
+from ..parallel import Where
 from .sessions import figures_of
 from .shapes import COLUMNS, NotThere, Unusable
 from .stored_shapes import Bill, BillPhrases, Stats, WorthDay, WorthProject

@@ -12,8 +12,7 @@ from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.ruleset import KEEP_WARM_REQUESTS, Ruleset
 from hooks.utils.state import shipped
 
-from ..parallel.results import Skipped, Where, results
-from ..parallel.sources import Source
+from ..parallel import Skipped, Source, Where, results
 from . import sessions
 from .baselines import ContextEditing
 from .engine_policies import AutoPolicy, Door

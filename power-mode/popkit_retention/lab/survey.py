@@ -20,8 +20,7 @@ from typing import Any, Protocol
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
 
-from ..parallel.results import Skipped, Where, results
-from ..parallel.sources import find, why_nothing
+from ..parallel import Skipped, Where, find, results, why_nothing
 from . import loading, sessions
 from .loading import Unusable
 from .measure import DEARER

@@ -16,15 +16,14 @@ from hooks.utils.io import files
 from hooks.utils.io.codec import loads
 from hooks.utils.text import clean, listed
 
-from ..parallel.results import Where
-from ..parallel.sources import find, is_remote, read_list
+from ..parallel import Where, find, is_remote, read_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from ..parallel.sources import Source
+    from ..parallel import Source
 
 # Hosts as `--host` names them -> as people call them.
 CLAUDE_CODE = "claude-code"

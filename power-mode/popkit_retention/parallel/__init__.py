@@ -1,1 +1,318 @@
-"""Run one function over any number of sessions: in processes of this machine, or on a Dask cluster. One session is one task."""
+"""Run one function over any number of sessions: in processes of this machine, or on a Dask cluster. One session is one task.
+
+Sessions are found in files, folders and at addresses that fsspec knows, and each is brought to hand as a file. Nothing is written.
+A session is named by where it lies: its folder is its project's, `subagents` tells a subagent. A copy of one from afar therefore keeps the
+end of its address.
+
+Results come in the order of the sessions, wherever they are worked out. A session that cannot be read, or that the function fails on, has a
+reason in place of a result, and does not end the others. The function has to be pure, and importable by name with its arguments
+(`functools.partial`): other processes and other machines run it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from collections import deque
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar
+
+from hooks.utils.hosts import entire, recordings
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.opencode import storage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    Skip = Callable[[str, str], object]
+
+SUFFIX = ".jsonl"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:::|://)")
+_KEPT_PARTS = 4  # of an address: <project>/<session>/subagents/agent-<id>.jsonl
+_PART_CHARS = 100
+_MESSAGE = 60  # characters of an error
+
+
+class Unavailable(Exception):
+    """What the work needs is not there; the message says what, and what to do."""
+
+
+class Source(NamedTuple):
+    """A transcript: its `address` or path, as people see it, and its size in bytes (0 where a store does not tell). `store`: the file
+    system of fsspec that has it under `key`, None for a file of this machine."""
+
+    address: str
+    size: int
+    store: Any = None
+    key: str = ""
+
+
+def is_remote(address: str) -> bool:
+    """Return whether fsspec is needed to read from there."""
+    return bool(_ADDRESS.match(address))
+
+
+def read_list(path: str) -> list[str]:
+    """Return the paths and addresses in a list: one on each line, - for standard input; OSError when it cannot be read."""
+    if path == "-":
+        lines = sys.stdin.read().splitlines()
+    else:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+# --- finding ---------------------------------------------------------------------------------------------------------------------------
+
+
+def find(paths: Iterable[str], skip: Skip) -> list[Source]:
+    """Return the *.jsonl files below files, folders and addresses, and the sessions in OpenCode's storage there, each once, the biggest
+    first. `skip(path, reason)` is called for all others. Unavailable where the package for an address is missing."""
+    found: dict[str, Source] = {}  # real path, or address
+    for path in paths:
+        if is_remote(path):
+            _find_remote(path, found, skip)
+        elif storage.holds_sessions(path):
+            _take_stored([path], found, skip)
+        elif os.path.isdir(path):
+            for folder, folders, names in os.walk(path, onerror=lambda error: skip(str(error.filename), unreadable(error))):
+                places = storage.places_in(folder)
+                _take_stored(places, found, skip)
+                folders[:] = [name for name in folders if os.path.join(folder, name) not in places]
+                linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # not walked into
+                for name in (*names, *linked):
+                    if name.endswith(SUFFIX):
+                        _take(os.path.join(folder, name), found, skip)
+        else:
+            _take(path, found, skip)
+    counted = entire.last_of_each([(source.size, source.address) for source in found.values()], skip)
+    kept = {address for _, address in counted}
+    return sorted((source for source in found.values() if source.address in kept), key=lambda source: (-source.size, source.address))
+
+
+def _take_stored(places: list[str], found: dict[str, Source], skip: Skip) -> None:
+    """Take the sessions in databases and folders of OpenCode, which have addresses and no files of their own."""
+    try:
+        sizes = storage.sizes(places)
+    except OSError as error:
+        skip(str(error.filename), unreadable(error))
+        return
+    for address, size in sizes.items():
+        found.setdefault(address, Source(address, size))
+
+
+def _take(path: str, found: dict[str, Source], skip: Skip) -> None:
+    try:
+        if recordings.is_address(path):
+            found.setdefault(path, Source(path, recordings.size_of(path)))
+            return
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        skip(path, unreadable(error))
+        return
+    if not stat.S_ISREG(status.st_mode):
+        skip(path, "not a regular file")
+    elif status.st_size:
+        found.setdefault(os.path.realpath(path), Source(path, status.st_size))
+    else:
+        skip(path, "empty")
+
+
+def _find_remote(address: str, found: dict[str, Source], skip: Skip) -> None:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise Unavailable(f"{address} needs fsspec, which is in: popkit setup cluster") from None
+    try:
+        store, root = url_to_fs(address)
+    except ImportError as error:
+        raise Unavailable(f"{address}: {error}. Install it beside PopKit, and on the workers of a cluster") from None
+    except Exception as error:  # noqa: BLE001  each store has errors of its own
+        skip(address, unreadable(error))
+        return
+    try:
+        is_file = store.isfile(root)
+        files = {root: store.info(root)} if is_file else store.find(root, detail=True)
+    except Exception as error:  # noqa: BLE001  see above
+        skip(address, unreadable(error))
+        return
+    if not files:
+        skip(address, "nothing is there")
+    for key, about in files.items():
+        if is_file or key.endswith(SUFFIX):
+            name, size = str(store.unstrip_protocol(key)), about.get("size")
+            if size == 0:
+                skip(name, "empty")
+            else:
+                found.setdefault(name, Source(name, size or 0, store, key))
+
+
+def unreadable(error: Exception) -> str:
+    """Return in words why something cannot be read."""
+    if isinstance(error, OSError) and error.strerror:
+        return "cannot be read: " + error.strerror
+    if isinstance(error, FileNotFoundError):
+        return "cannot be read: " + os.strerror(2)
+    return f"cannot be read: {type(error).__name__} {str(error)[:_MESSAGE]}".rstrip()
+
+
+NO_CONVERSATION, DAMAGED = "no conversation", "damaged: none of its lines is understood"
+
+
+def why_nothing(path: str) -> str:
+    """Return why a transcript has nothing to count: it holds no conversation, or nothing that is understood. OSError where it cannot be
+    read."""
+    is_empty = True
+    for _, line in entries.lines(path):
+        if line.strip():
+            if entries.says_nothing(line) or entries.entry_of(line) is not None:
+                return NO_CONVERSATION
+            is_empty = False
+    return NO_CONVERSATION if is_empty else DAMAGED
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def at_hand(source: Source, scratch: str | None = None) -> Iterator[str]:
+    """Give the path of a transcript's file for a while; one from afar is copied into a folder that its user alone can read, below
+    `scratch`, and deleted afterwards."""
+    if source.store is None:
+        yield source.address
+        return
+    with tempfile.TemporaryDirectory(prefix="popkit-", dir=scratch) as folder:
+        path = os.path.join(folder, *_end_of(source.key))
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with source.store.open(source.key, "rb") as there, open(path, "xb", opener=_privately) as here:
+            shutil.copyfileobj(there, here, 1 << 20)
+        yield path
+
+
+def _end_of(key: str) -> list[str]:
+    """Return the last parts of a key as names that lead nowhere else; the file's own keeps its end."""
+    parts = [part.replace("\0", "").replace("\\", "_") for part in key.split("/")]
+    parts = [part for part in parts if part.strip(".")][-_KEPT_PARTS:] or ["session" + SUFFIX]
+    return [part[:_PART_CHARS] for part in parts[:-1]] + [parts[-1][-_PART_CHARS:]]
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+# --- results -----------------------------------------------------------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+class Skipped(Exception):
+    """A session is left out; the message is the reason."""
+
+
+class Where(NamedTuple):
+    """Where sessions are worked on: on the Dask cluster of a `scheduler` (its address), else in so many processes (`jobs`, one for each
+    processor where none are given)."""
+
+    jobs: int | None = None
+    scheduler: str = ""
+
+    def worth(self, sources: Sequence[Source], alone_bytes: int) -> Where:
+        """Return the same, but a single process where nothing was asked for and the work is done before others would have started."""
+        few = self == ANYWHERE and sum(source.size for source in sources) < alone_bytes
+        return Where(1) if few else self
+
+
+ANYWHERE = Where()
+
+
+class Pending(Protocol):
+    """What will become of a session."""
+
+    def result(self) -> tuple:
+        """Wait for it; return (result or None, reason)."""
+
+
+class Backend(Protocol):
+    """Works on sessions, at most so many ahead of the one that is waited for."""
+
+    def ahead(self) -> int: ...
+
+    def submit(self, task: Callable, source: Source) -> Pending: ...
+
+
+def results(task: Callable[[str], T], sources: Sequence[Source], where: Where = ANYWHERE) -> Iterator[tuple[Source, T | None, str]]:
+    """Yield (source, result or None, reason) of each session, in their order. `task` is given the path of a transcript; it raises Skipped
+    where there is nothing to give. Unavailable where the cluster cannot be used, or is lost."""
+    return results_of([(task, source) for source in sources], where)
+
+
+def results_of(work: Sequence[tuple[Callable[[str], T], Source]], where: Where = ANYWHERE) -> Iterator[tuple[Source, T | None, str]]:
+    """Yield the same, where each session has a task of its own."""
+    with ExitStack() as opened:
+        backend = _backend([source for _, source in work], where, opened)
+        waiting: deque[tuple[Source, Pending]] = deque()
+        for task, source in work:
+            while len(waiting) >= backend.ahead():
+                yield _next(waiting)
+            waiting.append((source, backend.submit(task, source)))
+        while waiting:
+            yield _next(waiting)
+
+
+def _next(waiting: deque[tuple[Source, Pending]]) -> tuple:
+    source, pending = waiting.popleft()
+    return (source, *pending.result())
+
+
+def _backend(sources: Sequence[Source], where: Where, opened: ExitStack) -> Backend:
+    if where.scheduler:
+        from .workers import Cluster
+
+        return opened.enter_context(Cluster(where.scheduler, len(sources), sum(source.size for source in sources)))
+    # One folder for all copies, so that nothing is left by a process that is ended.
+    scratch = opened.enter_context(tempfile.TemporaryDirectory(prefix="popkit-"))
+    jobs = min(where.jobs or os.cpu_count() or 1, len(sources))
+    if jobs < 2:
+        return _Alone(scratch)
+    from .workers import Pool
+
+    return opened.enter_context(Pool(jobs, scratch))
+
+
+def attempt(task: Callable[[str], T], source: Source, scratch: str | None = None) -> tuple[T | None, str]:
+    """Return the result for a session, or None and the reason."""
+    try:
+        with at_hand(source, scratch) as path:
+            return task(path), ""
+    except Skipped as skipped:
+        return None, str(skipped)
+    except OSError as error:
+        return None, unreadable(error)
+    except Exception as error:  # noqa: BLE001  one session that nobody foresaw must not end the run over all the others
+        return None, f"could not be read: {type(error).__name__} {str(error)[:_MESSAGE]}".rstrip()
+
+
+class _Alone:
+    """Works on one session after the other, in this process."""
+
+    def __init__(self, scratch: str) -> None:
+        self.scratch = scratch
+
+    def ahead(self) -> int:
+        return 1
+
+    def submit(self, task: Callable, source: Source) -> Pending:
+        return _Later(partial(attempt, task, source, self.scratch))
+
+
+class _Later:
+    def __init__(self, result: Callable[[], tuple]) -> None:
+        self.result = result

@@ -22,8 +22,7 @@ from pathlib import Path
 import hooks
 from hooks.utils.io import home
 
-from .results import attempt
-from .sources import Unavailable
+from . import Unavailable, attempt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import Any
 
-    from .sources import Source
+    from . import Source
 
 
 # --- processes of this machine -----------------------------------------------------------------------------------------------------------
