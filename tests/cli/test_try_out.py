@@ -10,7 +10,7 @@ import pytest
 
 from hooks.utils.policy.trials import PER_ARM
 from hooks.utils.state import trials
-from popkit_retention.operations import holdings
+from popkit_retention.operations import stores
 from tests.bill.conversations import Conversation
 from tests.cli import inside
 from tests.state.coins import run_of
@@ -141,7 +141,7 @@ def test_a_file_that_is_spoilt_is_said_and_left_alone(tried: Tried):
 
 def test_what_is_kept_of_trials_is_known_to_doctor_and_uninstall(tried: Tried):
     tried.run("start", "hints", "--yes")
-    owner = holdings.owner(str(tried.home), str(tried.home / trials.NAME))
+    owner = stores.owner(str(tried.home), str(tried.home / trials.NAME))
     assert owner is not None
     assert (owner.title, owner.keep[1]) == ("trials", "popkit try-out --json")
     assert trials.check(str(tried.home), "", {}, 0.0).text == "on trial: hints"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.dashboard.changes import MOST_REPORTED, STATS_S
-from popkit_retention.operations.memory_place import Place
+from popkit_retention.operations.stores import Place
 from tests.dashboard.board import Board, book
 from tests.dashboard.served import Served
 from tests.patience import until

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.operations.memory_place import Place
+from popkit_retention.operations.stores import Place
 from tests.dashboard.served import Served
 from tests.patience import HANG_S
 

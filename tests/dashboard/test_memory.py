@@ -8,7 +8,7 @@ import pytest
 
 from popkit_retention.memory.items import AGENT, COLD, Item
 from popkit_retention.memory.memory import Memory
-from popkit_retention.operations.memory_place import Place
+from popkit_retention.operations.stores import Place
 from tests.dashboard.board import Board
 
 HOUR_S = 3_600.0

@@ -11,7 +11,7 @@ from hooks.utils.state import memory as kept
 from popkit_retention.mcp import protocol
 from popkit_retention.mcp.tool_table import Tools
 from popkit_retention.memory.memory import Memory
-from popkit_retention.operations.memory_place import Place as MemoryPlace
+from popkit_retention.operations.stores import Place as MemoryPlace
 
 from .talking import environ_of
 

@@ -1,6 +1,6 @@
 """What a store declares: the files that it keeps below our folder, how `popkit doctor` checks it, what a person may want to keep.
 
-It does so in the constant STORAGE of a module of its own, and `popkit_retention/operations/holdings.py` lists that module.
+It does so in the constant STORAGE of a module of its own, and `popkit_retention/operations/stores.py` lists that module.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import peek
 from hooks.utils.text import listed, span
 
-from ..operations import holdings
+from ..operations import stores
 from . import config_command, doctor_session, setup_command
 from .answering import Answer
 
@@ -79,7 +79,7 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
         hook_errors(popkit_home),
         *doctor_session.messages(popkit_home, now),
         *doctor_session.keep_warm(popkit_home, project, environ, now),
-        *(each.check(popkit_home, project, environ, now) for each in holdings.every() if each.check),
+        *(each.check(popkit_home, project, environ, now) for each in stores.every() if each.check),
         configuration(popkit_home, project),
         doctor_session.agreement(popkit_home, project, environ),
     ]
@@ -109,11 +109,11 @@ def state_folder(popkit_home: str) -> Check:
     if shutil.disk_usage(popkit_home).free < FREE_BYTES:
         return Check("state folder", PROBLEM, f"the disk of {popkit_home} is full", "Make room.", **facts)
     size, open_to_others, corrupt = _survey(popkit_home)
-    parts = holdings.sizes(popkit_home)
+    parts = stores.sizes(popkit_home)
     facts.update(bytes=size, parts=parts, open_to_others=open_to_others, corrupt=corrupt)
-    summary = f"{popkit_home}: {text.size(size)}" + (f" ({holdings.in_words(parts)})" if size else "")
+    summary = f"{popkit_home}: {text.size(size)}" + (f" ({stores.in_words(parts)})" if size else "")
     if open_to_others:
-        advice = f"cd {popkit_home} && chmod go= {open_to_others[0]}" if holdings.is_shared(popkit_home) else f"chmod -R go= {popkit_home}"
+        advice = f"cd {popkit_home} && chmod go= {open_to_others[0]}" if stores.is_shared(popkit_home) else f"chmod -R go= {popkit_home}"
         return Check("state folder", WARNING, f"{summary}; others can read {text.listed(open_to_others, 3)}", advice, **facts)
     if corrupt:
         advice = "They were rebuilt from the transcripts; the *.corrupt files can be deleted."
@@ -124,7 +124,7 @@ def state_folder(popkit_home: str) -> Check:
 def _survey(popkit_home: str) -> tuple:
     """Return (bytes, what others can read, corrupt files) of what is ours below our folder."""
     size, open_to_others, corrupt = 0, [], []
-    ours = [path for path in holdings.paths(popkit_home) if holdings.owner(popkit_home, path)]
+    ours = [path for path in stores.paths(popkit_home) if stores.owner(popkit_home, path)]
     for path in sorted({popkit_home, *ours, *map(os.path.dirname, ours)}):
         try:
             status = os.lstat(path)
@@ -136,7 +136,7 @@ def _survey(popkit_home: str) -> tuple:
             size += status.st_size
         if path.endswith(".corrupt"):
             corrupt.append(os.path.relpath(path, popkit_home))
-    if holdings.is_shared(popkit_home):  # its rights are not ours to judge
+    if stores.is_shared(popkit_home):  # its rights are not ours to judge
         open_to_others = [name for name in open_to_others if name != os.curdir]
     return size, open_to_others, corrupt
 

@@ -28,7 +28,7 @@ from ..memory.monitoring import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
 from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
-from ..operations.memory_place import Place
+from ..operations.stores import Place
 from ..parallel import Source, Unavailable
 from ..views import memory as views
 from ..views import memory_items as item_views

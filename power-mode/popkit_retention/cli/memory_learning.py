@@ -24,7 +24,7 @@ from hooks.utils.text import quote as shown
 from ..memory.extraction import lesson_of, taught
 from ..memory.items import BadItem
 from ..operations import sessions
-from ..operations.memory_place import Place
+from ..operations.stores import Place
 from ..parallel import Skipped, Source, Where, results, results_of
 from .answering import Bar, Refused
 

@@ -18,7 +18,7 @@ from hooks.utils.reclaim import access, rewrite, undoing
 from hooks.utils.state import archived, live, sockets
 
 from ..governance import data_folder as governance
-from ..operations import holdings, sessions
+from ..operations import sessions, stores
 from ..views.archive import placeholders
 from . import answering, setup_command, statusline_install
 from .answering import Answer, Refused
@@ -43,7 +43,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     folder = home.popkit_home(environ)
     placed = _placed(folder, environ)
-    parts = holdings.sizes(folder)
+    parts = stores.sizes(folder)
     _tell(folder, parts, placed, environ)
     if args.json and not (args.yes or args.dry_run):
         raise Refused("nothing was deleted: --json needs --yes or --dry-run")
@@ -115,8 +115,8 @@ def _many(placed: dict[str, list[Record]]) -> str:
 
 def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
     lines = text.title("Uninstall")
-    lines += text.wrap(f"{folder} holds {holdings.in_words(parts)}." if parts else f"There is nothing in {folder}.")
-    for advice, *where in [each.keep for each in holdings.every() if each.keep and each.title in parts]:
+    lines += text.wrap(f"{folder} holds {stores.in_words(parts)}." if parts else f"There is nothing in {folder}.")
+    for advice, *where in [each.keep for each in stores.every() if each.keep and each.title in parts]:
         lines += [*text.wrap(advice), *("  " + line.format(folder) for line in where)]
     lines += _holds(environ) if governance.TITLE in parts else []
     if placed:
@@ -185,13 +185,13 @@ def _delete(folder: str) -> tuple:
     this leaves empty; no link is followed."""
     before = files.names(folder)
     sockets.end_all(folder)
-    for top in holdings.trees(folder):
+    for top in stores.trees(folder):
         for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
             links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
             _unlink_ours(folder, inner, names + links)
             _remove_empty(inner)
     _remove_empty(os.path.join(folder, "data"))
-    _unlink_ours(folder, folder, [name for name in before if name not in holdings.folders()])
+    _unlink_ours(folder, folder, [name for name in before if name not in stores.folders()])
     left = files.names(folder)
     if not left and not os.path.islink(folder):
         _remove_empty(folder)
@@ -201,7 +201,7 @@ def _delete(folder: str) -> tuple:
 def _unlink_ours(popkit_home: str, folder: str, names: list) -> None:
     for path in [os.path.join(folder, name) for name in names]:
         is_folder = os.path.isdir(path) and not os.path.islink(path)
-        mine = None if is_folder else holdings.owner(popkit_home, path)
+        mine = None if is_folder else stores.owner(popkit_home, path)
         if mine and not mine.stays:
             os.unlink(path)
 

@@ -22,7 +22,7 @@ from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
 from ..memory.monitoring import PREVIEW, monitor
 from ..memory.stores import StoreUnavailable
-from ..operations.memory_place import write_document
+from ..operations.stores import write_document
 from ..views import memory_items
 from ..views.columns import ahead
 from .shapes import COLUMNS, Deed, DeedDone, NotOffered, NotThere, Unusable

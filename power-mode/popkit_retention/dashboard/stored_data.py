@@ -15,7 +15,7 @@ from ..governance.domains import ITEM, SESSION, USER
 from ..governance.errors import BadRequest, GovernanceError
 from ..governance.errors import NotThere as NothingThere
 from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
-from ..operations import holdings
+from ..operations import stores
 from ..usage.database import login_name
 from ..views import retention_activity
 from ..views import retention_phrases as phrases
@@ -82,7 +82,7 @@ class Retention:
         return [Zone(name=name, records=records, stored_bytes=stored, original_bytes=original) for name, records, stored, original in sizes]
 
     def _sizes(self) -> dict[str, int]:
-        parts = holdings.sizes(self._app_state.home) if os.path.isdir(self._app_state.home) else {}
+        parts = stores.sizes(self._app_state.home) if os.path.isdir(self._app_state.home) else {}
         return {part: each["bytes"] for part, each in parts.items()}
 
     def _hold(self, hold: dict[str, Any]) -> HoldShown:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..governance.controller import Controller
     from ..memory.items import Item
-    from ..operations.memory_place import Place
+    from ..operations.stores import Place
 
 _INDEXING_S = 5.0  # what is not indexed after that is for the next question
 _MOST_MEMORIES = 10  # unless the caller asks for another number
@@ -196,7 +196,7 @@ def _item(item: Item) -> dict[str, Any]:
 
 
 def _place(call: ToolCall, makes: bool = False) -> Place:
-    from ..operations.memory_place import Place
+    from ..operations.stores import Place
 
     return Place(call.environ, call.folder, makes)
 

@@ -14,7 +14,7 @@ from hooks.utils.reclaim import cold_compaction
 from hooks.utils.state import limits, live, prompt_overhead, sockets, trials, warmth
 from popkit_retention.bill import digests
 from popkit_retention.dashboard.instance import Instance
-from popkit_retention.operations import holdings
+from popkit_retention.operations import stores
 from tests.bill.standing import breakdown
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
@@ -37,7 +37,7 @@ def declaring() -> set[str]:
 def owners(home: Path) -> dict[str, list[str]]:
     """Every file below a folder of ours -> the titles of the stores that say it is theirs."""
     names = [str(path.relative_to(home)) for path in home.rglob("*") if not path.is_dir() or path.is_symlink()]
-    return {name: [each.title for each in holdings.every() if each.owns(str(home), name)] for name in names}
+    return {name: [each.title for each in stores.every() if each.owns(str(home), name)] for name in names}
 
 
 def busy(house: Governed) -> None:
@@ -79,7 +79,7 @@ def busy(house: Governed) -> None:
 
 
 def test_every_store_that_declares_what_it_keeps_is_listed() -> None:
-    assert set(holdings.STORES) == declaring()
+    assert set(stores.STORES) == declaring()
 
 
 def test_every_file_that_popkit_writes_belongs_to_exactly_one_store(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_every_file_that_popkit_writes_belongs_to_exactly_one_store(tmp_path: Pa
     assert {name: titles for name, titles in found.items() if len(titles) != 1} == {}
     written = {titles[0] for titles in found.values()}
     never = {"kept originals", "what popkit setup installed"}  # the other test's, and pip's
-    assert written == {each.title for each in holdings.every()} - never
+    assert written == {each.title for each in stores.every()} - never
 
 
 def test_what_a_clear_writes_belongs_to_exactly_one_store(tmp_path: Path) -> None:

@@ -1,0 +1,190 @@
+"""What PopKit keeps: the memory of the project that a command, a tool or the page works on; and all stores in our folder, by which doctor,
+uninstall and the page go."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from importlib import import_module
+
+from hooks.utils.io import files, storage
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.state import live
+from hooks.utils.state import memory as kept
+from hooks.utils.text import size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from hooks.utils.io.storage import Storage
+    from hooks.utils.state.memory import Project
+
+    from ..memory.items import Lesson
+    from ..memory.learning import Learnt
+    from ..memory.memory import Memory
+
+# How long to wait for others who learn for the project: several sessions may end at once.
+_LEARNING_S = 30.0
+
+
+class Place:
+    """The project that a folder belongs to. `project` is what hooks keep of it; the memory is opened when it is first asked for, and
+    closed at the end of the `with`. `makes`: whether a store is made where there is none."""
+
+    __slots__ = ("_memory", "environ", "folder", "makes", "project", "site")
+
+    def __init__(self, environ: Mapping[str, str], folder: str, makes: bool = True) -> None:
+        self.environ = environ
+        self.makes = makes
+        self.folder = folder
+        self.site = live.Site(environ, "", folder)
+        self.project = kept.project_of(self.site.home, folder)
+        self._memory: Memory | None = None
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._memory is not None:
+            self._memory.close()
+
+    @property
+    def name(self) -> str:
+        """Return what a person calls the project."""
+        return self.project.repository.name
+
+    @property
+    def memory(self) -> Memory:
+        """Return its memory; StoreUnavailable where the store cannot be opened."""
+        if self._memory is None:
+            from ..memory.memory import Memory
+
+            self._memory = Memory.of(self.environ, self.folder, self.makes)
+        return self._memory
+
+    def learn(self, lesson: Lesson) -> Learnt:
+        """Learn a lesson while nobody else learns for this project: what a session taught before is replaced, not added to. LockTimeout
+        where another process takes too long."""
+        files.make_private_folder(self.project.folder, may_be_link=False)
+        memory = self.memory  # which takes a while to open
+        with files.Lock(self.project.lock_path, _LEARNING_S):
+            return memory.learn(lesson)
+
+    @property
+    def tokens(self) -> int:
+        """Return how many tokens MEMORY.md may have, as the user has configured it."""
+        return kept.tokens_of(self.site.config)
+
+    @property
+    def document_tokens(self) -> int:
+        """Return the tokens (an estimate) of the MEMORY.md that the next session is given; 0 where it is given none."""
+        try:
+            return estimate_tokens(self.project.document(), kept.CONTENT) if self.project.is_on() else 0
+        except kept.TooLarge:
+            return 0  # a session is not given it either
+
+    @property
+    def theirs(self) -> dict[str, object]:
+        """Return what Claude Code's own memory of the project is: its `folder`, `document_tokens` of the MEMORY.md that every request
+        carries, and how many `topics` there are, of `topic_tokens`, which the model reads when it needs them."""
+        theirs = self.memory.theirs
+        return {
+            "folder": theirs.folder, "document_tokens": estimate_tokens(theirs.document, kept.CONTENT), "topics": len(theirs.topics),
+            "topic_tokens": sum(estimate_tokens(topic, kept.CONTENT) for topic in theirs.topics.values()),
+        }  # fmt: skip
+
+    def refresh(self) -> None:
+        """Write MEMORY.md again, where sessions are given it."""
+        if self.project.is_on():
+            write_document(self.project, self.memory, self.site.config)
+
+
+def write_document(project: Project, memory: Memory, config: Mapping[str, Any]) -> None:
+    """Write a project's MEMORY.md, within the budget of a configuration."""
+    made = memory.told(kept.tokens_of(config))
+    project.write_document(made.text, made.entries)
+
+
+# --- all of them -------------------------------------------------------------------------------------------------------------------------
+
+
+# The modules that declare a STORAGE, in the order in which doctor checks them.
+STORES = (
+    "hooks.utils.archive.opening",
+    "hooks.utils.config.fields",
+    "hooks.utils.hosts.opencode.host",
+    "hooks.utils.io.failures",
+    "hooks.utils.state.warmth",
+    "hooks.utils.reclaim.cold_compaction",
+    "hooks.utils.state.limits",
+    "hooks.utils.state.sockets",
+    "hooks.utils.state.prompt_overhead",
+    "hooks.utils.state.sweeping",
+    "hooks.utils.state.trials",
+    "popkit_retention.extras",
+    "popkit_retention.memory.folder",
+    "popkit_retention.governance.data_folder",
+    "popkit_retention.governance.manifests",
+    "popkit_retention.usage.database",
+    "popkit_retention.bill.digests",
+    "popkit_retention.dashboard.instance",
+    "popkit_retention.cli.doctor_command",
+    "popkit_retention.cli.statusline_install",
+)
+
+
+@lru_cache(maxsize=1)
+def every() -> tuple[Storage, ...]:
+    """Return what all stores keep."""
+    return tuple(each for name in STORES for each in import_module(name).STORAGE)
+
+
+def owner(popkit_home: str, path: str) -> Storage | None:
+    """Return whose a file below our folder is; None for what PopKit has not made. The folder may hold other things: POPKIT_HOME can be the
+    host's own, or the user's, which have a `projects` of their own."""
+    below = storage.below(popkit_home, path)
+    return next((each for each in every() if each.owns(popkit_home, below)), None)
+
+
+def folders() -> set[str]:
+    """Return the names of the folders that PopKit makes directly in its own."""
+    return {folder.partition("/")[0] for each in every() for folder in each.files if folder}
+
+
+def trees(popkit_home: str) -> Iterator[str]:
+    """Yield the folders, from ours on, below which files may be ours, links left out."""
+    for folder in sorted({folder for each in every() for folder in each.files if folder}):
+        first = os.path.join(popkit_home, folder.partition("/")[0])
+        if not os.path.islink(first) and not os.path.islink(os.path.join(popkit_home, folder)):
+            yield folder
+
+
+def paths(popkit_home: str) -> Iterator[str]:
+    """Yield the files where ours may be: directly in our folder, and below the folders that PopKit makes in it."""
+    for folder in ("", *trees(popkit_home)):
+        yield from storage.paths_in(popkit_home, folder)
+
+
+def sizes(popkit_home: str) -> dict[str, dict[str, int]]:
+    """Return title -> {`files`, `bytes`} of what is there, the large ones first; "" is what PopKit has not made, as far as
+    that was looked at."""
+    found: dict[str, dict[str, int]] = {}
+    for path in paths(popkit_home):
+        mine = owner(popkit_home, path)
+        known = found.setdefault(mine.title if mine else "", {"files": 0, "bytes": 0})
+        known["files"] += 1
+        known["bytes"] += storage.size_of(path)
+    return dict(sorted(found.items(), key=lambda each: -each[1]["bytes"]))
+
+
+def is_shared(popkit_home: str) -> bool:
+    """Return whether others keep something of their own in our folder: POPKIT_HOME is the host's, or the user's."""
+    ours = folders()
+    return any(name not in ours and not owner(popkit_home, os.path.join(popkit_home, name)) for name in os.listdir(popkit_home))
+
+
+def in_words(sizes: Mapping[str, Mapping[str, int]]) -> str:
+    """Return titles and sizes, as in: archive 12 MB, kept originals 47 MB. What is empty is left out."""
+    return ", ".join(f"{title or 'other files'} {size(each['bytes'])}" for title, each in sizes.items() if each["bytes"])
