@@ -9,7 +9,7 @@ from typing import Any
 from hooks.utils import archive
 from hooks.utils.state import memory as kept
 from popkit_retention.mcp import protocol
-from popkit_retention.mcp.tool_table import Tools
+from popkit_retention.mcp.service import Tools
 from popkit_retention.memory.memory import Memory
 from popkit_retention.operations.stores import Place as MemoryPlace
 

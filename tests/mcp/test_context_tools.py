@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from popkit_retention.mcp.tool_table import Tools
+from popkit_retention.mcp.service import Tools
 from tests.reclaim.shops import Shop, worked
 
 from .homes import DIALECT, Place, silent

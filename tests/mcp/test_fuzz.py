@@ -6,7 +6,7 @@ import json
 import random
 from collections import Counter
 
-from popkit_retention.mcp.tool_table import TABLE
+from popkit_retention.mcp.service import TABLE
 
 from .homes import Place
 from .talking import STATELESS, Program, enveloped, hello, request

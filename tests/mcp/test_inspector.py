@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.mcp.tool_table import TABLE
+from popkit_retention.mcp.service import TABLE
 from tests.client import installs
 
 from . import inspector

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.mcp.schemas import wrong
-from popkit_retention.mcp.tool_table import TABLE
+from popkit_retention.mcp.service import TABLE
 
 from .test_protocol import JSON
 

@@ -77,9 +77,9 @@ def with_tools(body: str) -> list[str]:
     """A command that serves other tools: the body of a class."""
     code = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'power-mode')!r}]; import os, threading\n"
-        f"from popkit_retention.mcp import stdio\nreal = stdio.Tools\n"
+        f"from popkit_retention.mcp import service\nreal = service.Tools\n"
         f"class Tools(real):\n    {body}\n"
-        f"stdio.Tools = Tools\nstdio.serve(dict(os.environ), '1')\n"
+        f"service.Tools = Tools\nservice.serve(dict(os.environ), '1')\n"
     )
     return [sys.executable, "-c", code]
 

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from popkit_retention.mcp import protocol
-from popkit_retention.mcp.tool_table import INSTRUCTIONS, TABLE
+from popkit_retention.mcp.service import INSTRUCTIONS, TABLE
 
 from .homes import DIALECT, Place, silent
 

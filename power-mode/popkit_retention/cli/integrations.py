@@ -63,12 +63,12 @@ def has_browser(environ: Mapping[str, str]) -> bool:
 
 def mcp(_parsed: Parsed, environ: Mapping[str, str]) -> int:
     """Serve PopKit's tools to agents, over MCP on standard input and output, until the client has gone."""
-    from ..mcp import stdio
+    from ..mcp import service
 
     gc.enable()  # commands do without, this one stays
     if sys.stdin is not None and sys.stdin.isatty():
         print("popkit mcp: waiting for an MCP client on standard input. `popkit mcp --help` says how to add it to one.", file=sys.stderr)
-    stdio.serve(environ, version())
+    service.serve(environ, version())
     return 0
 
 
