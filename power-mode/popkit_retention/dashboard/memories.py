@@ -23,8 +23,7 @@ from ..memory.memory import NotThere as NoItem
 from ..memory.monitoring import PREVIEW, monitor
 from ..memory.stores import StoreUnavailable
 from ..operations.stores import write_document
-from ..views import memory_items
-from ..views.columns import ahead
+from ..views import ahead, memory_items
 from .shapes import COLUMNS, Deed, DeedDone, NotOffered, NotThere, Unusable
 from .stored_shapes import MemoryCandidate, MemoryItem, MemoryLevel, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 

@@ -1,1 +1,30 @@
-"""What people read of memory, retention and the archive: plain values in, lines out. Pure."""
+"""What people read of memory, retention and the archive: plain values in, lines out. Pure.
+
+All are laid out with pairs of a name and what there is to say of it, and with times from now.
+"""
+
+from __future__ import annotations
+
+from hooks.utils import text
+
+ASIDE = 11  # columns of the left column of pairs
+
+
+def pair(name: str, content: str) -> list[text.Line]:
+    """Return a name and what there is to say of it, in two columns."""
+    return text.pair(name, content, ASIDE)
+
+
+def pairs(name: str, contents: list[str]) -> list[text.Line]:
+    """Return a name, and what there is to say of it in several lines."""
+    return [line for at, each in enumerate(contents) for line in pair("" if at else name, each)]
+
+
+def ago(at: float, now: float) -> str:
+    """Return how long ago a time was."""
+    return "just now" if now - at < 1 else text.span(now - at) + " ago"
+
+
+def ahead(at: float, now: float) -> str:
+    """Return how far ahead a time is."""
+    return "now" if at - now < 1 else "in " + text.span(at - now)

@@ -7,7 +7,7 @@ from hooks.utils.views.memory import marks
 
 from ..memory.items import FULL, TIERS
 from ..memory.transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE
-from .columns import ASIDE, ago, ahead, pair
+from . import ASIDE, ago, ahead, pair
 from .memory_items import in_order, label
 
 TYPE_CHECKING = False

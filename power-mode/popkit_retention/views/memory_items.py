@@ -25,7 +25,7 @@ from ..memory.items import (
     Item,
 )  # fmt: skip
 from ..memory.transitions import GRACE_S
-from .columns import ago, ahead, pair, pairs
+from . import ago, ahead, pair, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

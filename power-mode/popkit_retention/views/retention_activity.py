@@ -9,8 +9,8 @@ from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.text import size
 
 from ..governance.rules import PLACEHOLDER
+from . import ago, pair, pairs
 from . import retention_phrases as phrases
-from .columns import ago, pair, pairs
 from .retention_policies import hold_words
 
 TYPE_CHECKING = False

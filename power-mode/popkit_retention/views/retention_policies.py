@@ -10,8 +10,8 @@ from ..governance import answers
 from ..governance.answers import SOON_DAYS
 from ..governance.policies import KEYS
 from ..governance.rules import ELIGIBLE, PINNED, PLACEHOLDER
+from . import ago, ahead, pair, pairs
 from . import retention_phrases as phrases
-from .columns import ago, ahead, pair, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
