@@ -10,7 +10,6 @@ from hooks.utils import text
 from popkit_retention.governance import answers as governance
 from popkit_retention.governance import collection, rules
 from popkit_retention.views import retention_activity, retention_policies
-from popkit_retention.views import retention_phrases as phrases
 from tests.cli.played import WIDTH
 from tests.views import retention_answers as answers
 from tests.views.retention_answers import HOSTILE, NOW, at, thing
@@ -125,7 +124,7 @@ STATES = {
 
 def test_what_people_read_of_one_thing(golden) -> None:
     policy = answers.policy()
-    told = [line for state in STATES.values() for line in retention_policies.explained(answers.explained(**state), policy, NOW, COMMAND)]
+    told = [line for state in STATES.values() for line in retention_activity.explained(answers.explained(**state), policy, NOW, COMMAND)]
     lines = text.laid_out(told)
     assert all(len(line) <= WIDTH for line in lines)
     assert not set("\x1b\x07\u202e\u200b") & set("".join(lines))
@@ -136,11 +135,11 @@ def test_every_reason_has_words() -> None:
     """A code with an underscore in it would be one that nobody has put into words."""
     codes = [value for module in (rules, collection) for name, value in vars(module).items() if name.isupper() and isinstance(value, str)]
     assert len(codes) >= 12
-    said = [phrases.reason(code, 30) for code in codes]
+    said = [retention_policies.reason(code, 30) for code in codes]
     assert not [each for each in said if "_" in each and "keep_" not in each and "source_types" not in each]
-    assert phrases.reason("within_retention_period", 1) == "younger than 1 day"
-    assert phrases.reason("older_than_retention_period", 2.5) == "older than 2.5 days"
-    assert phrases.reason("a_reason\x1b of tomorrow", 1) == "a reason of tomorrow"
+    assert retention_policies.reason("within_retention_period", 1) == "younger than 1 day"
+    assert retention_policies.reason("older_than_retention_period", 2.5) == "older than 2.5 days"
+    assert retention_policies.reason("a_reason\x1b of tomorrow", 1) == "a reason of tomorrow"
 
 
 def test_every_state_and_everything_that_can_come_next_has_words() -> None:
@@ -150,4 +149,4 @@ def test_every_state_and_everything_that_can_come_next_has_words() -> None:
         for what in coming:
             for when in (None, at(-2), at(2)):
                 answer = answers.explained(state=state, next={"what": what, "at": when})
-                assert retention_policies.explained(answer, answers.policy(), NOW, COMMAND)
+                assert retention_activity.explained(answer, answers.policy(), NOW, COMMAND)

@@ -21,7 +21,7 @@ from ..governance.errors import Conflict, Damaged, GovernanceError
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
 from ..operations.data_tables import LISTED, RETENTION, RETENTION_COMMAND
 from ..usage.database import login_name
-from ..views import retention_activity, retention_phrases, retention_policies
+from ..views import retention_activity, retention_policies
 from . import answering, retention_arguments
 from .answering import Answer, Bar, Refused
 
@@ -143,7 +143,7 @@ def _rollback(request: Request) -> Answer:
 def _explain(request: Request) -> Answer:
     explanation: dict[str, Any] = request.controller.explain(request.arguments[0], request.domain)
     policy = request.controller.get(explanation["domain"], explanation["project"])
-    return Answer(retention_policies.explained(explanation, policy, request.now, RETENTION_COMMAND), explanation)
+    return Answer(retention_activity.explained(explanation, policy, request.now, RETENTION_COMMAND), explanation)
 
 
 def _apply(request: Request) -> Answer:
@@ -153,7 +153,7 @@ def _apply(request: Request) -> Answer:
         labels = request.controller.describe(each["domain"], retention_policies.shown_ids(each, request.most))
         lines += retention_policies.applied(each, labels, request.now, request.most)
     if any(part["eligible"] for each in verdicts for part in (each, *each.get("own", ()))):
-        lines += ["", *retention_phrases.what_goes(RETENTION_COMMAND)]
+        lines += ["", *retention_policies.what_goes(RETENTION_COMMAND)]
     return Answer(lines, {"domains": verdicts})
 
 

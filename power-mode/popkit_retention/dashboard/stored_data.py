@@ -17,8 +17,7 @@ from ..governance.errors import NotThere as NothingThere
 from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
 from ..operations import stores
 from ..usage.database import login_name
-from ..views import retention_activity
-from ..views import retention_phrases as phrases
+from ..views import retention_activity, retention_policies
 from .shapes import COLUMNS, Deed, DeedDone, NotOffered, NotThere, Problem, Unusable
 from .stored_shapes import HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 
@@ -94,8 +93,8 @@ class Retention:
             target=text.clean(hold["target"]),
             who=text.clean(hold["who"]),
             why=text.clean(hold["why"]),
-            since=phrases.at(hold["created_at"]),
-            until=phrases.at(hold["until"]) if hold["until"] is not None else None,
+            since=retention_policies.seconds_of(hold["created_at"]),
+            until=retention_policies.seconds_of(hold["until"]) if hold["until"] is not None else None,
             deeds=[Deed(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
         )
 
@@ -187,7 +186,7 @@ class Retention:
 def _whose(hold: dict[str, Any]) -> str:
     """Return what a hold keeps, behind "applies to"."""
     if hold["scope"] == ITEM:
-        return f"{phrases.THINGS[hold['domain']]} {text.clean(hold['target'])}"
+        return f"{retention_policies.THINGS[hold['domain']]} {text.clean(hold['target'])}"
     return f"this {hold['scope']}'s data"
 
 
@@ -207,18 +206,18 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
     words = ["nothing is stored yet"]
     if counts["total"]:
         words = [
-            f"stored: {phrases.counted(counts['total'], domain)}",
-            f"may be deleted: {phrases.eligible(counts['eligible'], part['left_out'])}",
+            f"stored: {retention_policies.counted(counts['total'], domain)}",
+            f"may be deleted: {retention_policies.eligible(counts['eligible'], part['left_out'])}",
         ]
-        words += [f"protected: {each.strip()}" for each in phrases.counts(part["reasons"], policy["older_than_days"])]
+        words += [f"protected: {each.strip()}" for each in retention_policies.counts_by_reason(part["reasons"], policy["older_than_days"])]
     words += [f"{text.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
     words += [f"{text.counted(asked, 'request')} of agents waiting for your yes: popkit retention show"] if asked else []
     return RetentionPolicyShown(
         domain=domain,
         revision=status["revision"],
         values={key: policy[key] for key in KEYS},
-        said={key: phrases.value(policy[key]) for key in KEYS},
-        sentences=phrases.sentences(policy, domain),
+        said={key: retention_policies.value(policy[key]) for key in KEYS},
+        sentences=retention_policies.sentences(policy, domain),
         words=words,
         eligible=counts["eligible"] + part["left_out"],
         marked=part["marked"],
@@ -227,7 +226,7 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
 
 
 def _undo(part: dict[str, Any]) -> Deed:
-    marked = phrases.counted(part["marked"], part["domain"])
+    marked = retention_policies.counted(part["marked"], part["domain"])
     return Deed(id=f"{UNDO} {part['domain']}", label=_UNMARK[part["domain"]], sum=f"{marked} marked for deletion will be kept")
 
 
@@ -235,8 +234,8 @@ def _entry(entry: dict[str, Any]) -> LogEntry:
     words = text.clean(retention_activity.entry_in_words(entry))
     return LogEntry(
         number=entry["number"],
-        at=phrases.at(entry["at"]),
-        who=phrases.by(entry["by"]),
+        at=retention_policies.seconds_of(entry["at"]),
+        who=retention_policies.named_actor(entry["by"]),
         action=entry["action"],
         domain=entry["domain"],
         words=words,

@@ -1,17 +1,19 @@
-"""What people read of deeds: collections, holds, archives, the log, a verification. Plain values in, lines out. Pure."""
+"""What people read of stored things under retention policies: collections, holds, archives, the log, a verification, and one thing with
+what comes next for it. Plain values in, lines out. Pure."""
 
 from __future__ import annotations
 
 import os
+import time
 
 from hooks.utils import text
 from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.text import size
 
-from ..governance.rules import PLACEHOLDER
-from . import ago, pair, pairs
-from . import retention_phrases as phrases
-from .retention_policies import hold_words
+from ..governance import answers
+from ..governance.rules import PINNED, PLACEHOLDER
+from . import ago, ahead, pair, pairs
+from . import retention_policies as policies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ def collected(answer: Mapping[str, Any], now: float, most: int | None, command: 
     """Return what a collection would do, or has done. `command`: how the reader calls us."""
     lines: list[text.Line] = []
     for each in answer["domains"]:
-        lines += ["", *text.wrap(f"{_named(each)}: {phrases.NAMED[each['domain']]}"), *_of_domain(each, answer["dry_run"], now, most)]
+        lines += ["", *text.wrap(f"{_named(each)}: {policies.NAMED[each['domain']]}"), *_of_domain(each, answer["dry_run"], now, most)]
     if answer["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in answer["domains"]):
         lines += ["", "To collect what placeholders stand for, too:", f"  {command} gc --placeholders"]
     return lines + _marked(answer, command)
@@ -48,7 +50,7 @@ def done(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     lines: list[text.Line] = []
     for each in answer["domains"]:
         deeds = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
-        words = [f"{phrases.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
+        words = [f"{policies.counted(len(rows), each['domain'])} {what}" for rows, what in deeds if rows]
         lines += text.wrap(f"{_named(each)}: {', '.join(words)}") if words else []
     return (lines or ["Nothing was left to do."]) + _marked(answer, command)
 
@@ -66,17 +68,17 @@ def _marked(answer: Mapping[str, Any], command: str) -> list[text.Line]:
 def _of_domain(part: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[text.Line]:
     days = part["params"]["older_than_days"]
     deletes, marks, unmarked = ("To delete", "To mark", "To unmark") if dry_run else ("Deleted", "Marked", "Unmarked")
-    lines = pair(deletes, f"{phrases.counted(len(part['deletes']), part['domain'])} for good") if part["deletes"] else []
-    lines += phrases.listed(part["deletes"], most, now)
-    lines += pair(marks, phrases.counted(len(part["marks"]), part["domain"])) if part["marks"] else []
-    lines += phrases.listed(part["marks"], most, now)
+    lines = pair(deletes, f"{policies.counted(len(part['deletes']), part['domain'])} for good") if part["deletes"] else []
+    lines += policies.listed(part["deletes"], most, now)
+    lines += pair(marks, policies.counted(len(part["marks"]), part["domain"])) if part["marks"] else []
+    lines += policies.listed(part["marks"], most, now)
     if part["waiting"]:
         lines += pair("Waiting", f"{len(part['waiting']):,} marked for less than 24 h")
-    by_reasons = phrases.by_reasons(part["unmarked"]).items()
-    lines += pairs(unmarked, [f"{len(rows):,} {phrases.reasons(codes, days)}" for codes, rows in by_reasons])
+    by_reasons = policies.by_reasons(part["unmarked"]).items()
+    lines += pairs(unmarked, [f"{len(rows):,} {policies.reasons(codes, days)}" for codes, rows in by_reasons])
     if part["truncated"]:
         lines += pair("Left", f"{part['left_out']:,} more for the next collection, because of the policy's limit")
-    lines += pairs("Kept", phrases.counts(part["kept"], days))
+    lines += pairs("Kept", policies.counts_by_reason(part["kept"], days))
     lines += _placeholders(part, dry_run)
     if part["compacted"]:
         lines += pair("Compacted", "the file gave back the space that it no longer needs")
@@ -136,7 +138,7 @@ def _hold(hold: Mapping[str, Any], now: float) -> list[text.Line]:
     about = f"{hold['scope']} {text.clean(hold['target'])}"
     ended = ""
     if hold["released_at"] is not None:
-        ended = f" (released {ago(phrases.at(hold['released_at']), now)})"
+        ended = f" (released {ago(policies.seconds_of(hold['released_at']), now)})"
     elif not hold.get("in_force", True):
         ended = " (over)"
     lines = text.wrap(f"{text.clean(hold['id'])}: {hold['domain']}, {about}{ended}", indent="  ")
@@ -150,7 +152,7 @@ def archived(made: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]
     """Return archives that were just written."""
     lines: list[text.Line] = []
     for each in made:
-        what = f"{phrases.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
+        what = f"{policies.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
         # On a line of its own and not wrapped, so that it can be copied.
         lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(each['manifest_path']))}"]
     lines += text.wrap("Nothing was deleted. To bring back later what is missing by then:")
@@ -173,15 +175,15 @@ def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:
     lines: list[text.Line] = [text.clean(each["archive_id"])]
     if "problem" in each:
         return lines + text.wrap(f"  Broken: {each['problem']}", indent="  ")
-    size_said = f"{phrases.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
-    lines += text.wrap(f"  {size_said}, {ago(phrases.at(each['created_at']), now)}", indent="  ")
+    size_said = f"{policies.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
+    lines += text.wrap(f"  {size_said}, {ago(policies.seconds_of(each['created_at']), now)}", indent="  ")
     return lines + (text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else [])
 
 
 def restored(answer: Mapping[str, Any]) -> list[text.Line]:
     """Return what came back from an archive."""
     back, there, damaged = len(answer["restored"]), len(answer["already"]), len(answer.get("damaged", ()))
-    lines = text.wrap(f"Brought back {phrases.counted(back, answer['domain'])}." if back else "Nothing was brought back.")
+    lines = text.wrap(f"Brought back {policies.counted(back, answer['domain'])}." if back else "Nothing was brought back.")
     lines += text.wrap(f"Stored already, and left as it was: {there:,}.") if there else []
     return lines + (text.wrap(f"Damaged in the archive, and left out: {damaged:,}.") if damaged else [])
 
@@ -207,7 +209,7 @@ def logged(entries: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
     lines = []
     for each in entries:
         head = f"{each['number']:>{columns}}  "
-        told = f"{ago(phrases.at(each['at']), now)}, {phrases.by(each['by'])}: {entry_in_words(each)}"
+        told = f"{ago(policies.seconds_of(each['at']), now)}, {policies.named_actor(each['by'])}: {entry_in_words(each)}"
         lines += text.pair(head, told, len(head))
     return lines
 
@@ -221,7 +223,7 @@ def entry_in_words(entry: Mapping[str, Any]) -> str:
         of = f" of {text.clean(details['project'])}" if "project" in details else ""
         return f"configured {domain}{of}, revision {details.get('revision')}{back}"
     if action in ("requested", "declined"):
-        asked = ", ".join(f"{key} = {phrases.value(value)}" for key, value in details.get("config", {}).items())
+        asked = ", ".join(f"{key} = {policies.value(value)}" for key, value in details.get("config", {}).items())
         verb = "asked for" if action == "requested" else "declined"
         return (
             f"{verb} {text.listed(list(map(text.clean, entry['ids'])), _IDS)} of {domain} of {text.clean(details.get('project'))}: {asked}"
@@ -238,9 +240,88 @@ def entry_in_words(entry: Mapping[str, Any]) -> str:
         return f"gave up entry {details.get('of')}: {details.get('problem')}"
     ids = entry["ids"]
     named = f": {text.listed([text.clean(id) for id in ids], _IDS)}" if ids else ""
-    of = phrases.counted(len(ids), domain) if domain in phrases.THINGS else text.counted(len(ids), "item")
+    of = policies.counted(len(ids), domain) if domain in policies.THINGS else text.counted(len(ids), "item")
     into = f" ({details['archive_id']})" if "archive_id" in details else ""
     return f"{_DID.get(action) or text.clean(action)} {of}{into}{named}"
 
 
 _DID = {"deleting": "began to delete", "removed": "deleted the archive of"}
+
+
+# --- one thing -------------------------------------------------------------------------------------------------------------------------
+
+# States of a thing, and what can come next (at its time, with the next collection), as `explain` tells them.
+_STATES = {
+    answers.HELD: "on hold{since}: nothing deletes it",
+    answers.KEPT: "protected",
+    answers.READY: "eligible{since}: it may be deleted",
+    answers.MARKED: "marked{ago}",
+}
+_COMING = {
+    answers.TO_BE_ELIGIBLE: ("it may be deleted {when}, unless it is used before", "it may be deleted"),
+    answers.TO_BE_MARKED: ("it can be marked {when}", "the next collection marks it; 24 h later it can be deleted"),
+    answers.TO_BE_DELETED: ("it can be deleted {when}", "the next collection deletes it"),
+    answers.TO_BE_UNMARKED: ("its mark can be taken back {when}", "the next collection takes the mark back"),
+    answers.HOLD_ENDS: ("the hold ends {when}", "the hold is over"),
+}
+
+
+def explained(answer: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+    """Return the explanation of one thing: which rules hold for it, since when, and what comes next."""
+    lines = text.title(f"{text.clean(answer['id'])}  {text.clean(answer['label'])}".rstrip())
+    lines += pair("Domain", f"{answer['domain']}, {policies.NAMED[answer['domain']]}")
+    lines += pair("Project", answer["project"]) if answer["project"] else []
+    lines += pair("Session", answer["session"]) if answer["session"] else []
+    lines += pair("Size", size(answer["bytes"]))
+    lines += pair("Age", policies.age_of(answer["created_at"], now))
+    lines += pair("Stored", answer["stands"]) if answer["stands"] else []
+    lines += pair("State", _state(answer, now))
+    lines += pairs("Because", [policies.reason(code, policy["older_than_days"]) for code in answer["reasons"]])
+    for hold in answer["holds"]:
+        lines += pair("Hold", f"{hold['id']}, {hold_words(hold, now)}")
+    for path in answer["placeholders"]:
+        lines += pair("Transcript", path)
+    lines += _next(answer, now, command)
+    return lines
+
+
+def _state(answer: Mapping[str, Any], now: float) -> str:
+    since = f" since {_day(answer['since'])}" if answer["since"] is not None else ""
+    mark = answer["marked"]
+    marked = f" {ago(policies.seconds_of(mark['at']), now)}, by {policies.named_actor(mark['by'])}" if mark else ""
+    return _STATES[answer["state"]].format(since=since, ago=marked)
+
+
+def hold_words(hold: Mapping[str, Any], now: float) -> str:
+    """Return who wanted a hold, why, and until when, unless it was released before."""
+    words = f"{text.clean(hold['who'])}: {text.clean(hold['why'])}"
+    if hold["until"] is None or hold.get("released_at") is not None:
+        return words
+    until = policies.seconds_of(hold["until"])
+    return f"{words}, until {_day(hold['until'])}" + (f" ({ahead(until, now)})" if until > now else "")
+
+
+def _next(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+    coming = answer["next"]
+    if coming is None:
+        return pair("Next", _nothing(answer, command))
+    at = now if coming["at"] is None else policies.seconds_of(coming["at"])
+    timed, by_collection = _COMING[coming["what"]]
+    lines = pair("Next", timed.format(when=ahead(at, now)) if at > now else by_collection)
+    return lines + (pair("", f"To take the mark back: {command} undo {text.clean(answer['id'])}") if answer["marked"] else [])
+
+
+def _nothing(answer: Mapping[str, Any], command: str) -> str:
+    """Return what would have to happen before anything else does."""
+    if answer["holds"]:
+        return f"nothing, until the hold is released: {command} hold release {text.clean(answer['holds'][0]['id'])}"
+    if PINNED in answer["reasons"]:
+        return "nothing, while it is pinned"
+    if PLACEHOLDER in answer["reasons"]:
+        return f"nothing, while the transcript has the placeholder, unless somebody runs {command} gc --placeholders"
+    return "nothing, unless you change the policy"
+
+
+def _day(given: object) -> str:
+    """Return the day of a time, in UTC, in which days are understood too."""
+    return time.strftime("%Y-%m-%d", time.gmtime(policies.seconds_of(given)))

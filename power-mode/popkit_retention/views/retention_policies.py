@@ -1,38 +1,26 @@
-"""Retention policies: what they are, what was changed, their history; what they say of all things of a domain, and of one. Plain values in,
-lines out. Pure."""
+"""Retention policies: what they are, what was changed, their history, what they say of all things of a domain; and the words for reasons,
+values, times and things. Plain values in, lines out. Pure.
+
+Ids, labels, notes and names are hostile text: each goes through `text.clean`, which `text.wrap` and `pair` call, before it is shown.
+"""
 
 from __future__ import annotations
 
 from hooks.utils import text
 from hooks.utils.text import size
 
-from ..governance import answers
+from ..governance import collection, rules
 from ..governance.answers import SOON_DAYS
-from ..governance.policies import KEYS
-from ..governance.rules import ELIGIBLE, PINNED, PLACEHOLDER
+from ..governance.domains import JOB, TOOL, USER
+from ..governance.policies import KEYS, MEMORY, RAG, SOURCE_TYPES
 from . import ago, ahead, pair, pairs
-from . import retention_phrases as phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 _KEY_COLUMNS = 18
-# States of a thing, and what can come next (at its time, with the next collection), as `explain` tells them.
-_STATES = {
-    answers.HELD: "on hold{since}: nothing deletes it",
-    answers.KEPT: "protected",
-    answers.READY: "eligible{since}: it may be deleted",
-    answers.MARKED: "marked{ago}",
-}
-_COMING = {
-    answers.TO_BE_ELIGIBLE: ("it may be deleted {when}, unless it is used before", "it may be deleted"),
-    answers.TO_BE_MARKED: ("it can be marked {when}", "the next collection marks it; 24 h later it can be deleted"),
-    answers.TO_BE_DELETED: ("it can be deleted {when}", "the next collection deletes it"),
-    answers.TO_BE_UNMARKED: ("its mark can be taken back {when}", "the next collection takes the mark back"),
-    answers.HOLD_ENDS: ("the hold ends {when}", "the hold is over"),
-}
 
 
 def shown(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
@@ -40,7 +28,7 @@ def shown(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line
     lines = text.title("Retention: what stored data may be deleted")
     for each in answer.get("requests", ()):
         lines += [*_request(each, now, command), ""]
-    changed = f"revision {answer['revision']:,}, set {ago(phrases.at(answer['updated_at']), now)}" if answer["revision"] else "the defaults"
+    changed = f"revision {answer['revision']:,}, set {ago(seconds_of(answer['updated_at']), now)}" if answer["revision"] else "the defaults"
     lines += pair("Policies", changed)
     for each in answer["domains"]:
         others = any(own["domain"] == each["domain"] for own in answer.get("own", ()))
@@ -52,22 +40,22 @@ def shown(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line
         "Archives", f"{answer['archives']['count']:,}, {size(answer['archives']['bytes'])}" if answer["archives"]["count"] else "none"
     )
     if any(each["counts"]["eligible"] for each in (*answer["domains"], *answer.get("own", ())) if not each["unavailable"]):
-        lines += ["", *phrases.what_goes(command)]
+        lines += ["", *what_goes(command)]
     return lines
 
 
 def _domain(part: Mapping[str, Any], now: float, command: str, but: str) -> list[text.Line]:
     domain, policy = part["domain"], part["policy"]
-    lines: list[text.Line] = [f"{domain}: {phrases.NAMED[domain]}{but}"]
+    lines: list[text.Line] = [f"{domain}: {NAMED[domain]}{but}"]
     for key in KEYS:
         lines += _setting(key, policy[key])
     if part["unavailable"]:
         return lines + pair("Stored", part["unavailable"])
     counts = part["counts"]
-    lines += pair("Stored", phrases.counted(counts["total"], domain) if counts["total"] else "nothing")
+    lines += pair("Stored", counted(counts["total"], domain) if counts["total"] else "nothing")
     if counts["total"]:
-        lines += pair("Eligible", phrases.eligible(counts["eligible"], part["left_out"]))
-        lines += pairs("Protected", phrases.counts(part["reasons"], policy["older_than_days"]) or ["none"])
+        lines += pair("Eligible", eligible(counts["eligible"], part["left_out"]))
+        lines += pairs("Protected", counts_by_reason(part["reasons"], policy["older_than_days"]) or ["none"])
     if part["soon"]["count"]:
         lines += pair("Soon", _soon(part["soon"], now))
     if part["marked"]:
@@ -79,7 +67,7 @@ def _domain(part: Mapping[str, Any], now: float, command: str, but: str) -> list
 def _request(request: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return what an agent asks for."""
     project, id = text.clean(request["project"]), text.clean(request["request"])
-    head = f"An agent in {project} asked for this {request['domain']} policy {ago(phrases.at(request['at']), now)}. It would keep"
+    head = f"An agent in {project} asked for this {request['domain']} policy {ago(seconds_of(request['at']), now)}. It would keep"
     lines = text.wrap(f"{head} less, so it waits for your yes, and would hold in that project alone:")
     lines += _changed({f"{request['domain']}.{key}": (request["now"][key], value) for key, value in request["asked"].items()}, "now")
     return [*lines, "To decide:", f"  {command} accept {id}", f"  {command} decline {id}"]
@@ -101,21 +89,21 @@ def _own(part: Mapping[str, Any], command: str) -> list[text.Line]:
         lines += _setting(key, part["policy"][key])
     if part["unavailable"]:
         return lines
-    lines += pair("Stored", phrases.counted(counts["total"], part["domain"]) if counts["total"] else "nothing")
-    lines += pair("Eligible", phrases.eligible(counts["eligible"], part["left_out"])) if counts["total"] else []
+    lines += pair("Stored", counted(counts["total"], part["domain"]) if counts["total"] else "nothing")
+    lines += pair("Eligible", eligible(counts["eligible"], part["left_out"])) if counts["total"] else []
     return [*lines, f"  {command} unset {project}"]
 
 
 def _setting(key: str, given: object) -> list[text.Line]:
-    return text.pair("  " + key, phrases.value(given), _KEY_COLUMNS + 2)
+    return text.pair("  " + key, value(given), _KEY_COLUMNS + 2)
 
 
 def _soon(soon: Mapping[str, Any], now: float) -> str:
-    return f"{soon['count']:,} of those may be deleted within {SOON_DAYS} days, the first {ahead(phrases.at(soon['first_at']), now)}"
+    return f"{soon['count']:,} of those may be deleted within {SOON_DAYS} days, the first {ahead(seconds_of(soon['first_at']), now)}"
 
 
 def _marked(part: Mapping[str, Any], now: float, command: str) -> str:
-    due = phrases.at(part["due_at"])
+    due = seconds_of(part["due_at"])
     when = "some can be deleted now" if due <= now else f"the first can be deleted {ahead(due, now)}"
     return f"{part['marked']:,}, {when}. {command} undo takes marks back"
 
@@ -124,7 +112,7 @@ def adjusted(adjustments: Sequence[Mapping[str, Any]], domain: str) -> list[text
     """Return what a policy does not keep as it was given."""
     lines: list[text.Line] = []
     for each in adjustments:
-        became = f"{phrases.value(each['given'])} becomes {phrases.value(each['kept'])}"
+        became = f"{value(each['given'])} becomes {value(each['kept'])}"
         lines += text.wrap(f"{domain}.{each['key']}: {became}, because it {each['why']}.", indent="  ")
     return lines
 
@@ -165,7 +153,7 @@ def rolled_back(revision: int, before: Mapping[str, Any] | None, answer: Mapping
 def _changed(differences: Mapping[str, tuple[object, ...]], was_word: str = "was") -> list[text.Line]:
     lines = []
     for name, (was, now) in differences.items():
-        lines += text.wrap(f"  {name} = {phrases.value(now)} ({was_word} {phrases.value(was)})", indent="    ")
+        lines += text.wrap(f"  {name} = {value(now)} ({was_word} {value(was)})", indent="    ")
     return lines
 
 
@@ -177,7 +165,9 @@ def history(versions: Sequence[Mapping[str, Any]], now: float, command: str) -> 
     for each in versions:
         back = f", back to revision {each['rolled_back_to']:,}" if "rolled_back_to" in each else ""
         of = f" of {text.clean(each['project'])}" if "project" in each else ""
-        head = f"Revision {each['revision']:,}: {each['domain']}{of}, {ago(phrases.at(each['at']), now)}, by {phrases.by(each['by'])}{back}"
+        head = (
+            f"Revision {each['revision']:,}: {each['domain']}{of}, {ago(seconds_of(each['at']), now)}, by {named_actor(each['by'])}{back}"
+        )
         lines += text.wrap(head)
         lines += _changed({f"{each['domain']}.{key}": (was, became) for key, (was, became) in each["changed"].items()})
         lines += [] if each["changed"] else ["  the same as before"]
@@ -192,23 +182,23 @@ def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]
     domain, counts = answer["domain"], answer["counts"]
     days = answer["policy_applied"]["older_than_days"]
     of = f" of {text.clean(answer['project'])}" if "project" in answer else ""
-    lines = text.title(f"{domain}{of}: {phrases.counted(counts['total'], domain)}")
+    lines = text.title(f"{domain}{of}: {counted(counts['total'], domain)}")
     if not counts["total"]:
         return [*lines, "Nothing is stored."]
-    why = f": {phrases.reason(ELIGIBLE, days)}" if counts["eligible"] else ""
-    lines += pair("Eligible", phrases.eligible(counts["eligible"], answer["left_out"]) + why)
-    lines += phrases.listed(_labelled(answer["eligible"], described), most, now)
+    why = f": {reason(rules.ELIGIBLE, days)}" if counts["eligible"] else ""
+    lines += pair("Eligible", eligible(counts["eligible"], answer["left_out"]) + why)
+    lines += listed(_labelled(answer["eligible"], described), most, now)
     lines += pair("Protected", f"{counts['protected']:,}" if counts["protected"] else "none")
-    for codes, rows in phrases.by_reasons(answer["protected"]).items():
-        lines += text.wrap(f"  {len(rows):,}: {phrases.reasons(codes, days)}", indent="    ")
-        lines += text.indented(phrases.listed(_labelled(rows, described), _of_reason(most), now), "  ")
+    for codes, rows in by_reasons(answer["protected"]).items():
+        lines += text.wrap(f"  {len(rows):,}: {reasons(codes, days)}", indent="    ")
+        lines += text.indented(listed(_labelled(rows, described), _of_reason(most), now), "  ")
     return lines
 
 
 def shown_ids(answer: Mapping[str, Any], most: int | None) -> list[str]:
     """Return the ids of what `applied` shows."""
     rows = [*answer["eligible"][:most]]
-    for of_reason in phrases.by_reasons(answer["protected"]).values():
+    for of_reason in by_reasons(answer["protected"]).values():
         rows += of_reason[: _of_reason(most)]
     return [row["id"] for row in rows]
 
@@ -224,60 +214,137 @@ def _labelled(rows: Sequence[Mapping[str, Any]], described: Mapping[str, Mapping
 _OF_A_REASON = 3  # protected things shown of each reason
 
 
-# --- one thing -------------------------------------------------------------------------------------------------------------------------
+# --- in words ----------------------------------------------------------------------------------------------------------------------------
 
 
-def explained(answer: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    """Return the explanation of one thing: which rules hold for it, since when, and what comes next."""
-    lines = text.title(f"{text.clean(answer['id'])}  {text.clean(answer['label'])}".rstrip())
-    lines += pair("Domain", f"{answer['domain']}, {phrases.NAMED[answer['domain']]}")
-    lines += pair("Project", answer["project"]) if answer["project"] else []
-    lines += pair("Session", answer["session"]) if answer["session"] else []
-    lines += pair("Size", size(answer["bytes"]))
-    lines += pair("Age", phrases.age(answer["created_at"], now))
-    lines += pair("Stored", answer["stands"]) if answer["stands"] else []
-    lines += pair("State", _state(answer, now))
-    lines += pairs("Because", [phrases.reason(code, policy["older_than_days"]) for code in answer["reasons"]])
-    for hold in answer["holds"]:
-        lines += pair("Hold", f"{hold['id']}, {hold_words(hold, now)}")
-    for path in answer["placeholders"]:
-        lines += pair("Transcript", path)
-    lines += _next(answer, now, command)
-    return lines
+NAMED = {MEMORY: "what past sessions have taught", RAG: "results that left contexts"}
+THINGS = {MEMORY: "memory", RAG: "result"}
+# For one thing and for many: "younger than 30 days", "3 on hold".
+_REASONS = {
+    rules.PROTECTED_SESSION: "of a session in keep_session_ids",
+    rules.PROTECTED_CONTEXT: "of a context in keep_context_ids",
+    rules.INVALID_SOURCE_TYPE: "of no known source type",
+    rules.EXCLUDED_SOURCE_TYPE: "of a source type that source_types leaves out",
+    rules.INVALID_TIMESTAMP: "of unknown age",
+    rules.INVALID_RESOURCE: "unreadable",
+    rules.ON_HOLD: "on hold",
+    rules.PINNED: "pinned, or in the tier ARCHIVE",
+    rules.PLACEHOLDER: "needed by a placeholder in a transcript",
+    collection.USED_SINCE: "used since it was marked",
+    collection.GONE: "no longer stored",
+    collection.UNDONE: "undone",
+}
+_WHO = {USER: "you", TOOL: "an agent", JOB: "the hourly job"}
+_AGES = {rules.ELIGIBLE: "older than", rules.WITHIN_PERIOD: "younger than"}
+_ID_COLUMNS = 24
+_AGE_COLUMNS = 9
 
 
-def _state(answer: Mapping[str, Any], now: float) -> str:
-    since = f" since {phrases.day(answer['since'])}" if answer["since"] is not None else ""
-    mark = answer["marked"]
-    marked = f" {ago(phrases.at(mark['at']), now)}, by {phrases.by(mark['by'])}" if mark else ""
-    return _STATES[answer["state"]].format(since=since, ago=marked)
+def counted(number: int, domain: str) -> str:
+    """Return a number of things of a domain, in words."""
+    return f"{number:,} memories" if domain == MEMORY and number != 1 else text.counted(number, THINGS[domain])
 
 
-def hold_words(hold: Mapping[str, Any], now: float) -> str:
-    """Return who wanted a hold, why, and until when, unless it was released before."""
-    words = f"{text.clean(hold['who'])}: {text.clean(hold['why'])}"
-    if hold["until"] is None or hold.get("released_at") is not None:
-        return words
-    until = phrases.at(hold["until"])
-    return f"{words}, until {phrases.day(hold['until'])}" + (f" ({ahead(until, now)})" if until > now else "")
+def days(number: float) -> str:
+    """Return a policy's number of days, in words."""
+    return "1 day" if number == 1 else f"{number:,.6g} days" if number != int(number) else f"{number:,} days"
 
 
-def _next(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
-    coming = answer["next"]
-    if coming is None:
-        return pair("Next", _nothing(answer, command))
-    at = now if coming["at"] is None else phrases.at(coming["at"])
-    timed, by_collection = _COMING[coming["what"]]
-    lines = pair("Next", timed.format(when=ahead(at, now)) if at > now else by_collection)
-    return lines + (pair("", f"To take the mark back: {command} undo {text.clean(answer['id'])}") if answer["marked"] else [])
+def reason(code: str, older_than_days: float) -> str:
+    """Return a reason code in words."""
+    if code in _AGES:
+        return f"{_AGES[code]} {days(older_than_days)}"
+    return _REASONS.get(code) or text.clean(code.replace("_", " "))
 
 
-def _nothing(answer: Mapping[str, Any], command: str) -> str:
-    """Return what would have to happen before anything else does."""
-    if answer["holds"]:
-        return f"nothing, until the hold is released: {command} hold release {text.clean(answer['holds'][0]['id'])}"
-    if PINNED in answer["reasons"]:
-        return "nothing, while it is pinned"
-    if PLACEHOLDER in answer["reasons"]:
-        return f"nothing, while the transcript has the placeholder, unless somebody runs {command} gc --placeholders"
-    return "nothing, unless you change the policy"
+def reasons(codes: Sequence[str], older_than_days: float) -> str:
+    """Return reason codes in words, the one that decides first."""
+    return ", ".join(reason(code, older_than_days) for code in codes)
+
+
+def counts_by_reason(answer: Mapping[str, int], older_than_days: float) -> list[str]:
+    """Return how many things for which reason, most of them first, each in a line."""
+    ordered = sorted(answer.items(), key=lambda each: (-each[1], each[0]))
+    columns = max((len(f"{count:,}") for count in answer.values()), default=0)
+    return [f"{count:>{columns},} {reason(code, older_than_days)}" for code, count in ordered]
+
+
+def eligible(taken: int, left_out: int) -> str:
+    """Return how many things may be deleted, and how many of them one collection takes."""
+    words = f"{taken + left_out:,}" if taken else "none"
+    return f"{words}, of which one collection takes {taken:,} (limit)" if left_out else words
+
+
+def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
+    """Return what a policy means, as a person would say it."""
+    what, sources = NAMED[domain], list(policy["source_types"])
+    words = [
+        "Once an hour, PopKit deletes what this policy lets go."
+        if policy["auto_gc"]
+        else "Nothing is deleted by itself: you run popkit retention gc, or nobody does.",
+        f"Of {what}, everything older than {days(policy['older_than_days'])} may be deleted.",
+    ]
+    if set(sources) != set(SOURCE_TYPES):
+        only = " and ".join([", ".join(sources[:-1]), sources[-1]] if len(sources) > 1 else sources)
+        words.append(f"Only {only} records may go." if sources else "No kind of record may go, so nothing is deleted.")
+    for key, noun in (("keep_session_ids", "session"), ("keep_context_ids", "context")):
+        if policy[key]:
+            words.append(f"Everything of {text.counted(len(policy[key]), noun)} named in the policy stays.")
+    words.append(f"One run deletes at most {counted(policy['limit'], domain)}.")
+    if policy["vacuum"]:
+        words.append("Afterwards the database shrinks on disk.")
+    return words
+
+
+def value(given: object) -> str:
+    """Return a policy's value as `set` takes it."""
+    if isinstance(given, bool):
+        return str(given).lower()
+    if isinstance(given, (list, tuple)):
+        return text.listed([text.clean(each) for each in given]) or "none"
+    return f"{given:,}" if isinstance(given, (int, float)) else text.clean(given)
+
+
+def named_actor(who: str) -> str:
+    """Return who did something."""
+    return _WHO.get(who) or text.clean(who)
+
+
+def seconds_of(given: object) -> float:
+    """Return the seconds of a time as answers have it; 0 where there is none."""
+    return rules.created_at_of({"created_at": given}) or 0.0
+
+
+def age_of(given: object, now: float) -> str:
+    """Return how old something is; a dash where nobody can tell."""
+    return text.span(now - seconds_of(given)) if given is not None else "–"
+
+
+def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> list[text.Line]:
+    """Return things in lines: id, age, what it is; what is beyond `most` counted."""
+    shown = rows if most is None else rows[:most]
+    ids = min(_ID_COLUMNS, max((text.width(text.clean(row["id"])) for row in shown), default=0))
+    lines: list[text.Line] = []
+    for row in shown:
+        head = f"  {text.pad(text.clean(row['id']), ids)}  {age_of(row.get('created_at'), now):<{_AGE_COLUMNS}}"
+        lines.append(text.fitted(head + text.clean(row.get("label") or "")))
+    return lines + more(len(rows) - len(shown))
+
+
+def what_goes(command: str) -> list[text.Line]:
+    """Return how to see what a collection would take of what is eligible: no policy knows of placeholders."""
+    words = "To see what of it a collection would take (it keeps what placeholders in transcripts stand for):"
+    return [*text.wrap(words), f"  {command} gc --dry-run"]
+
+
+def more(left: int) -> list[text.Line]:
+    """Return a line that says that a list is longer; none where it is not."""
+    return [f"  … {left:,} more; --all lists them"] if left > 0 else []
+
+
+def by_reasons(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, ...], list[Mapping[str, Any]]]:
+    """Return things by their reasons, as they come."""
+    answer: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        answer.setdefault(tuple(row["reasons"]), []).append(row)
+    return answer
