@@ -14,8 +14,7 @@ from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.state.limits import weights
 from hooks.utils.views.limits import pane_lines
 from popkit_retention.bill.digests import digest_of
-from popkit_retention.bill.sums import SLOT_S
-from popkit_retention.bill.windows import took
+from popkit_retention.bill.sums import SLOT_S, took
 from popkit_retention.views import spending
 from tests.bill.conversations import BASE, Conversation
 from tests.bill.standing import at_work

@@ -15,8 +15,7 @@ from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
 from hooks.utils.state.prompt_overhead import parsed
 from popkit_retention.bill import statement, sums
 from popkit_retention.bill.sums import by_time as summed_by_time
-from popkit_retention.bill.sums import of_models, usd_of
-from popkit_retention.bill.windows import took
+from popkit_retention.bill.sums import of_models, took, usd_of
 from tests.bill.conversations import BASE, Conversation
 from tests.bill.standing import DOCS, LINEAR, OTHER, SERVER, at_work, breakdown
 from tests.bill.test_digests import MODELS

@@ -1,5 +1,5 @@
-"""What sessions' requests used, added up by model, by time and by the kinds of what conversations were made of, and what these and lost
-caches cost at the prices of models. Pure.
+"""What sessions' requests used, added up by model, by time, in a limit's window and by the kinds of what conversations were made of, and
+what these and lost caches cost at the prices of models. Pure.
 
 What stands before the first word is of no kind. What was lost to the cache counts as read there, as it does in the requests' shares: what
 writing it again cost beyond reading is of no kind either. Sums by kind are whole tokens that add up, shared out as the shares of the
@@ -12,11 +12,12 @@ from itertools import accumulate
 
 from hooks.utils.policy import lost_cache
 from hooks.utils.policy.composition import OTHER, RESULT
+from hooks.utils.policy.lost_cache import PAUSE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypedDict
 
     from hooks.utils.policy.composition import Shares
     from hooks.utils.policy.conversation import Usage
@@ -27,6 +28,32 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
+    class Tokens(TypedDict):
+        """Tokens by how a request used them."""
+
+        plain: int
+        read: int
+        written: int
+        output: int
+
+    class Part(TypedDict):
+        """What one session used, its main thread or all its `subagents` together; `share` of all `tokens`."""
+
+        session: str
+        cwd: str
+        subagents: bool
+        used: Tokens
+        tokens: int
+        share: float
+
+    class Took(TypedDict):
+        used: Tokens
+        tokens: int
+        parts: list[Part]
+        # name of SOURCES -> tokens; their sum is `tokens`
+        sources: dict[str, int]
+        # Of what the conversation was made, as `kinds.rows` has it; their tokens add up to its.
+        kinds: list[Row]
 
 # --- by kind -----------------------------------------------------------------------------------------------------------------------------
 
@@ -258,3 +285,63 @@ def misses(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
 
 def _none() -> dict[str, Any]:
     return {"times": 0, "tokens": 0, "usd": 0.0, "unpriced": 0}
+
+
+# --- in a limit's window -----------------------------------------------------------------------------------------------------------------
+
+
+# All that subagents used; of main threads what they wrote, what was written to the cache again after a pause and for any other cause, what
+# stood before the first word, and all else of their prompts.
+SOURCES = ("conversation", "standing", "pauses", "lost", "output", "subagents")
+
+
+def took(digests: Iterable[Digest], since: float) -> Took:
+    """Return what sessions used since a time (seconds, to ten minutes): `used` and `tokens` in all, and the `parts`, the largest first."""
+    parts: dict[tuple[str, bool], Part] = {}
+    whole = _no_tokens()
+    sources = dict.fromkeys(SOURCES, 0)
+    by_kind: dict[str, int] = {}
+    for digest in digests:
+        session, agent, _ = digest["session"].partition("/")
+        if not agent:
+            for loss in digest["losses"]:
+                if int(loss["at"]) // SLOT_S * SLOT_S + SLOT_S > since:
+                    sources["pauses" if loss["cause"] == PAUSE else "lost"] += loss["tokens"]
+        for (at, *counts, stands), row in zip(digest["by_time"], digest["kinds_by_time"]):
+            if at + SLOT_S <= since:
+                continue
+            part = parts.setdefault(
+                (session, bool(agent)),
+                {"session": session, "cwd": digest["cwd"], "subagents": bool(agent), "used": _no_tokens(), "tokens": 0, "share": 0.0},
+            )
+            part["tokens"] += sum(counts)
+            sources["standing"] += 0 if agent else stands
+            for kind, count in () if agent else row.items():
+                by_kind[kind] = by_kind.get(kind, 0) + count
+            for sums in (part["used"], whole):
+                _add(sums, counts)
+    tokens = sum(part["tokens"] for part in parts.values())
+    for part in parts.values():
+        part["share"] = part["tokens"] / tokens if tokens else 0.0
+    sources["subagents"] = sum(part["tokens"] for part in parts.values() if part["subagents"])
+    sources["output"] = sum(part["used"]["output"] for part in parts.values() if not part["subagents"])
+    sources["conversation"] = sum(by_kind.values())
+    return {
+        "used": whole,
+        "tokens": tokens,
+        "sources": sources,
+        "kinds": kind_rows(by_kind),
+        "parts": sorted(parts.values(), key=lambda part: (-part["tokens"], part["session"], part["subagents"])),
+    }
+
+
+def _no_tokens() -> Tokens:
+    return {"plain": 0, "read": 0, "written": 0, "output": 0}
+
+
+def _add(sums: Tokens, counts: list[int]) -> None:
+    plain, read, written, output = counts
+    sums["plain"] += plain
+    sums["read"] += read
+    sums["written"] += written
+    sums["output"] += output

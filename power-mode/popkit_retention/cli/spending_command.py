@@ -29,7 +29,7 @@ from hooks.utils.views import bill as views
 from .. import extras
 from ..bill import digests, statement, sums
 from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
-from ..bill.windows import took
+from ..bill.sums import took
 from ..operations import sessions
 from ..parallel import Unavailable
 from ..usage.store import DatabaseUnavailable

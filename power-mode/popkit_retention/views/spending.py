@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..bill.windows import Part, Took
+    from ..bill.sums import Part, Took
 
 # --- windows of a plan ---------------------------------------------------------------------------------------------------------------
 
