@@ -1,29 +1,47 @@
-"""The ASGI application: the API, its OpenAPI document, the page. Every error is answered as {"error": …}, never with a trace."""
+"""The ASGI application: the API with its routes, one function for each part, its OpenAPI document, the page. Every error is answered as
+{"error": …}, never with a trace."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 from urllib.parse import unquote
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Path, Query
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
 from hooks.utils.reclaim.access import Refused
 
-from .routes import WITHIN, routers
-from .security import CHANGE_HEADER, UNFORESEEN, Access, Guard
-from .shapes import Problem
+from ..context.build_types import ContextStatus
+from . import memories, session_operations, sessions
+from .changes import ChangeFeed
+from .reports import BillReport, SavingsReport
+from .security import CHANGE_HEADER, UNFORESEEN, Guard
+from .series import MOST
+from .sessions import listed
+from .shapes import COLUMNS, Changes, Content, DeedAsked, DeedDone, Failure, Me, Problem, ResultDetail, Series, SessionDetail, Sessions
+from .stored_shapes import (
+    Bill,
+    Budgets,
+    MemoryDeedAsked,
+    MemoryOverview,
+    MemoryProjects,
+    RetentionDeedAsked,
+    RetentionLog,
+    RetentionOverview,
+    Stats,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from .app_state import AppState
-    from .security import Receive, Scope, Send
+    from .security import Access, Receive, Scope, Send
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
 _MESSAGES = {
@@ -130,4 +148,184 @@ def _document(api: FastAPI) -> dict[str, Any]:
         schemas.pop(name, None)
     made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     api.openapi_schema = made
+    return made
+
+
+# --- routes ------------------------------------------------------------------------------------------------------------------------------
+
+
+_DESCRIPTIONS = {
+    400: "A parameter or the body is not as it should be.",
+    401: "The access token is missing or from an earlier start.",
+    403: "Another host or page has asked, or a change came without the second token.",
+    404: "Nothing of that name is there.",
+    405: "The address is right, the method is not.",
+    409: "It is not offered, or not any more.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    500: "It failed; the hook log has why.",
+    503: "A store that the answer is made from cannot be used now.",
+}
+# Replaces in a path a slash that was written %2F, which is part of an id and does not end it. No id of ours can hold this character.
+WITHIN = "\0"
+Id = Annotated[
+    str,
+    BeforeValidator(lambda given: given.replace(WITHIN, "/")),
+    Path(min_length=1, max_length=400, description="A session's id, whole"),
+]
+ASKING = (400, 401, 403, 404, 405, 500)
+CHANGING = (400, 401, 403, 404, 405, 409, 413, 415, 500)
+
+
+def failures(*statuses: int) -> dict[Any, dict[str, Any]]:
+    """Return the failures of a route, as OpenAPI has them."""
+    return {status: {"model": Failure, "description": _DESCRIPTIONS[status]} for status in statuses}
+
+
+def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
+    """Return the routers of all parts."""
+    return [
+        _server(state, access, version),
+        *(part(state) for part in (_sessions, _memory, _stored_data, _spending)),
+    ]
+
+
+_SINCE = "The token of an earlier answer; without one, or with that of another start, everything may have changed"
+
+
+def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
+    """Return the routes of the server itself: what the page requests first, and what it asks every second while it is visible."""
+    made = APIRouter(tags=["server"])
+    feed = ChangeFeed(app_state)
+
+    @made.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
+    def me() -> Me:
+        database, shared = app_state.spending.place()
+        return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token)
+
+    @made.get("/api/changes", response_model=Changes, responses=failures(*ASKING), summary="What has changed since a token was given")
+    def changes(since: Annotated[str, Query(max_length=100, description=_SINCE)] = "") -> Changes:
+        return feed.since(since)
+
+    return made
+
+
+def _sessions(app_state: AppState) -> APIRouter:
+    """Return the routes of sessions: those with a transcript here, and those with stored data."""
+    made = APIRouter(tags=["sessions"], prefix="/api/sessions")
+
+    @made.get("", response_model=Sessions, responses=failures(*ASKING), summary="Running ones first, then the newest")
+    def all_of_them(
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+        running: Optional[bool] = None,
+        project: Annotated[str, Query(max_length=4_000)] = "",
+        q: Annotated[str, Query(max_length=400, description="Words of title, project or id")] = "",
+    ) -> Sessions:
+        return listed(app_state, limit, offset, running, project, q)
+
+    @made.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING, 503), summary="One session")
+    def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = COLUMNS) -> SessionDetail:
+        row = app_state.other(id)
+        return sessions.of_others(app_state, row) if row else sessions.detail(app_state, app_state.session(id), columns)
+
+    @made.get("/{id}/series", response_model=Series, responses=failures(*ASKING, 503), summary="The context over time")
+    def series(id: Id) -> Series:
+        if app_state.other(id):
+            return app_state.spending.series(id, MOST)
+        with app_state.contexts.reading(app_state.session(id)) as cached:
+            made_of = cached.outlook.made
+            return cached.sampler.series(made_of.conversation, cached.report) if made_of else Series(points=[])
+
+    @made.get("/{id}/results/{number}", response_model=ResultDetail, responses=failures(*ASKING), summary="One result, and why")
+    def result(id: Id, number: Annotated[int, Path(ge=1, le=999_999_999)]) -> ResultDetail:
+        return sessions.result(app_state, app_state.session(id), number)
+
+    @made.get("/{id}/content/{handle}", response_model=Content, responses=failures(*ASKING), summary="What is archived")
+    def content(id: Id, handle: Annotated[str, Path(min_length=1, max_length=100)]) -> Content:
+        return sessions.content(app_state, app_state.session(id), handle)
+
+    @made.post("/{id}/deeds", response_model=DeedDone, responses=failures(*CHANGING, 503), summary="Do what was offered")
+    def deed(id: Id, asked: DeedAsked) -> DeedDone:
+        return session_operations.do(app_state, app_state.session(id), asked.id, asked.why)
+
+    return made
+
+
+Tier = Literal["", "HOT", "WARM", "COLD", "ARCHIVE"]
+
+
+def _memory(app_state: AppState) -> APIRouter:
+    """Return the routes of long-term memory, of all projects that it knows."""
+    made = APIRouter(tags=["memory"], prefix="/api/memory")
+
+    @made.get("/projects", response_model=MemoryProjects, responses=failures(*ASKING, 503), summary="Those that memory knows")
+    def projects() -> MemoryProjects:
+        return memories.projects(app_state)
+
+    @made.get("", response_model=MemoryOverview, responses=failures(*ASKING, 503), summary="What is remembered of one")
+    def overview(
+        project: Annotated[str, Query(min_length=1, max_length=4_000)],
+        tier: Tier = "",
+        q: Annotated[str, Query(max_length=400)] = "",
+        limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    ) -> MemoryOverview:
+        return memories.overview(app_state, project, tier, q, limit)
+
+    @made.post("/deeds", response_model=DeedDone, responses=failures(*CHANGING, 503), summary="Do what was offered of an item")
+    def deed(asked: MemoryDeedAsked) -> DeedDone:
+        return memories.do(app_state, asked.project, asked.id)
+
+    return made
+
+
+def _stored_data(app_state: AppState) -> APIRouter:
+    """Return the routes of stored data and its retention."""
+    made = APIRouter(tags=["retention"], prefix="/api/retention")
+    retention = app_state.retention
+
+    @made.get("", response_model=RetentionOverview, responses=failures(*ASKING, 503), summary="Policies, marks, holds, zones, sizes")
+    def overview() -> RetentionOverview:
+        return retention.overview()
+
+    @made.get("/log", response_model=RetentionLog, responses=failures(*ASKING, 503), summary="What was done, newest first")
+    def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> RetentionLog:
+        return retention.log(limit)
+
+    @made.post("/deeds", response_model=DeedDone, responses=failures(*CHANGING, 503), summary="Do what was offered, or hold a session")
+    def deed(asked: RetentionDeedAsked) -> DeedDone:
+        return retention.do(asked.id, asked.session, asked.why, asked.until)
+
+    return made
+
+
+def _spending(app_state: AppState) -> APIRouter:
+    """Return the routes of limits and usage, of assembled contexts, of the bill, and of the savings over all sessions of this home."""
+    made = APIRouter()
+    report, worth = BillReport(app_state), SavingsReport(app_state)
+
+    @made.get(
+        "/api/budgets", tags=["spending"], response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day"
+    )
+    def budgets(user: Annotated[str, Query(max_length=400, description='Of whom; "" for all')] = "") -> Budgets:
+        return app_state.spending.budgets(user)
+
+    @made.get(
+        "/api/context/status", tags=["spending"], response_model=ContextStatus, responses=failures(*ASKING, 503),
+        summary="The newest snapshot of a session",
+    )  # fmt: skip
+    def status(sessionId: Annotated[str, Query(min_length=1, max_length=400)]) -> ContextStatus:  # noqa: N803  the specification's name
+        return app_state.spending.status(sessionId)
+
+    @made.get(
+        "/api/bill", tags=["bill"], response_model=Bill, responses=failures(*ASKING, 503),
+        summary="What prompts begin with, and lost caches",
+    )  # fmt: skip
+    def bill(project: Annotated[str, Query(max_length=4_000, description='"" for that of the newest session')] = "") -> Bill:
+        return report.bill(project)
+
+    @made.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
+    def stats(days: Annotated[int, Query(ge=1, le=366)] = 8) -> Stats:
+        return worth.stats(days)
+
     return made

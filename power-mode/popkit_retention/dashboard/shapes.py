@@ -3,7 +3,7 @@ the contract between server and page, and the OpenAPI document.
 
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
 for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/views), so page and panel agree to the digit. All answers are
-JSON; errors are {"error": what is wrong and what to do}. `routes.py` has the addresses, `stored_shapes.py` the shapes of stored data.
+JSON; errors are {"error": what is wrong and what to do}. `app.py` has the addresses, `stored_shapes.py` the shapes of stored data.
 """
 
 from typing import Any, Literal, Optional
