@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from popkit_retention.dashboard.changes import MOST_GONE, MOST_REPORTED, History
+from popkit_retention.dashboard.app_state import MOST_GONE, MOST_REPORTED, History
 
 ONE, OTHER = ("/api/one", ""), ("/api/one/", "other")
 

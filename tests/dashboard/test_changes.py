@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.dashboard.changes import MOST_REPORTED, STATS_S
+from popkit_retention.dashboard.app_state import MOST_REPORTED, STATS_S
 from popkit_retention.operations.stores import Place
 from tests.dashboard.board import Board, book
 from tests.dashboard.served import Served

@@ -3,5 +3,5 @@
 `server` starts a process, `app` makes its application: `security` lets a request through or refuses it, a route takes it to a function,
 which asks the `app_state` that all requests share and answers in a shape (`shapes`, `stored_shapes`). Of sessions, `catalog` lists them,
 `context_cache` reads their contexts as the panel does, `sessions` and `session_operations` answer; `memories`, `stored_data`, `spending`
-and `reports` answer for the rest. `changes` says what a page has to ask for again; `page/` is the page.
+and `reports` answer for the rest. `app_state` says, too, what a page has to ask for again; `page/` is the page.
 """

@@ -19,7 +19,7 @@ from hooks.utils.reclaim.access import Refused
 
 from ..context.build_types import ContextStatus
 from . import memories, session_operations, sessions
-from .changes import ChangeFeed
+from .app_state import ChangeFeed
 from .reports import BillReport, SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
 from .series import MOST

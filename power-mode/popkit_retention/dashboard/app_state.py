@@ -1,21 +1,25 @@
-"""The state that all requests of one server share: places, the clock, caches."""
+"""The state that all requests of one server share: places, the clock, caches; and what has changed since a page last asked: stats of files are
+compared when it asks, and never in between."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from hooks.utils.io import failures, home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.days import day_of, days_before
 from hooks.utils.state.site import Site
 
+from ..usage.sqlite import FILE as USAGE
 from . import transcripts
 from .catalog import Catalog, Known, OtherHosts
 from .context_cache import ContextCache
-from .shapes import NotThere
+from .shapes import Changes, NotThere
 from .spending import Spending
 from .stored_data import Retention
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.ruleset import Ruleset
 
+    from .catalog import Known
     from .sessions import Light
     from .shapes import SessionRow
 
@@ -103,3 +108,138 @@ def _oldest(folder: str) -> float:
             return min((entry.stat(follow_symlinks=False).st_mtime for entry in entries), default=float("inf"))
     except OSError:
         return float("inf")
+
+
+# --- changes since a page last asked -----------------------------------------------------------------------------------------------------
+
+
+# The savings are reported as changed no more often than this: computing them settles what sessions did, which a running session would cause
+# with every line that it writes.
+STATS_S = 10.0
+_LIST, _STATS = ("/api/sessions?", ""), ("/api/stats", "")
+_BUDGETS = ("/api/budgets", "")
+# Address -> the files, and folders of files, in our folder that its answer is made from.
+_PLACES: dict[Name, tuple[str, ...]] = {
+    ("/api/memory", ""): ("memory.sqlite", "memory.sqlite-wal", "memory"),
+    ("/api/retention", ""): ("archive.sqlite", "archive.sqlite-wal", "data"),
+    _BUDGETS: (USAGE, "retention-config.json"),
+}
+
+
+class ChangeFeed:
+    """The changes of one AppState. Thread-safe."""
+
+    def __init__(self, app_state: AppState) -> None:
+        self._app_state = app_state
+        self._lock = threading.Lock()
+        self._history = History(secrets.token_hex(8))
+        self._worth: tuple[object, float] | None = None  # the stamps for which /api/stats was last reported as changed, and when
+
+    def since(self, token: str) -> Changes:
+        """Return what has changed since a token was given."""
+        with self._lock:
+            known = self._app_state.catalog.sessions()
+            self._history.note(self._stamps(known), [_LIST] if self._app_state.contexts.have_caught_up(known) else [])
+            names = self._history.since(token)
+            return Changes(
+                token=self._history.token,
+                at=self._app_state.now(),
+                everything=names is None,
+                changed=[_address(name) for name in names or ()],
+            )
+
+    def _stamps(self, known: Mapping[str, Known]) -> dict[Name, object]:
+        """Return the present stamps of everything that may change."""
+        here = {id: each.stamp for id, each in known.items()}
+        # This may wait for a database, and opens one whose files it changes by that.
+        everywhere = {**here, **{row.id: row.stamp for row in self._app_state.spending.others(set(known))}}
+        stamps: dict[Name, object] = {_session(id): stamp for id, stamp in everywhere.items()}
+        stamps.update({name: [_marks(os.path.join(self._app_state.home, place)) for place in places] for name, places in _PLACES.items()})
+        stamps[_BUDGETS] = stamps[_BUDGETS], self._app_state.spending.stamp()
+        stamps[_LIST] = everywhere
+        stamps[_STATS] = self._of_worth(here)
+        return stamps
+
+    def _of_worth(self, newest: object) -> object:
+        """Return the newest stamp; but of changes within STATS_S only that of the first, and that of the last when they are over."""
+        now = self._app_state.now()
+        if self._worth is None:
+            self._worth = newest, float("-inf")
+        elif newest != self._worth[0] and not 0 <= now - self._worth[1] < STATS_S:
+            self._worth = newest, now
+        return self._worth[0]
+
+
+def _session(id: str) -> Name:
+    return "/api/sessions/", id
+
+
+def _address(name: Name) -> str:
+    """Return a name as an address has it, encoded as a browser's encodeURIComponent does."""
+    beginning, id = name
+    return beginning + quote(id, safe="!'()*", errors="replace")
+
+
+def _marks(path: str) -> object:
+    """Return the stats of a file, or of what lies in a folder and the folders in it."""
+    try:
+        stat = os.lstat(path)
+    except OSError:
+        return None
+    if not os.path.isdir(path) or os.path.islink(path):
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+    try:
+        return [(name, _marks(os.path.join(path, name))) for name in sorted(os.listdir(path))]
+    except OSError:
+        return None
+
+
+# --- the history of changes ---------------------------------------------------------------------------------------------------------------
+
+
+# What begins so has changed: (a beginning of addresses, the id of a session that ends it or "").
+Name = tuple[str, str]
+# Where more names have changed, everything is reported as changed.
+MOST_REPORTED = 100
+# How many names that have gone are remembered. For a page whose token is older than a forgotten one, everything has changed.
+MOST_GONE = 1_000
+
+
+class History:
+    """The history of changes of one process, which `run` names: a token of another process is unknown here."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._look = 0
+        self._oldest = 0  # tokens of earlier looks are not understood any more
+        self._stamps: dict[Name, object] = {}
+        self._changed: dict[Name, int] = {}  # which look last saw a name change
+
+    @property
+    def token(self) -> str:
+        """Return the token of the present state of everything."""
+        return f"{self._run}-{self._look}"
+
+    def note(self, stamps: Mapping[Name, object], also: Iterable[Name] = ()) -> None:
+        """Record the stamps of everything. `also`: names that have changed although their stamps have not."""
+        changed = {name for name, stamp in stamps.items() if name not in self._stamps or self._stamps[name] != stamp}
+        changed |= {*(self._stamps.keys() - stamps.keys()), *also}
+        if changed:
+            self._look += 1
+            self._stamps = dict(stamps)
+            self._changed.update(dict.fromkeys(changed, self._look))
+            self._forget()
+
+    def _forget(self) -> None:
+        if len(self._changed) > len(self._stamps) + MOST_GONE:
+            self._changed = {name: look for name, look in self._changed.items() if name in self._stamps}
+            self._oldest = self._look
+
+    def since(self, token: str) -> list[Name] | None:
+        """Return the names that have changed since a token was given; None where that may be any: so many have, or it is no token of
+        ours."""
+        run, _, look = token.rpartition("-")
+        if run != self._run or not look.isdecimal() or not self._oldest <= int(look) <= self._look:
+            return None
+        names = sorted(name for name, changed in self._changed.items() if changed > int(look))
+        return names if len(names) <= MOST_REPORTED else None
