@@ -1,5 +1,5 @@
-"""The state that all requests of one server share: places, the clock, caches; and what has changed since a page last asked: stats of files are
-compared when it asks, and never in between."""
+"""The state that all requests of one server share: places, the clock, caches. What has changed since a page last asked: stats of files are
+compared when it asks, and never in between. And what sessions have used, which is booked in a thread while the server runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import secrets
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -15,7 +16,10 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.days import day_of, days_before
 from hooks.utils.state.site import Site
 
+from ..usage.database import configuration, open_store
+from ..usage.ingestion import catch_up
 from ..usage.sqlite import FILE as USAGE
+from ..usage.store import DatabaseUnavailable
 from . import transcripts
 from .catalog import Catalog, Known, OtherHosts
 from .context_cache import ContextCache
@@ -243,3 +247,42 @@ class History:
             return None
         names = sorted(name for name, changed in self._changed.items() if changed > int(look))
         return names if len(names) <= MOST_REPORTED else None
+
+
+# --- booking -----------------------------------------------------------------------------------------------------------------------------
+
+
+INGEST_EVERY_S = 15.0
+INGEST_RETRY_S = 300.0  # after a failure
+SWEEP_EVERY_S = 3_600.0
+
+
+def keep_ingesting(app_state: AppState, over: threading.Event) -> None:
+    """Book what sessions have used since, now and again, until it is `over`."""
+    pause, swept = 0.0, float("-inf")
+    while not over.wait(pause):
+        pause = INGEST_EVERY_S if ingest(app_state) else INGEST_RETRY_S
+        if time.monotonic() - swept >= SWEEP_EVERY_S:
+            swept = time.monotonic()
+            sweep(app_state)
+
+
+def ingest(app_state: AppState) -> bool:
+    """Book what sessions have used since; return whether all of it was booked, on a configured server too."""
+    try:
+        catch_up(app_state.environ)
+    except DatabaseUnavailable:
+        return False  # the page says so where it asks
+    except Exception as error:  # noqa: BLE001  the page goes on without it
+        app_state.failure("dashboard-booking", error)
+        return False
+    return True
+
+
+def sweep(app_state: AppState) -> None:
+    """Remove snapshots and usage that are old, where there is a store."""
+    try:
+        with suppress(FileNotFoundError), open_store(app_state.environ, create=False) as store:
+            store.sweep(app_state.now(), configuration(app_state.environ)["snapshot_days"])
+    except Exception as error:  # noqa: BLE001  the page goes on without it
+        app_state.failure("dashboard-sweeping", error)

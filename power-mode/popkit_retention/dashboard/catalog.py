@@ -5,7 +5,11 @@ link, so nothing outside these folders is ever opened.
 A session *runs* while the last entry of its transcript is no older than five minutes, and its end has not been noted since; in the middle
 of a turn, where a tool may work for long without a word, for an hour while its helper is there. A user who reads an
 answer for longer counts as away. The times of files say nothing of that: a clear writes a transcript, and a question about a session
-writes its state."""
+writes its state.
+
+Sessions of a team, which only a database knows, are queried in a thread. Where the database hangs, its last rows are used meanwhile, and
+nobody waits for it.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,15 @@ from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import sockets, store
 
+from .shapes import Unusable
 from .transcripts import End, end_of, head_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from hooks.utils.hosts.recordings import Recorded
+
+    from ..usage.records import SessionUsed
 
 RUNS_S = 300.0
 WORKS_S = 3_600.0
@@ -248,3 +255,72 @@ def is_of(projects: set[str], folder: str) -> bool:
         above = os.path.dirname(folder)
         folder = above if above != folder else ""
     return False
+
+
+# --- sessions that only a database knows -------------------------------------------------------------------------------------------------
+
+
+AGAIN_S = 5.0  # delay before a failed query is repeated
+
+
+class TeamSessions:
+    """The cached sessions. `ask` returns the newest ones, or raises Unusable; `failed` is called with any other error of it."""
+
+    def __init__(
+        self,
+        ask: Callable[[], list[SessionUsed]],
+        failed: Callable[[BaseException], object],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._failed = failed
+        self._lock = threading.Lock()
+        self._mark: object = None
+        self._sessions: list[SessionUsed] = []
+        self._problem: str | None = None
+        self._answered: threading.Event | None = None  # of the question that is under way
+        self._is_slow = False
+        self._retry_at = float("-inf")
+
+    def known(self, mark: object, patience_s: float | None) -> list[SessionUsed]:
+        """Return the newest sessions that are known. They are queried again where `mark` differs from that of the last answer; the caller
+        waits for the answer for so long (None: until it comes), unless the last one took longer."""
+        with self._lock:
+            if self._answered is None and mark != self._mark and self._clock() >= self._retry_at:
+                self._mark = mark
+                self._answered = threading.Event()
+                threading.Thread(target=self._work, args=(self._answered,), daemon=True, name="popkit-others").start()
+            answered = self._answered
+        if answered is not None and not self._is_slow and not answered.wait(patience_s):
+            with self._lock:
+                self._is_slow = self._answered is answered  # it may have come since
+        return self._sessions
+
+    @property
+    def problem(self) -> str | None:
+        """Return why the newest query has no answer, "" where it is still running; None where it was answered."""
+        return "" if self._is_slow and self._problem is None else self._problem
+
+    def forget(self) -> None:
+        """Forget everything: from now on another database is configured."""
+        with self._lock:
+            self._mark, self._sessions, self._problem, self._answered, self._is_slow = None, [], None, None, False
+            self._retry_at = float("-inf")
+
+    def _work(self, answered: threading.Event) -> None:
+        sessions, problem = None, None
+        try:
+            sessions = self._ask()
+        except Unusable as error:
+            problem = str(error)
+        except Exception as error:  # noqa: BLE001  a caller that waits needs to learn that there is no answer
+            self._failed(error)
+            problem = type(error).__name__
+        with self._lock:
+            if self._answered is answered:  # the same database is still meant
+                self._sessions = self._sessions if sessions is None else sessions
+                self._problem, self._answered, self._is_slow = problem, None, False
+                if problem is not None:
+                    self._mark, self._retry_at = None, self._clock() + AGAIN_S
+        answered.set()

@@ -103,9 +103,8 @@ def server_of(app: Guard) -> uvicorn.Server:
 
 def _serve(options: dict[str, Any], environ: Mapping[str, str], instance: Instance, sockets: list[socket.socket], note: str) -> int:
     from popkit_retention.dashboard.app import application
-    from popkit_retention.dashboard.app_state import AppState
+    from popkit_retention.dashboard.app_state import AppState, keep_ingesting
     from popkit_retention.dashboard.security import Access
-    from popkit_retention.dashboard.usage_refresh import keep_ingesting
 
     access = Access(sockets[0].getsockname()[1])
     app_state = AppState(environ)

@@ -20,10 +20,9 @@ from ..usage.database import configuration, open_store, server_in, user_in
 from ..usage.records import RANGES, SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.store import DatabaseUnavailable
-from .catalog import RUNS_S
+from .catalog import RUNS_S, TeamSessions
 from .shapes import LayerRule, Layers, NotThere, Point, Series, SessionRow, Strategy, Unusable
 from .stored_shapes import Budgets, BudgetShown, UsageDay
-from .usage_refresh import TeamSessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
