@@ -22,7 +22,6 @@ from . import memories, session_operations, sessions
 from .app_state import ChangeFeed
 from .reports import BillReport, SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
-from .series import MOST
 from .sessions import listed
 from .shapes import COLUMNS, Changes, Content, DeedAsked, DeedDone, Failure, Me, Problem, ResultDetail, Series, SessionDetail, Sessions
 from .stored_shapes import (
@@ -36,6 +35,7 @@ from .stored_shapes import (
     RetentionOverview,
     Stats,
 )
+from .transcripts import MOST
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -20,8 +20,8 @@ from hooks.utils.state.site import Site
 from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
 
-from .series import Sampler
 from .shapes import Fill, Verdict
+from .transcripts import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
