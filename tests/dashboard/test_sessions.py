@@ -14,7 +14,7 @@ from hooks.utils.operations import context
 from hooks.utils.reclaim import outlook
 from popkit_retention.dashboard import sessions
 from popkit_retention.dashboard.catalog import RUNS_S
-from popkit_retention.dashboard.context_cache import KEPT
+from popkit_retention.dashboard.contexts import KEPT
 from tests.dashboard.board import Board
 from tests.patience import HANG_S
 from tests.reclaim.shops import LATER_S, SESSION, Talk, spoke, worked

@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from hooks.utils.reclaim.access import Refused
 
 from ..context.build_types import ContextStatus
-from . import memories, session_operations, sessions
+from . import contexts, memories, sessions
 from .app_state import ChangeFeed
 from .reports import BillReport, SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
@@ -247,7 +247,7 @@ def _sessions(app_state: AppState) -> APIRouter:
 
     @made.post("/{id}/deeds", response_model=DeedDone, responses=failures(*CHANGING, 503), summary="Do what was offered")
     def deed(id: Id, asked: DeedAsked) -> DeedDone:
-        return session_operations.do(app_state, app_state.session(id), asked.id, asked.why)
+        return contexts.do(app_state, app_state.session(id), asked.id, asked.why)
 
     return made
 

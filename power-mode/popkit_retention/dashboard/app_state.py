@@ -22,7 +22,7 @@ from ..usage.sqlite import FILE as USAGE
 from ..usage.store import DatabaseUnavailable
 from . import transcripts
 from .catalog import Catalog, Known, OtherHosts
-from .context_cache import ContextCache
+from .contexts import ContextCache
 from .shapes import Changes, NotThere
 from .spending import Spending
 from .stored_data import Retention

@@ -20,7 +20,7 @@ from hooks.utils.views import cache, ledgers, phrases, results
 from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
-from . import session_operations
+from . import contexts
 from .shapes import COLUMNS, Bar, Content, Figures, Fill, KeptWarm, Layers, NotThere, ResultDetail, SessionDetail, SessionRow, Sessions
 from .transcripts import head_of, shown
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from .app_state import AppState
     from .catalog import Known
-    from .context_cache import CachedContext
+    from .contexts import CachedContext
 
 TAIL_BYTES = 128 * 1024
-# So long a list may take to read contexts; what is left out of it then is read behind it (context_cache.py).
+# So long a list may take to read contexts; what is left out of it then is read behind it (contexts.py).
 READING_S = 0.2
 _KEPT = 4_000
 _NAMES_KEPT = 20_000
@@ -204,7 +204,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         layers=cached.sampler.layers(cached.outlook.made.conversation, report) if cached.outlook.made else Layers(),
         strategy=app_state.spending.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
-        deeds=session_operations.of_session(app_state, known, cached, kept),
+        deeds=contexts.offered_for_session(app_state, known, cached, kept),
         warm=warm,
         figures=figures_of(report["figures"]) if report["figures"] else None,
         ledger=[ledgers.in_words(report["figures"])] if report["figures"] else [],
@@ -255,7 +255,7 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
     with app_state.contexts.reading(known) as cached:
         row = _row(cached, number)
         lines = text.laid_out(results.why(cached.report, row), COLUMNS)
-        return ResultDetail(row=dict(row), why=lines, deeds=session_operations.of_result(known, cached, row), handle=reports.handle_of(row))
+        return ResultDetail(row=dict(row), why=lines, deeds=contexts.offered_for_result(known, cached, row), handle=reports.handle_of(row))
 
 
 def _row(cached: CachedContext, number: int) -> ResultRow:

@@ -1,7 +1,9 @@
-"""A cache of sessions' contexts as the panel has them, each valid for as long as nothing of the session changes. Writes nothing and takes
-no lock of a client's: a running session is not disturbed.
+"""Contexts of sessions as the panel has them, each valid for as long as nothing of the session changes; and what can be done about one: of
+the operations of /popkit:context only those offered at that moment, the outcome of each shown before it is done.
 
-A large transcript takes seconds to read, so one is read at a time, and what was read of the last few stays."""
+Reading writes nothing and takes no lock of a client's: a running session is not disturbed. A large transcript takes seconds to read, so
+one is read at a time, and what was read of the last few stays.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +14,27 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.operations.request import in_place_of
-from hooks.utils.policy import events
+from hooks.utils import flag_parser, text
+from hooks.utils.context_table import CONTEXT
+from hooks.utils.operations import cache, context, offers
+from hooks.utils.operations.request import COMMAND, in_place_of
+from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import live
 from hooks.utils.state.site import Site
 from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
 
-from .shapes import Fill, Verdict
+from .shapes import COLUMNS, Deed, DeedDone, Fill, NotOffered, Verdict
+from .stored_data import HOLD, RELEASE
 from .transcripts import Sampler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from hooks.utils.views.shapes import Report
+    from hooks.utils.views.shapes import KeptWarm, Report, ResultRow
 
+    from .app_state import AppState
     from .catalog import Known
     from .shapes import SessionDetail
 
@@ -237,3 +244,86 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except (OSError, ValueError):
         return 0
+
+
+# --- operations on a session -------------------------------------------------------------------------------------------------------------
+
+
+# What a clear does, for a user who has never made one.
+CLEARED = "Cleared results are archived first. If the session is open, type /resume there to load the change. Undo brings everything back"
+CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
+_SHOW = "show"
+_WHY = "held in the dashboard"  # where no reason is given
+
+
+def offered_for_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Deed]:
+    """Return what can be done about a whole session. `warmth`: whether its cache is kept warm (operations/cache.py)."""
+    if known.recorded:
+        return []  # nothing of it is ours
+    offered = [*offers.of_context(cached.report), *offers.of_warmth(warmth)] if known.transcript else []
+    cleared = CLEARED_IN_PLACE if in_place_of(cached.site.home, known.id) else CLEARED
+    return [*_shown(offered, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.deeds_of(known.id)]
+
+
+def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
+    """Return a clear that does not pay yet, where waiting is the advice."""
+    made = cached.outlook.made
+    if made is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
+        return []
+    plan = outlook.plan_of(cached.site, made.conversation, planning.Asked(now=True), now)
+    takes, sum = verdict.takes(plan)["tokens"], plan.sum
+    if not takes:
+        return []
+    after = "It does not pay off" if sum.pays_after is None else f"It pays off after {text.counted(sum.pays_after, 'request')}"
+    again = f"{text.long_tokens(sum.rewritten)} must be written to the cache again"
+    costs = f"which costs as much as {text.long_tokens(sum.cost_now)} of input"
+    return [
+        Deed(
+            id="clear --now",
+            label="Clear anyway",
+            sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
+            danger=_is_asked_twice("clear"),
+        )
+    ]
+
+
+def offered_for_result(known: Known, cached: CachedContext, row: ResultRow) -> list[Deed]:
+    """Return what can be done about one row of a session's report. Its content is no operation: the page requests it."""
+    if known.recorded:
+        return []
+    restores = bool(known.transcript) and not cached.report["doubt"]
+    return _shown(deed for deed in offers.of_result(row, restores) if not deed.id.startswith(_SHOW))
+
+
+def _shown(offered: Iterable[offers.Offer], cleared: str = CLEARED) -> list[Deed]:
+    return [Deed(id=each.id, label=each.label, sum=_sum(each, cleared), danger=_is_asked_twice(each.id)) for each in offered]
+
+
+def _is_asked_twice(id: str) -> bool:
+    return CONTEXT.by_name[id.partition(" ")[0]].effect == flag_parser.DESTROYS
+
+
+def _sum(deed: offers.Offer, cleared: str) -> str:
+    return f"{deed.sum}. {cleared}" if deed.id == "clear" else deed.sum
+
+
+def do(app_state: AppState, known: Known, id: str, why: str = "") -> DeedDone:
+    """Do what is offered under an id; NotOffered for anything else. What could not be done says why, and has changed nothing. `why`: of a
+    hold."""
+    if id in (HOLD, RELEASE):
+        return app_state.retention.do_of_session(id, known.id, why or _WHY)
+    with app_state.changing:
+        with app_state.contexts.reading(known) as cached:
+            warmth = cache.kept_warm(cached.site, cached.path, app_state.now())
+            offered = [
+                *offered_for_session(app_state, known, cached, warmth),
+                *(deed for row in cached.report["results"] for deed in offered_for_result(known, cached, row)),
+            ]
+        if id not in {deed.id for deed in offered}:
+            raise NotOffered("that is not offered now: the session has changed, or the id is not one of its deeds. Load it again")
+        site = app_state.contexts.site(known)
+        parsed = flag_parser.parse(context.split(id), CONTEXT, shell=False)
+        in_place = in_place_of(site.home, known.id)
+        given = context.respond(parsed, site, known.transcript, app_state.now(), COMMAND, in_place)
+        app_state.changes += 1
+    return DeedDone(done=not given.error, text=given.error or "\n".join(text.laid_out(given.lines, COLUMNS)).strip("\n"))
