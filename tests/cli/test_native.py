@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.cli import main, native_command
+from popkit_retention.cli import claude_settings, main
 from popkit_retention.lab import outcomes
 from popkit_retention.lab.outcomes import NativeFit, NativeSettings
 
 SETTINGS = NativeSettings(100_000, 15, 20_000)
-EDIT = native_command.edit_of(SETTINGS)
+EDIT = claude_settings.edit_of(SETTINGS)
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
-others = st.dictionaries(words.filter(lambda name: name != native_command.ENV), st.one_of(words, st.integers(), st.booleans()), max_size=3)
-variables = st.dictionaries(words.filter(lambda name: name != native_command.VARIABLE), words, max_size=3)
+others = st.dictionaries(words.filter(lambda name: name != claude_settings.ENV), st.one_of(words, st.integers(), st.booleans()), max_size=3)
+variables = st.dictionaries(words.filter(lambda name: name != claude_settings.VARIABLE), words, max_size=3)
 
 
 def body_of(text: str) -> dict:
@@ -41,7 +41,7 @@ def settings_of(project: Path) -> Path:
 
 
 def test_it_asks_for_the_clients_own_edit_of_thinking_first_which_the_body_would_replace():
-    edits = body_of(native_command.switched_on("{}\n", EDIT))["context_management"]["edits"]
+    edits = body_of(claude_settings.switched_on("{}\n", EDIT))["context_management"]["edits"]
     assert [edit["type"] for edit in edits] == ["clear_thinking_20251015", "clear_tool_uses_20250919"]
     assert edits[0]["keep"] == "all"
 
@@ -49,25 +49,25 @@ def test_it_asks_for_the_clients_own_edit_of_thinking_first_which_the_body_would
 @given(others, variables)
 def test_off_gives_back_what_was_there_before(other: dict, environment: dict):
     before = json.dumps({**other, **({"env": environment} if environment else {})}, indent=2)
-    after = native_command.switched_on(before, EDIT)
-    assert native_command.edit_in(after) == EDIT
-    assert json.loads(native_command.switched_off(after)) == json.loads(before)
+    after = claude_settings.switched_on(before, EDIT)
+    assert claude_settings.edit_in(after) == EDIT
+    assert json.loads(claude_settings.switched_off(after)) == json.loads(before)
 
 
 @given(others, variables)
 def test_what_else_stands_in_the_settings_stays(other: dict, environment: dict):
     body = {"metadata": 1, "context_management": {"edits": [{"type": "another"}]}}
     before = json.dumps({**other, "env": {**environment, "CLAUDE_CODE_EXTRA_BODY": json.dumps(body)}})
-    after = native_command.switched_on(before, EDIT)
+    after = claude_settings.switched_on(before, EDIT)
     assert body_of(after) == {"metadata": 1, "context_management": {"edits": [{"type": "another"}, EDIT]}}
     assert {**json.loads(after), "env": 0} == {**json.loads(before), "env": 0}
-    assert json.loads(native_command.switched_off(after)) == json.loads(before)
+    assert json.loads(claude_settings.switched_off(after)) == json.loads(before)
 
 
 def test_other_values_take_the_place_of_the_ones_before():
-    first = native_command.switched_on("{}", EDIT)
-    second = native_command.switched_on(first, native_command.edit_of(NativeSettings(60_000, 5, 0), ["Skill"]))
-    held = native_command.edit_in(second)
+    first = claude_settings.switched_on("{}", EDIT)
+    second = claude_settings.switched_on(first, claude_settings.edit_of(NativeSettings(60_000, 5, 0), ["Skill"]))
+    held = claude_settings.edit_in(second)
     assert held is not None
     assert held["trigger"]["value"] == 60_000
     assert held["exclude_tools"] == ["Skill"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.ruleset import THRESHOLDS
 from popkit_retention.cli import settings_file, statusline_command
-from popkit_retention.cli.statusline_install import COMMAND, VALUE
+from popkit_retention.cli.claude_settings import COMMAND, VALUE
 from tests.cli.played import ROOT, SESSION, Played
 from tests.patience import HANG_S
 

@@ -29,7 +29,7 @@ COMMANDS = {
     "misses": "spending_command.misses",
     "limits": "spending_command.plan_limits",
     "try-out": "try_out_command.run",
-    "native": "native_command.run",
+    "native": "claude_settings.native",
     "budget": "spending_command.budget",
     "config": "config_command.run",
     "doctor": "doctor_command.run",

@@ -33,11 +33,11 @@ _YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
     """Print the line, or change the settings on the user's word."""
     if args.word:
-        from . import statusline_install  # the line itself, which is drawn twice a minute, does without
+        from . import claude_settings  # the line itself, which is drawn twice a minute, does without
 
         if args.word == "install":
-            return statusline_install.install(args.scope, args.yes, args.replace, environ)
-        return statusline_install.uninstall(args.scope, args.yes, environ)
+            return claude_settings.install_status_line(args.scope, args.yes, args.replace, environ)
+        return claude_settings.uninstall_status_line(args.scope, args.yes, environ)
     if sys.stdin is None or sys.stdin.isatty():
         print("Claude Code runs this command for its status line. To set that up: popkit statusline install")
         return 0

@@ -20,7 +20,7 @@ from hooks.utils.state import archived, live, sockets
 from ..governance import data_folder as governance
 from ..operations import sessions, stores
 from ..views.archive import placeholders
-from . import answering, setup_command, statusline_install
+from . import answering, claude_settings, setup_command
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -166,11 +166,11 @@ def _undo_all(path: str, environ: Mapping[str, str]) -> int:
 
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
     try:
-        ours = statusline_install.Settings(scope, environ).ours()
+        ours = claude_settings.Settings(scope, environ).ours()
     except (Refused, OSError, ValueError):
         return  # what cannot be read is left alone
     if ours:
-        statusline_install.uninstall(scope, True, environ)
+        claude_settings.uninstall_status_line(scope, True, environ)
 
 
 def _remove_opencode(scope: str, environ: Mapping[str, str]) -> None:

@@ -131,7 +131,7 @@ STORES = (
     "popkit_retention.bill.digests",
     "popkit_retention.dashboard.instance",
     "popkit_retention.cli.doctor_command",
-    "popkit_retention.cli.statusline_install",
+    "popkit_retention.cli.claude_settings",
 )
 
 
