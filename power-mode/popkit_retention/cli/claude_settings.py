@@ -16,7 +16,6 @@ from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, Storage
-from hooks.utils.text import clean
 
 from . import answering, settings_file
 from .answering import Answer, Bar, Refused
@@ -173,7 +172,7 @@ def native(args: Parsed, environ: Mapping[str, str]) -> Answer:
             return Answer(_lines_of(path, edit))
         if args.word == "off":
             if before is None or edit is None:
-                return Answer(text.wrap(f"It is not in {clean(path)}, so nothing was changed."))
+                return Answer(text.wrap(f"It is not in {text.clean(path)}, so nothing was changed."))
             after, again = switched_off(before), "off"
         else:
             chosen, spared = _named(args) or _best(args, environ), getattr(args, "except")
@@ -192,7 +191,7 @@ def _lines_of(path: str, edit: dict[str, Any] | None) -> list[text.Line]:
     lines = text.title("Clearing by the provider")
     if edit is None:
         return lines + text.wrap("Off in this project. `popkit native on` finds the settings that would have paid on your sessions.")
-    return [*lines, *text.wrap(_in_words(edit)), *text.wrap(f"In {clean(path)}. `popkit native off` takes it out.")]
+    return [*lines, *text.wrap(_in_words(edit)), *text.wrap(f"In {text.clean(path)}. `popkit native off` takes it out.")]
 
 
 def _in_words(edit: dict[str, Any]) -> str:
@@ -202,7 +201,7 @@ def _in_words(edit: dict[str, Any]) -> str:
         message += f", if these are at least {value('clear_at_least'):,} tokens"
     spared = edit.get("exclude_tools")
     return message + (
-        f"; never those of {text.listed([clean(str(tool)) for tool in spared], 5)}." if isinstance(spared, list) and spared else "."
+        f"; never those of {text.listed([text.clean(str(tool)) for tool in spared], 5)}." if isinstance(spared, list) and spared else "."
     )
 
 

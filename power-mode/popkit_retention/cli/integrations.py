@@ -4,7 +4,6 @@ and `popkit dashboard`, which becomes the server of the page."""
 from __future__ import annotations
 
 import gc
-import json
 import os
 import sys
 
@@ -39,6 +38,8 @@ def serve(args: Parsed, environ: Mapping[str, str]) -> int:
 def dashboard(args: Parsed, environ: Mapping[str, str]) -> int:
     """Put the server of the page in the place of this process, and the signals with it. It needs packages, which this process cannot see
     (-S), so it runs in the interpreter that has them. Refused where none has."""
+    import json
+
     from .. import extras
 
     python = extras.place_of("dashboard", environ)

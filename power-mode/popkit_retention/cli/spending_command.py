@@ -15,8 +15,7 @@ import time
 from contextlib import suppress
 
 from hooks.utils import text
-from hooks.utils.config import layers, validation
-from hooks.utils.config.fields import FIELDS
+from hooks.utils.config import layers
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
@@ -26,15 +25,13 @@ from hooks.utils.policy.models import models_of
 from hooks.utils.state import limits, prompt_overhead
 from hooks.utils.views import bill as views
 
-from .. import extras
 from ..bill import digests, statement, sums
 from ..bill.fit import LEAST_MOVEMENTS, Fit, movements
 from ..bill.sums import took
 from ..operations import sessions
 from ..parallel import Unavailable
-from ..usage.store import DatabaseUnavailable
 from ..views import spending
-from . import answering, settings_file
+from . import answering
 from .answering import Answer, Bar, Refused
 
 TYPE_CHECKING = False
@@ -49,7 +46,7 @@ if TYPE_CHECKING:
 
     from ..bill.digests import Digest
 
-MISTAKES = (OSError, StoreError, Unavailable, DatabaseUnavailable, sessions.NoSession)
+MISTAKES = (OSError, StoreError, Unavailable, sessions.NoSession)
 # word -> (what a tool is then, what follows)
 _OUT = {
     "hide": ("hidden", "Sessions of {project} do without it"),
@@ -300,25 +297,35 @@ def _worth(weights: Weights, model: str) -> dict[str, Any]:
 
 
 def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do one operation of `popkit budget`. Refused, DatabaseUnavailable."""
+    """Do one operation of `popkit budget`."""
     if args.word == "set":
+        from . import settings_file
+
         is_as_asked = settings_file.change_own({CONTEXT: _limits_of(args.arguments)}, args.yes, args.dry_run, environ)
         return Answer([], code=int(not (is_as_asked or args.dry_run)))
+    from .. import extras
     from ..usage import database, ingestion
+    from ..usage.store import DatabaseUnavailable
 
-    if database.server_in(environ) is not None and not extras.enter("postgres", environ):
-        raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
-    if args.check:
-        name = database.check_usable(environ)
-        return Answer(text.wrap(f"{text.clean(name)} can be used."), {"database": name})
-    with Bar(environ) as bar:
-        ingestion.catch_up(environ, bar.show)
-    used = database.report(environ, args.session, args.user)
+    try:
+        if database.server_in(environ) is not None and not extras.enter("postgres", environ):
+            raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
+        if args.check:
+            name = database.check_usable(environ)
+            return Answer(text.wrap(f"{text.clean(name)} can be used."), {"database": name})
+        with Bar(environ) as bar:
+            ingestion.catch_up(environ, bar.show)
+        used = database.report(environ, args.session, args.user)
+    except DatabaseUnavailable as error:
+        raise Refused(str(error)) from None
     return Answer(spending.budgets(used), used)
 
 
 def _limits_of(words: list[str]) -> dict[str, Any]:
     """Return the limits that words name: session_tokens=2000000, month_usd=none. Refused for any other word."""
+    from hooks.utils.config import validation
+    from hooks.utils.config.fields import FIELDS
+
     limits: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -336,11 +343,8 @@ def _number(value: str) -> Any:
     plain = value.lower().replace(",", "").replace("_", "").lstrip("$")
     if plain in _NONE:
         return None
-    try:
+    with suppress(ValueError):
         return int(plain)
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError):
         return float(plain)
-    except ValueError:
-        return value
+    return value
