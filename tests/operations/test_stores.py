@@ -13,9 +13,9 @@ from hooks.utils.io import failures
 from hooks.utils.reclaim import cold_compaction
 from hooks.utils.state import limits, live, prompt_overhead, sockets, trials, warmth
 from popkit_retention.bill import digests
-from popkit_retention.dashboard.instance import Instance
+from popkit_retention.dashboard.server import Instance
 from popkit_retention.operations import stores
-from tests.bill.standing import breakdown
+from tests.bill.conversations import breakdown
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
 from tests.hosts.test_opencode import worked as conversation

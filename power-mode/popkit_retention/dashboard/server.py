@@ -1,24 +1,35 @@
 """The server process: binds to loopback, prints the address, serves until it is terminated. Run by an interpreter that has the extra:
-`python server.py`, with its arguments as JSON in its one argument."""
+`python server.py`, with its arguments as JSON in its one argument. Its address is in a private file in our folder for as long as it runs.
+"""
 
 from __future__ import annotations
 
 import errno
 import json
-import logging
 import os
 import signal
-import socket
 import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+if __name__ == "__main__":
+    _here = os.path.dirname(os.path.abspath(__file__))
+    _source = os.path.dirname(os.path.dirname(_here))
+    # Not the folder of this file, which Python puts there: what lies in it goes by longer names.
+    sys.path[:] = [_source, os.path.dirname(_source), *(path for path in sys.path if os.path.abspath(path) != _here)]
+
+from hooks.utils.io import failures, files, home
+from hooks.utils.io.codec import dumps, loads
+from hooks.utils.io.storage import LOGS, Storage
+
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Mapping
 
     import uvicorn
 
-    from popkit_retention.dashboard.instance import Instance
     from popkit_retention.dashboard.security import Guard
 
 PORT = 7457
@@ -26,13 +37,14 @@ CLOSING_S = 2
 HEAD_BYTES = 64 * 1024  # of a request
 CONNECTIONS = 500
 BACKLOG = 128  # connections that are taken at once
+NAME, BROWSER_FILE = "dashboard.json", "dashboard.html"
+STORAGE = (Storage(LOGS, {"": r"dashboard\.(json|html)"}),)
+_REDIRECT = '<!doctype html><meta charset="utf-8"><title>PopKit</title><meta http-equiv="refresh" content="0;url={}">\n'
 
 
 def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Serve; return the exit code."""
     options = json.loads(words[0])
-    from popkit_retention.dashboard.instance import Instance
-
     instance = Instance(environ)
     other = instance.other()
     if other:
@@ -54,6 +66,8 @@ class CannotListen(Exception):
 def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], str]:
     """Return (sockets on loopback, a note on the port). None: the usual port, or a free one where that is taken; 0: a free one.
     CannotListen where what was asked for cannot be had."""
+    import socket
+
     note = ""
     usual = PORT if port is None else port
     try:
@@ -74,6 +88,8 @@ def bound(port: int | None, ipv6: bool = False) -> tuple[list[socket.socket], st
 
 
 def _socket(family: int, host: str, port: int) -> socket.socket:
+    import socket
+
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -87,6 +103,8 @@ def _socket(family: int, host: str, port: int) -> socket.socket:
 
 def server_of(app: Guard) -> uvicorn.Server:
     """Return the server of an application. It says nothing by itself: its log would have the token in it."""
+    import logging
+
     import uvicorn
 
     from popkit_retention.dashboard.security import Connection
@@ -145,8 +163,6 @@ def _show(options: dict[str, Any], instance: Instance, address: str) -> None:
 
 def _safely(words: list[str]) -> int:
     """Run `main`; print an error in one line, and log it."""
-    from hooks.utils.io import failures
-
     try:
         return main(words)
     except KeyboardInterrupt:
@@ -158,10 +174,83 @@ def _safely(words: list[str]) -> int:
         return 1
 
 
+# --- the running one of a home -----------------------------------------------------------------------------------------------------------
+
+
+class Instance:
+    """The instance file of one home."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._folder = home.popkit_home(environ)
+        self._path = os.path.join(self._folder, NAME)
+
+    def other(self) -> str:
+        """Return the address of the dashboard that runs; "" for none."""
+        recorded = self._recorded()
+        address, pid = recorded.get("address"), recorded.get("pid")
+        if not isinstance(address, str) or type(pid) is not int or pid == os.getpid():
+            return ""
+        return address if _is_running(pid) and _answers(address) else ""
+
+    def record(self, address: str) -> None:
+        """Record the address that this process serves."""
+        files.make_private_folder(self._folder)
+        files.replace_text(self._path, dumps({"address": address, "pid": os.getpid()}))
+
+    def browser_file(self, address: str) -> str:
+        """Return the address of a file that leads a browser on to this one, and that nobody else can read."""
+        path = os.path.join(self._folder, BROWSER_FILE)
+        files.replace_text(path, _REDIRECT.format(address))
+        return Path(path).as_uri()
+
+    def release(self) -> None:
+        """Delete the files of this process."""
+        if self._recorded().get("pid") == os.getpid():
+            for name in (NAME, BROWSER_FILE):
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(self._folder, name))
+
+    def _recorded(self) -> dict:
+        try:
+            recorded = loads(files.read_text(self._path, 4_096) or "{}")
+        except (OSError, ValueError):
+            return {}
+        return recorded if isinstance(recorded, dict) else {}
+
+
+def _is_running(pid: int) -> bool:
+    """Return whether there is a process of ours with this number. Where there is none, another program may have its port: it must get
+    neither our token nor a browser."""
+    try:
+        os.kill(pid, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _answers(address: str) -> bool:
+    """Return whether our server answers at an address with the token in it: another one may have the port by now. One that takes its time
+    counts, as it has only just begun, or is busy."""
+    import http.client
+    import socket
+    from urllib.parse import parse_qs, urlsplit
+
+    parts = urlsplit(address)
+    token = parse_qs(parts.query).get("token", [""])[0]
+    if parts.hostname != "127.0.0.1" or not parts.port:
+        return False
+    asked = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=2)
+    try:
+        asked.request("GET", "/api/me", headers={"Authorization": f"Bearer {token}"})
+        return asked.getresponse().status == 200
+    except socket.timeout:  # TimeoutError is another error in Python 3.9
+        return True
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()
+
+
 if __name__ == "__main__":
-    here = os.path.dirname(os.path.abspath(__file__))
-    source = os.path.dirname(os.path.dirname(here))
-    # Not the folder of this file, which Python puts there: what lies in it goes by longer names.
-    sys.path[:] = [source, os.path.dirname(source), *(path for path in sys.path if os.path.abspath(path) != here)]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(_safely(sys.argv[1:]))

@@ -129,7 +129,7 @@ STORES = (
     "popkit_retention.governance.manifests",
     "popkit_retention.usage.database",
     "popkit_retention.bill.digests",
-    "popkit_retention.dashboard.instance",
+    "popkit_retention.dashboard.server",
     "popkit_retention.cli.doctor_command",
     "popkit_retention.cli.claude_settings",
 )

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Route, expect
 from hooks.utils import text
 from hooks.utils.views import phrases
 from popkit_retention.dashboard.contexts import CLEARED
-from popkit_retention.dashboard.instance import Instance
+from popkit_retention.dashboard.server import Instance
 from popkit_retention.usage.database import open_store
 from popkit_retention.usage.records import Snapshot
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
