@@ -36,8 +36,8 @@ def serve(args: Parsed, environ: Mapping[str, str]) -> int:
 
 
 def dashboard(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Put the server of the page in the place of this process, and the signals with it. It needs packages, which this process cannot see
-    (-S), so it runs in the interpreter that has them. Refused where none has."""
+    """Replace this process with the server of the page, so that signals reach it. It needs packages that this process cannot see (-S), and
+    runs in the interpreter that has them. Refused where none has."""
     import json
 
     from .. import extras

@@ -273,8 +273,8 @@ STDIN = "-"
 
 
 def write_lines(path: str, lines: Iterable[str]) -> int:
-    """Write lines into a private file, which replaces one that is there; return how many. OSError where it cannot, and for what is no file:
-    a device would be gone."""
+    """Write lines into a private file, replacing the one that is there; return how many. OSError where the file cannot be written, and for
+    anything but a file: a device would be replaced."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise OSError(22, "not a regular file. Name another, or none for standard output", path)
     count = 0

@@ -1,7 +1,7 @@
-"""`popkit setup NAME`: what some commands need beyond Python goes into a virtual environment in our folder, by pip. Hooks never use it.
-`popkit setup opencode` puts PopKit's plugin into OpenCode's configuration instead.
+"""`popkit setup NAME` installs what some commands need beyond Python into a virtual environment in our folder, with pip. Hooks never use
+it. `popkit setup opencode` puts PopKit's plugin into OpenCode's configuration instead.
 
-Exit 0 when it is there afterwards; done again it brings what is there up to date.
+Exit 0 when it is there afterwards. Run again, it brings what is there up to date.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Te
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
-    """List what there is, or set one of it up."""
+    """List what can be set up, or set one of them up."""
     name: str = args.argument
     if name == OPENCODE:
         if args.json:

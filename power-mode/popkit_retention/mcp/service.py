@@ -201,7 +201,7 @@ _GRACE_S, _HURRY_S = 10.0, 0.5
 
 
 class _Ended(BaseException):
-    """Somebody ended the server by a signal."""
+    """A signal ended the server."""
 
 
 def serve(environ: Mapping[str, str], version: str) -> None:

@@ -142,8 +142,8 @@ def every() -> tuple[Storage, ...]:
 
 
 def owner(popkit_home: str, path: str) -> Storage | None:
-    """Return whose a file below our folder is; None for what PopKit has not made. The folder may hold other things: POPKIT_HOME can be the
-    host's own, or the user's, which have a `projects` of their own."""
+    """Return the store that a file below our folder belongs to; None for a file that PopKit has not made. The folder may hold other things:
+    POPKIT_HOME can be the host's own folder, or the user's, each with a `projects` of its own."""
     below = storage.below(popkit_home, path)
     return next((each for each in every() if each.owns(popkit_home, below)), None)
 
@@ -168,8 +168,8 @@ def paths(popkit_home: str) -> Iterator[str]:
 
 
 def sizes(popkit_home: str) -> dict[str, dict[str, int]]:
-    """Return title -> {`files`, `bytes`} of what is there, the large ones first; "" is what PopKit has not made, as far as
-    that was looked at."""
+    """Return title -> {`files`, `bytes`} of what is there, the largest first; "" stands for files that PopKit has not made, in the folders
+    that were searched."""
     found: dict[str, dict[str, int]] = {}
     for path in paths(popkit_home):
         mine = owner(popkit_home, path)
