@@ -187,35 +187,40 @@ def _told(conversation: Conversation, folder: Path) -> list[tuple[str, str]]:
     return [(loss["cause"], loss["detail"]) for loss in conversation.digest(folder)["losses"]]
 
 
-def test_tools_are_the_cause_where_the_request_has_others(tmp_path: Path):
-    other = {"tools": ("Bash", "mcp__jira__get", "mcp__jira__list")}
-    assert _requested(tmp_path, {}, other) == _requested(tmp_path, other, {}) == [(lost_cache.TOOLS, "jira")]
-
-
-def test_tools_that_are_only_named_in_the_conversation_are_not_the_cause(tmp_path: Path):
-    assert _requested(tmp_path, {}, {}) == [(lost_cache.UNKNOWN, "")]
-
-
-def test_a_request_that_is_sent_twice_has_failed(tmp_path: Path):
-    assert _requested(tmp_path, {"digest": "a"}, {"digest": "b"}, {"digest": "b"}) == [(lost_cache.ERROR, "")]
-    assert _requested(tmp_path, {"digest": "a"}, {"digest": "a"}) == [(lost_cache.UNKNOWN, "")]
-
-
-def test_an_effort_that_is_another_is_told_with_both(tmp_path: Path):
-    assert _requested(tmp_path, {}, {"effort": "low"}) == [(lost_cache.EFFORT, "high to low")]
-
-
-def test_what_other_requests_of_the_client_have_does_not_matter(tmp_path: Path):
-    title = {"source": "generate_session_title", "tools": (), "effort": "low"}
-    assert _requested(tmp_path, {}, {}, title) == [(lost_cache.UNKNOWN, "")]
-
-
 ONE, TWO = ("begin", "done"), ("begin", "done", "next")
 SAME = {"messages": ONE}, {"messages": TWO}
+JIRA = {"tools": ("Bash", "mcp__jira__get", "mcp__jira__list")}
+TITLE = {"source": "generate_session_title", "tools": (), "effort": "low"}
+KIND = {"system": "You are an agent.\n# Rules\nBe kind.\n# Tone\nShort."}
+BRIEF = {"system": "You are an agent.\n# Rules\nBe brief.\n# Tone\nShort."}
+TONELESS = {"system": "You are an agent.\n# Rules\nBe brief."}
+CLEAR = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}
+NOTED = {
+    "tools are the cause where the request has others": ([{}, JIRA], lost_cache.TOOLS, "jira"),
+    "or has no more of them": ([JIRA, {}], lost_cache.TOOLS, "jira"),
+    "tools that are only named in the conversation are not": ([{}, {}], lost_cache.UNKNOWN, ""),
+    "a request that is sent twice has failed": ([{"digest": "a"}, {"digest": "b"}, {"digest": "b"}], lost_cache.ERROR, ""),
+    "the same digest alone is no failure": ([{"digest": "a"}, {"digest": "a"}], lost_cache.UNKNOWN, ""),
+    "another effort is told with both": ([{}, {"effort": "low"}], lost_cache.EFFORT, "high to low"),
+    "so is thinking that is switched": (
+        [{"thinking": {"type": "adaptive"}}, {"thinking": {"type": "disabled"}}], lost_cache.EFFORT, "thinking adaptive to disabled",
+    ),
+    "what other requests of the client have does not matter": ([{}, {}, TITLE], lost_cache.UNKNOWN, ""),
+    "a request that begins as the one before was lost early": ([*SAME], lost_cache.EARLY, ""),
+    "unless the provider was asked to clear": ([{**SAME[0], **CLEAR}, {**SAME[1], **CLEAR}], lost_cache.UNKNOWN, ""),
+    "or something else in it is another": ([SAME[0], {**SAME[1], "betas": ["fast"]}], lost_cache.UNKNOWN, ""),
+    "it is said from which message on it is another": (
+        [{"messages": TWO}, {"messages": ("begin", "changed", "next", "last")}], lost_cache.MESSAGES, "from message 2 of 3 on",
+    ),
+    "and below which heading the system prompt is": ([KIND, BRIEF], lost_cache.SYSTEM, "Rules"),
+    "or lacks one": ([BRIEF, TONELESS], lost_cache.SYSTEM, "Tone"),
+    "or what came or went where it has none": ([{"system": "One."}, {"system": "Two."}], lost_cache.SYSTEM, "while linear came or went"),
+}  # fmt: skip
 
 
-def test_a_request_that_begins_as_the_one_before_was_lost_early_whatever_happened_in_between(tmp_path: Path):
-    assert _requested(tmp_path, *SAME) == [(lost_cache.EARLY, "")]
+@pytest.mark.parametrize(("requests", "cause", "detail"), NOTED.values(), ids=NOTED)
+def test_the_notes_of_requests_tell_the_cause(requests: list[dict], cause: str, detail: str, tmp_path: Path):
+    assert _requested(tmp_path, *requests) == [(cause, detail)]
 
 
 @pytest.mark.parametrize("happens", [_compaction, _rewind, _command, _interruption, _date])
@@ -244,29 +249,6 @@ def test_requests_that_go_on_from_the_same_one_do_not_share_what_they_add(tmp_pa
     assert _told(conversation, tmp_path) == told
 
 
-def test_it_is_said_from_which_message_on_a_request_is_another(tmp_path: Path):
-    assert _requested(tmp_path, {"messages": TWO}, {"messages": ("begin", "changed", "next", "last")}) == [
-        (lost_cache.MESSAGES, "from message 2 of 3 on")
-    ]
-
-
-def test_it_is_said_below_which_heading_the_system_prompt_is_another(tmp_path: Path):
-    old, new = "You are an agent.\n# Rules\nBe kind.\n# Tone\nShort.", "You are an agent.\n# Rules\nBe brief.\n# Tone\nShort."
-    assert _requested(tmp_path, {"system": old}, {"system": new}) == [(lost_cache.SYSTEM, "Rules")]
-    assert _requested(tmp_path, {"system": new}, {"system": new.partition("# Tone")[0].strip()}) == [(lost_cache.SYSTEM, "Tone")]
-    assert _requested(tmp_path, {"system": "One."}, {"system": "Two."}) == [(lost_cache.SYSTEM, "while linear came or went")]
-
-
-def test_thinking_that_is_switched_is_told_as_effort_is(tmp_path: Path):
-    on, off = {"thinking": {"type": "adaptive"}}, {"thinking": {"type": "disabled"}}
-    assert _requested(tmp_path, on, off) == [(lost_cache.EFFORT, "thinking adaptive to disabled")]
-
-
-def test_what_the_provider_was_asked_to_clear_may_be_gone_though_the_request_is_the_same(tmp_path: Path):
-    clear = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}
-    assert _requested(tmp_path, {**SAME[0], **clear}, {**SAME[1], **clear}) == [(lost_cache.UNKNOWN, "")]
-
-
 @pytest.mark.parametrize(("is_error", "cause"), [(True, lost_cache.ERROR), (False, lost_cache.UNKNOWN)])
 def test_what_the_client_answers_for_itself_is_no_error_unless_it_says_so(is_error: bool, cause: str, tmp_path: Path):
     conversation = Conversation()
@@ -277,7 +259,6 @@ def test_what_the_client_answers_for_itself_is_no_error_unless_it_says_so(is_err
 
 
 def test_where_something_else_in_the_request_is_another_an_event_may_be_the_cause(tmp_path: Path):
-    assert _requested(tmp_path, SAME[0], {**SAME[1], "betas": ["fast"]}) == [(lost_cache.UNKNOWN, "")]
     conversation = Conversation()
     conversation.sent(messages=ONE)
     conversation.request()

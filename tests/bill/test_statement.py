@@ -16,8 +16,7 @@ from hooks.utils.state.prompt_overhead import parsed
 from popkit_retention.bill import statement, sums
 from popkit_retention.bill.sums import by_time as summed_by_time
 from popkit_retention.bill.sums import of_models, took, usd_of
-from tests.bill.conversations import BASE, Conversation
-from tests.bill.standing import DOCS, LINEAR, OTHER, SERVER, at_work, breakdown
+from tests.bill.conversations import BASE, DOCS, LINEAR, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS
 
 FILES = {"/shop/CLAUDE.md": "intro\n\n# Tests\n\nEvery change has one.\n\n```\n# no heading\n```\n\n## Slow ones\n\nRun at night.\n"}

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.governed import Governed
+from tests.cli.played import Played
 from tests.cli.remembered import DAY_S, Remembered
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Played:
+    return Played(tmp_path)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from tests.cli.played import WIDTH, Played
 
 GOLDENS = Path(__file__).parent / "goldens" / "memory"
 DAY_S = 86_400.0
+HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
 DEFINED = "export function calculateBasketTotal() {}\n"  # what the file holds that sessions work on
 # What is wider because nothing could be left out of it: a command or an id on a line of its own.
 _WHOLE = re.compile(r"^  (?:popkit|/)")
@@ -91,6 +92,12 @@ def export_of(items: list[dict]) -> str:
 def fits(shown: str) -> bool:
     """Whether every line fits."""
     return all(len(line) <= WIDTH or _WHOLE.match(line) for line in shown.splitlines())
+
+
+def unwrapped(shown: str) -> str:
+    """What was shown, each line of which fits, without line breaks."""
+    assert fits(shown), shown
+    return " ".join(shown.split())
 
 
 def anywhere(shown: str) -> str:

@@ -97,17 +97,36 @@ def test_nothing_found_says_what_to_name(environ, capsys, tmp_path) -> None:
     assert "No transcripts there: name files or folders" in shown
 
 
-def test_where_the_client_never_ran_it_says_what_to_name(capsys, tmp_path) -> None:
-    code, shown, err = lab({"CLAUDE_CONFIG_DIR": str(tmp_path / "nowhere"), "HOME": str(tmp_path)}, capsys)
-    assert (code, shown) == (1, "")
-    assert "nowhere/projectsdoesnotexist.Nameafolderorafile" in "".join(err.split()), "wrapped where the path is long"
+REFUSED = {
+    "a policy that is unknown": ("--policy best\x1b[2J", "unknown policy best"),
+    "a policy that is unknown, with the known ones": ("--decisions {one} --policy nonsense", f"Known: {', '.join(POLICIES)}"),
+    "a name that is none of a policy": ("--policy {own}:Nobody\x1b[2J", "is no name of a policy"),
+    "no processes": ("--jobs 0", "--jobs takes a whole number from 1"),
+    "a page that cannot be written, before the run": ("--policy auto --html {here}/nowhere/report.html", "cannot be written"),
+    "decisions that cannot be written": (
+        "--decisions {one} --out {here}/nowhere/out.jsonl",
+        "{here}/nowhere/out.jsonl: cannot be written: No such file or directory",
+    ),
+    "a file that is not there, for warmth": (
+        "--keep-warm /none/there.jsonl",
+        "/none/there.jsonl: cannot be read: No such file or directory",
+    ),
+    "warmth among policies": ("--keep-warm --policy auto", "--policy belongs to lab and lab --decisions, not to lab --keep-warm"),
+    "what cannot be said once": ("--decisions {one} --say-once all", 'not "all"'),
+    "what is no shape": ("--decisions {one} --shape all", "--shape takes off, "),
+    "a user for whom the client never ran": ("--policy auto", "{here}/nowhere/projects does not exist. Name a folder or a file"),
+}
 
 
-def test_an_unknown_policy_lists_those_that_are_known(environ, capsys) -> None:
-    code, shown, err = lab(environ, capsys, "--policy", "best\x1b[2J")
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_is_refused_with_what_to_do(environ, capsys, tmp_path, what: str) -> None:
+    places = {"own": written(tmp_path / "own"), "here": tmp_path, "one": tmp_path / "claude" / "projects" / "-shop" / "one.jsonl"}
+    words, why = (given.format(**places) for given in REFUSED[what])
+    if "never ran" in what:
+        environ = {**environ, "CLAUDE_CONFIG_DIR": str(tmp_path / "nowhere")}
+    code, shown, err = lab(environ, capsys, *words.split())
     assert (code, shown) == (1, "")
-    assert "unknown policy best" in err
-    assert "auto" in err
+    assert _unwrapped(why) in _unwrapped(err)
     assert "\x1b" not in err
 
 
@@ -119,13 +138,6 @@ def test_a_policy_of_ones_own_stands_among_the_others_and_its_faults_are_told(en
     told = " ".join(shown.split())
     assert "mine.py:Sometimes failed in 1 session. There it counts as if it had cleared nothing: 1 decide raised KeyError" in told
     assert all(len(line) <= 76 for line in shown.splitlines())
-
-
-def test_a_policy_that_cannot_be_used_is_refused_before_the_run(environ, capsys, tmp_path) -> None:
-    code, shown, err = lab(environ, capsys, "--policy", f"{written(tmp_path)}:Nobody\x1b[2J")
-    assert (code, shown) == (1, "")
-    assert "is no name of a policy" in " ".join(err.split())
-    assert "\x1b" not in err
 
 
 def test_the_card_is_the_same_on_every_machine_and_tells_what_differs(environ, capsys, tmp_path) -> None:
@@ -163,10 +175,6 @@ def test_the_door_stands_in_the_table_and_misses_nothing(environ, capsys, tmp_pa
     assert {tuple(rest) for _, _, *rest in rows} == {("0.00", "0.0")}
 
 
-def test_no_processes_are_refused(environ, capsys) -> None:
-    assert lab(environ, capsys, "--jobs", "0")[0] == 1
-
-
 def test_html_writes_a_page_that_only_its_owner_can_read(environ, capsys, tmp_path) -> None:
     pytest.importorskip("plotly")
     page = tmp_path / "report.html"
@@ -175,12 +183,6 @@ def test_html_writes_a_page_that_only_its_owner_can_read(environ, capsys, tmp_pa
     assert str(page) in err
     assert "masking-10" in page.read_text()
     assert page.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_page_that_cannot_be_written_is_refused_before_the_run(environ, capsys, tmp_path) -> None:
-    code, shown, err = lab(environ, capsys, *FEW, "--html", str(tmp_path / "nowhere" / "report.html"))
-    assert (code, shown) == (1, "")
-    assert "cannot be written" in err
 
 
 def test_without_the_library_html_names_the_command_that_installs_it_before_the_run(environ, repo_root, tmp_path) -> None:
@@ -212,18 +214,6 @@ def test_what_keeping_the_cache_warm_would_have_been_worth_is_told_for_each_life
     assert "sessions that became dearer: " in shown
     _, shown, _ = lab(environ, capsys, "--keep-warm", "--json")
     assert {"sessions", "requests", "sent", "cost", "without", "dearer"} == set(json.loads(shown)["300"])
-
-
-def test_a_file_that_is_not_there_is_named_where_warmth_is_asked_for(environ: dict[str, str], capsys: pytest.CaptureFixture):
-    code, shown, err = lab(environ, capsys, "--keep-warm", "/none/there.jsonl")
-    assert (code, shown) == (1, "")
-    assert "/none/there.jsonl: cannot be read: No such file or directory" in " ".join(err.split())
-
-
-def test_keeping_warm_is_no_policy_to_choose_among_others(environ, capsys) -> None:
-    code, _, err = lab(environ, capsys, "--keep-warm", "--policy", "auto")
-    assert code == 1
-    assert "--policy belongs to lab and lab --decisions, not to lab --keep-warm" in " ".join(err.split())
 
 
 def _transcript() -> Transcript:
@@ -333,13 +323,6 @@ def test_a_policy_of_ones_own_decides_and_what_it_prints_is_not_among_it(tmp_pat
     assert "Sometimesfailed:decideraisedKeyError" in _unwrapped(said)
 
 
-def test_an_unknown_policy_is_refused_with_the_known_ones(tmp_path, capsys) -> None:
-    code, shown, said = _replay(str(_long(tmp_path).path), "--policy", "nonsense", capsys=capsys)
-    assert (code, shown) == (1, "")
-    assert said.startswith("popkit lab: unknown policy nonsense. Known: ")
-    assert all(name in said for name in POLICIES)
-
-
 @pytest.mark.parametrize(
     ("content", "why"),
     [(None, "cannot be read: No such file"), (b"", "is empty"), (b"\x00\xff\n" * 9, "is not a Claude Code transcript")],
@@ -351,13 +334,6 @@ def test_what_is_no_transcript_is_refused(tmp_path, capsys, content: bytes | Non
     code, shown, said = _replay(str(path), capsys=capsys)
     assert (code, shown) == (1, "")
     assert _unwrapped(f"{path}: {why}") in _unwrapped(said)
-
-
-def test_an_out_that_can_not_be_written_is_refused(tmp_path, capsys) -> None:
-    out = tmp_path / "nowhere" / "out.jsonl"
-    code, shown, said = _replay(str(_long(tmp_path).path), "--out", str(out), capsys=capsys)
-    assert (code, shown) == (1, "")
-    assert _unwrapped(f"{out}: cannot be written: No such file or directory") in _unwrapped(said)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
@@ -444,14 +420,6 @@ def test_both_together_enter_under_any_policy_and_off_changes_nothing(tmp_path, 
     _, shown, said = _replay(str(written.path), "--policy", "door", capsys=capsys)
     assert sum(map(len, _once(shown).values())) == 2
     assert said.startswith("door, 5m cache, ")
-
-
-@pytest.mark.parametrize("words", [("--say-once", "all"), ("--shape", "all")])
-def test_what_cannot_be_chosen_is_refused(tmp_path, capsys, words: tuple[str, str]) -> None:
-    code, shown, said = _replay(str(_read_twice(tmp_path)[0].path), *words, capsys=capsys)
-    assert (code, shown) == (1, "")
-    assert f"{words[0]} takes off, " in said
-    assert f'not "{words[1]}"' in said
 
 
 def test_the_flag_may_stand_anywhere_and_takes_no_file_for_a_policy(tmp_path, capsys) -> None:

@@ -12,11 +12,9 @@ import pytest
 
 from hooks.utils.text import without_controls
 from tests.cli.played import ROOT
-from tests.cli.remembered import Remembered
+from tests.cli.remembered import HOSTILE, Remembered
 from tests.kit.forks import Forks
 from tests.patience import HANG_S
-
-HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
 
 
 @pytest.mark.parametrize(

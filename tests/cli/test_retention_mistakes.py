@@ -10,11 +10,10 @@ import pytest
 
 from tests.cli.governed import Governed
 from tests.cli.played import ROOT
+from tests.cli.remembered import HOSTILE
 from tests.kit.disks import read_only
 from tests.kit.forks import Forks
 from tests.patience import HANG_S
-
-HOSTILE = "run \x1b[31mmake\x1b]0;owned\x07 \u202etset\u202c\u200b\r\nthen\tstop \U000e0041 é"
 
 
 @pytest.fixture(scope="module")

@@ -1,18 +1,24 @@
-"""`popkit setup`: what a command needs beyond Python, in our virtual environment; pip and packages are real, the index is a folder."""
+"""`popkit setup`: what a command needs beyond Python, in our virtual environment; pip and packages are real, the index is a folder. `popkit
+setup opencode`: OpenCode's configuration is changed on the user's word alone, and nothing else of it than our line."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
+import stat
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from popkit_retention import extras
+from popkit_retention.cli import settings_file, setup_command
 from tests.cli.played import ROOT, Played
 from tests.paths import PYTHONPATH
 
@@ -38,14 +44,14 @@ def wheel(folder: Path, name: str, version: str, files: dict) -> None:
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Played:
+def indexed(tmp_path: Path) -> Played:
     """A machine whose package index is a folder, with one package in it."""
-    played = Played(tmp_path)
+    indexed = Played(tmp_path)
     index = tmp_path / "index"
     index.mkdir()
     wheel(index, "plotly", "6.0.1", FAKE_PLOTLY)
-    played.env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index), "PIP_CONFIG_FILE": os.devnull}
-    return played
+    indexed.env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index), "PIP_CONFIG_FILE": os.devnull}
+    return indexed
 
 
 def test_the_packages_are_those_of_the_extra_in_pyproject() -> None:
@@ -55,93 +61,93 @@ def test_the_packages_are_those_of_the_extra_in_pyproject() -> None:
         assert json.loads(listed) == list(packages)
 
 
-def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_done_again(played: Played) -> None:
-    played.env |= {
+def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_done_again(indexed: Played) -> None:
+    indexed.env |= {
         "PIP_USER": "1",
-        "PIP_TARGET": str(played.project),
-        "PYTHONPATH": str(played.project),
-        "VIRTUAL_ENV": str(played.project),
+        "PIP_TARGET": str(indexed.project),
+        "PYTHONPATH": str(indexed.project),
+        "VIRTUAL_ENV": str(indexed.project),
     }
-    told = " ".join(played.popkit("setup").stdout.split())
+    told = " ".join(indexed.popkit("setup").stdout.split())
     assert "lab not set up the page with plots of popkit lab --html" in told
     assert "neo4j not set up memory that a team shares, in a Neo4j (memory.store) " in told
     before = os.umask(0o022)
     try:
-        done = played.popkit("setup", "lab")
-        assert played.popkit("lab", "--help").returncode == 0
+        done = indexed.popkit("setup", "lab")
+        assert indexed.popkit("lab", "--help").returncode == 0
     finally:
         os.umask(before)
     assert (done.returncode, done.stdout) == (0, "lab is ready: installed plotly-6.0.1.\n"), done.stderr
     assert [line.split(" ")[0] for line in done.stderr.splitlines()] == ["Making", "Installing"]
-    assert played.home.stat().st_mode & 0o777 == 0o700
-    assert list(played.project.iterdir()) == []
-    again = played.popkit("setup", "lab", "--json")
+    assert indexed.home.stat().st_mode & 0o777 == 0o700
+    assert list(indexed.project.iterdir()) == []
+    again = indexed.popkit("setup", "lab", "--json")
     assert (again.returncode, again.stderr) == (0, "")
     told = json.loads(again.stdout)
-    assert (told["name"], told["installed"], told["python"]) == ("lab", [], str(played.home / "venv" / "bin" / "python"))
-    listed = json.loads(played.popkit("setup", "--json").stdout)
+    assert (told["name"], told["installed"], told["python"]) == ("lab", [], str(indexed.home / "venv" / "bin" / "python"))
+    listed = json.loads(indexed.popkit("setup", "--json").stdout)
     assert listed["lab"]["python"] == told["python"]
     assert listed["neo4j"]["packages"] == ["neo4j>=5.20"]
-    checks = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}
+    checks = {one["check"]: one for one in json.loads(indexed.popkit("doctor", "--json").stdout)["checks"]}
     assert (checks["extras"]["level"], checks["extras"]["ready"]) == ("ok", ["lab"])
     assert (checks["state folder"]["level"], checks["state folder"]["open_to_others"]) == ("ok", [])
-    paths = [played.home, *played.home.rglob("*")]
+    paths = [indexed.home, *indexed.home.rglob("*")]
     assert {path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077} == set()
 
 
-def test_an_environment_that_was_broken_is_made_again_and_doctor_tells_of_it(played: Played) -> None:
-    broken = played.home / "venv" / "bin" / "python"
+def test_an_environment_that_was_broken_is_made_again_and_doctor_tells_of_it(indexed: Played) -> None:
+    broken = indexed.home / "venv" / "bin" / "python"
     broken.parent.mkdir(parents=True)
     broken.symlink_to("/nonexistent/python3")
-    (played.home / "venv.lock").touch()  # which setup leaves
-    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
-    assert (check["level"], check["advice"]) == ("warning", f"popkit setup lab, or delete {played.home}/venv")
-    wheel(played.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
-    done = played.popkit("setup", "neo4j")
+    (indexed.home / "venv.lock").touch()  # which setup leaves
+    check = {one["check"]: one for one in json.loads(indexed.popkit("doctor", "--json").stdout)["checks"]}["extras"]
+    assert (check["level"], check["advice"]) == ("warning", f"popkit setup lab, or delete {indexed.home}/venv")
+    wheel(indexed.home.parents[2] / "index", "neo4j", "5.28.1", {"neo4j/__init__.py": ""})
+    done = indexed.popkit("setup", "neo4j")
     assert (done.returncode, done.stdout) == (0, "neo4j is ready: installed neo4j-5.28.1.\n"), done.stderr
 
 
-def test_where_pip_fails_it_says_why(played: Played) -> None:
-    (played.home.parents[2] / "index" / "plotly-6.0.1-py3-none-any.whl").unlink()
+def test_where_pip_fails_it_says_why(indexed: Played) -> None:
+    (indexed.home.parents[2] / "index" / "plotly-6.0.1-py3-none-any.whl").unlink()
     unreachable = {"PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
-    done = played.popkit("setup", "lab", **unreachable)
+    done = indexed.popkit("setup", "lab", **unreachable)
     assert (done.returncode, done.stdout) == (1, "")
     assert "the package index cannot be reached. Check your network" in " ".join(done.stderr.split())
-    assert json.loads(played.popkit("setup", "lab", "--json", **unreachable).stdout).keys() == {"error"}
-    done = played.popkit("setup", "lab")
+    assert json.loads(indexed.popkit("setup", "lab", "--json", **unreachable).stdout).keys() == {"error"}
+    done = indexed.popkit("setup", "lab")
     assert done.returncode == 1
     assert "No matching distribution found for plotly>=6.0" in " ".join(done.stderr.split())
 
 
-def test_where_our_folder_cannot_be_written_it_says_so(played: Played) -> None:
-    played.home.write_text("a file in its place")
-    done = played.popkit("setup", "lab")
+def test_where_our_folder_cannot_be_written_it_says_so(indexed: Played) -> None:
+    indexed.home.write_text("a file in its place")
+    done = indexed.popkit("setup", "lab")
     assert done.returncode == 1
     assert "cannot be written" in done.stderr
     assert "POPKIT_HOME" in done.stderr
 
 
-def test_a_python_that_makes_no_environments_names_the_package_to_install(played: Played) -> None:
+def test_a_python_that_makes_no_environments_names_the_package_to_install(indexed: Played) -> None:
     python = Path(os.path.realpath(sys.executable))
-    (played.bin / "python3").unlink()
-    (played.bin / "python3").write_text(
+    (indexed.bin / "python3").unlink()
+    (indexed.bin / "python3").write_text(
         f'#!/bin/sh\ncase "$*" in *"-m venv"*|*"-m pip"*) echo "No module named venv"; exit 1 ;; esac\nexec {python} "$@"\n'
     )
-    (played.bin / "python3").chmod(0o755)
+    (indexed.bin / "python3").chmod(0o755)
     # As if the interpreter itself were this one.
-    code = f"import sys; sys.executable = {str(played.bin / 'python3')!r}; sys.path[:0] = {PYTHONPATH.split(os.pathsep)!r}; "
+    code = f"import sys; sys.executable = {str(indexed.bin / 'python3')!r}; sys.path[:0] = {PYTHONPATH.split(os.pathsep)!r}; "
     code += "from popkit_retention.cli.main import main; sys.exit(main(['setup', 'lab']))"
-    done = subprocess.run([python, "-c", code], env=played.env, capture_output=True, text=True, check=False)
+    done = subprocess.run([python, "-c", code], env=indexed.env, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "sudo apt install python3-venv" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("words", [["setup", "nothing"], ["setup", "lab", "more"], ["setup", "--nonsense"]])
-def test_a_mistake_says_what_there_is(played: Played, words: list[str]) -> None:
-    done = played.popkit(*words)
+def test_a_mistake_says_what_there_is(indexed: Played, words: list[str]) -> None:
+    done = indexed.popkit(*words)
     assert done.returncode == 1
     assert "popkit setup --help lists all flags." in done.stderr
-    assert not played.home.exists()
+    assert not indexed.home.exists()
 
 
 def python_with(folder: Path, files: dict[str, str]) -> Path:
@@ -156,35 +162,239 @@ def python_with(folder: Path, files: dict[str, str]) -> Path:
     return python
 
 
-def test_an_activated_environment_that_has_it_is_used(played: Played, tmp_path: Path) -> None:
-    assert json.loads(played.popkit("setup", "--json").stdout)["lab"]["python"] in ("", os.path.realpath(sys.executable))
+def test_an_activated_environment_that_has_it_is_used(indexed: Played, tmp_path: Path) -> None:
+    assert json.loads(indexed.popkit("setup", "--json").stdout)["lab"]["python"] in ("", os.path.realpath(sys.executable))
     active = python_with(tmp_path / "active", FAKE_PLOTLY)
-    listed = json.loads(played.popkit("setup", "--json", VIRTUAL_ENV=str(tmp_path / "active")).stdout)
+    listed = json.loads(indexed.popkit("setup", "--json", VIRTUAL_ENV=str(tmp_path / "active")).stdout)
     assert listed["lab"]["python"] == str(active)
 
 
-def test_looking_for_a_library_loads_nothing_of_it_and_doctor_tells_of_one_that_cannot_be_loaded(played: Played) -> None:
-    ran = played.project / "ran"
-    ours = python_with(played.home / "venv", {"plotly/__init__.py": f"open({str(ran)!r}, 'w')\nraise ImportError\n"})
-    assert json.loads(played.popkit("setup", "--json").stdout)["lab"]["python"] == str(ours)
+def test_looking_for_a_library_loads_nothing_of_it_and_doctor_tells_of_one_that_cannot_be_loaded(indexed: Played) -> None:
+    ran = indexed.project / "ran"
+    ours = python_with(indexed.home / "venv", {"plotly/__init__.py": f"open({str(ran)!r}, 'w')\nraise ImportError\n"})
+    assert json.loads(indexed.popkit("setup", "--json").stdout)["lab"]["python"] == str(ours)
     assert not ran.exists()
-    check = {one["check"]: one for one in json.loads(played.popkit("doctor", "--json").stdout)["checks"]}["extras"]
+    check = {one["check"]: one for one in json.loads(indexed.popkit("doctor", "--json").stdout)["checks"]}["extras"]
     assert (check["level"], check["ready"]) == ("warning", [])
 
 
-def test_a_module_in_the_folder_at_hand_is_not_taken_for_the_library(played: Played) -> None:
-    (played.project / "plotly.py").write_text(f"open({str(played.project / 'ran')!r}, 'w')\n")
-    played.popkit("setup")
-    assert not (played.project / "ran").exists()
+def test_a_module_in_the_folder_at_hand_is_not_taken_for_the_library(indexed: Played) -> None:
+    (indexed.project / "plotly.py").write_text(f"open({str(indexed.project / 'ran')!r}, 'w')\n")
+    indexed.popkit("setup")
+    assert not (indexed.project / "ran").exists()
 
 
-def test_an_environment_of_somebody_elses_is_left_alone(played: Played) -> None:
+def test_an_environment_of_somebody_elses_is_left_alone(indexed: Played) -> None:
     """POPKIT_HOME may be the user's home: `venv` there is theirs, and making ours would empty it."""
-    mine = played.home / "venv" / "mine"
+    mine = indexed.home / "venv" / "mine"
     mine.parent.mkdir(parents=True)
     mine.write_text("precious")
     for words in (("setup", "lab"), ("uninstall", "--yes")):
-        done = played.popkit(*words)
+        done = indexed.popkit(*words)
         assert mine.read_text() == "precious"
     assert "Left in" in done.stdout
-    assert "is not from popkit setup" in " ".join(played.popkit("setup", "lab").stderr.split())
+    assert "is not from popkit setup" in " ".join(indexed.popkit("setup", "lab").stderr.split())
+
+
+# --- OpenCode ----------------------------------------------------------------------------------------------------------------------------
+
+
+SPEC = (ROOT / "power-mode" / "opencode").as_uri()
+MINE = '{\n\t"model": "anthropic/claude-opus-4-8",\n\t"plugin": ["theirs@1.2.3", ["./own.ts", {"a": 1}]],\n\n\t"share":  "disabled"\n}\n'
+
+
+@pytest.fixture
+def config(played: Played) -> Path:
+    """The user's configuration, which is not there yet."""
+    path = played.user / ".config" / "opencode" / "opencode.json"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def says(done: subprocess.CompletedProcess, words: object) -> bool:
+    """Whether it printed these words, wherever lines were broken."""
+    return "".join(str(words).split()) in "".join((done.stdout + done.stderr).split())
+
+
+def plugins(path: Path) -> list:
+    return json.loads(path.read_text())["plugin"]
+
+
+def test_it_makes_a_configuration_where_there_is_none(played: Played) -> None:
+    done = played.run("setup", "opencode", "--yes")
+    path = played.user / ".config" / "opencode" / "opencode.json"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f'+  "plugin": [\n+    "{SPEC}"\n+  ]' in done.stdout
+    pane = path.with_name("tui.json")
+    assert done.stdout.endswith(f"PopKit is in {path} and {pane}. Start OpenCode again to load it.\n")
+    for made in (path, pane):
+        assert json.loads(made.read_text()) == {"plugin": [SPEC]}
+        assert stat.S_IMODE(made.stat().st_mode) == 0o600
+
+
+def test_it_adds_one_entry_and_leaves_the_rest_and_undo_gives_back_what_was_there(played: Played, config: Path) -> None:
+    config.write_text(MINE)
+    config.chmod(0o644)
+    assert played.run("setup", "opencode", "--yes").returncode == 0
+    assert plugins(config) == ["theirs@1.2.3", ["./own.ts", {"a": 1}], SPEC]
+    assert config.read_text().startswith('{\n\t"model": "anthropic/claude-opus-4-8",\n\t"plugin": [')
+    assert config.read_text().endswith('],\n\n\t"share":  "disabled"\n}\n')
+    assert stat.S_IMODE(config.stat().st_mode) == 0o644
+    assert played.run("setup", "opencode", "--undo", "--yes").returncode == 0
+    assert json.loads(config.read_text()) == json.loads(MINE)
+
+
+def test_it_shows_the_change_and_changes_nothing_unless_somebody_agrees(played: Played, config: Path) -> None:
+    config.write_text(MINE)
+    done = played.run("setup", "opencode")
+    assert done.returncode == 1
+    assert SPEC in done.stdout
+    assert "Nothing was changed. --yes answers beforehand." in done.stdout
+    assert config.read_text() == MINE
+
+
+def test_done_twice_it_says_that_it_is_there_and_undone_twice_that_it_is_not(played: Played, config: Path) -> None:
+    played.run("setup", "opencode", "--yes")
+    both = f"{config} and {config.with_name('tui.json')}"
+    assert played.run("setup", "opencode").stdout == f"PopKit is already in {both}.\n"
+    played.run("setup", "opencode", "--undo", "--yes")
+    assert played.run("setup", "opencode", "--undo").stdout == f"PopKit is not in {both}, so nothing was changed.\n"
+    assert config.read_text() == config.with_name("tui.json").read_text() == "{}\n"
+
+
+def test_the_entry_of_another_folder_is_replaced(played: Played, config: Path) -> None:
+    old = ["file:///old/popkit/power-mode/opencode", {"command": "/old/bin/popkit"}]
+    config.write_text(json.dumps({"plugin": ["theirs", old]}))
+    assert played.run("setup", "opencode", "--yes").returncode == 0
+    assert plugins(config) == ["theirs", SPEC]
+
+
+@pytest.mark.parametrize("name", ["opencode.json", "opencode.jsonc"])
+def test_a_project_has_a_configuration_of_its_own(played: Played, config: Path, name: str) -> None:
+    (played.project / name).write_text('{"model": "x"}')
+    assert played.run("setup", "opencode", "--scope", "project", "--yes").returncode == 0
+    assert (played.project / name).read_text() == f'{{"model": "x","plugin": ["{SPEC}"]}}'
+    assert not config.exists()
+
+
+def test_where_the_configuration_is_a_link_what_it_leads_to_is_changed(played: Played, config: Path, tmp_path: Path) -> None:
+    (tmp_path / "dotfiles.json").write_text("{}")
+    config.symlink_to(tmp_path / "dotfiles.json")
+    assert played.run("setup", "opencode", "--yes").returncode == 0
+    assert config.is_symlink()
+    assert plugins(tmp_path / "dotfiles.json") == [SPEC]
+
+
+LEFT_ALONE = {
+    "comments": ('{\n  // mine\n  "model": "x"\n}\n', "it has comments, or is broken"),
+    "comments, and no plugin": ('{ /* mine */ "plugin": [] }', "it has comments, or is broken"),
+    "a comma too many": ('{"model": "x",}', "it is not valid JSON"),
+    "cut short": ('{"plugin": ["a"', "it is not valid JSON"),
+    "no object": ("[1]", "it holds no JSON object"),
+    "twice": ('{"plugin": [], "plugin": ["a"]}', '"plugin" is in it twice'),
+    "no list": ('{"plugin": "theirs"}', 'its "plugin" is not a list'),
+    "deep": ("[" * 100_000, "it is not valid JSON"),
+    "not UTF-8": ('{"plugin": ["\udcff"]}', "it is not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("what", LEFT_ALONE)
+@pytest.mark.parametrize("undo", [[], ["--undo"]])
+def test_what_is_not_understood_is_left_alone_with_a_word(played: Played, config: Path, what: str, undo: list[str]) -> None:
+    text, why = LEFT_ALONE[what]
+    config.write_bytes(text.encode("utf-8", "surrogateescape"))
+    done = played.run("setup", "opencode", "--yes", *undo)
+    assert done.returncode == 1
+    assert says(done, f"{config} is left alone")
+    assert says(done, why)
+    assert config.read_bytes() == text.encode("utf-8", "surrogateescape")
+
+
+def test_of_a_commented_file_it_says_what_to_add(played: Played, config: Path) -> None:
+    config.write_text(LEFT_ALONE["comments"][0])
+    assert says(played.run("setup", "opencode", "--yes"), f'Add this to it: "plugin": ["{SPEC}"]')
+
+
+def test_what_can_be_changed_is_although_the_other_file_is_left_alone(played: Played, config: Path) -> None:
+    config.with_name("tui.json").write_text("{ // mine\n}")
+    done = played.run("setup", "opencode", "--yes")
+    assert done.returncode == 1
+    assert says(done, "tui.json is left alone, because it has comments")
+    assert plugins(config) == [SPEC]
+
+
+def test_opencode_moves_a_theme_into_its_tui_json_before_there_is_one_of_ours(played: Played, config: Path) -> None:
+    config.write_text('{"theme": "nord"}')
+    assert says(played.run("setup", "opencode", "--yes"), "Start OpenCode, then try again")
+    assert plugins(config) == [SPEC]
+    assert not config.with_name("tui.json").exists()
+    config.with_name("tui.json").write_text('{"theme": "nord"}')  # it has
+    assert played.run("setup", "opencode", "--yes").returncode == 0
+    assert json.loads(config.with_name("tui.json").read_text()) == {"theme": "nord", "plugin": [SPEC]}
+
+
+def test_a_pipe_in_its_place_keeps_nobody_waiting(played: Played, config: Path) -> None:
+    os.mkfifo(config)
+    done = played.popkit("setup", "opencode", "--yes")
+    assert done.returncode == 1
+    assert says(done, "not a regular file")
+
+
+@pytest.mark.parametrize("words", [["opencode", "--json"], ["lab", "--undo"], ["lab", "--scope", "project"], ["--yes"]])
+def test_flags_that_say_nothing_here_are_refused(played: Played, words: list[str]) -> None:
+    done = played.run("setup", *words)
+    assert done.returncode == 1
+    assert says(done, "popkit setup opencode")
+
+
+def test_the_list_and_doctor_say_where_it_is(played: Played, config: Path) -> None:
+    assert "opencode    not set up" in played.run("setup").stdout
+    assert "OpenCode" not in played.run("doctor").stdout
+    played.run("setup", "opencode", "--yes")
+    assert "opencode    ready" in played.run("setup").stdout
+    doctor = played.run("doctor")
+    assert says(doctor, f"OpenCode: the plugin is in {config} and {config.with_name('tui.json')}")
+    assert not says(doctor, "no claude on PATH"), "nobody misses Claude Code where OpenCode alone is there"
+
+
+def test_doctor_says_what_to_do_about_a_plugin_that_is_gone(played: Played, config: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "power-mode" / "opencode"
+    other.mkdir(parents=True)
+    config.write_text(json.dumps({"plugin": [other.as_uri()]}))
+    assert says(played.run("doctor"), "names the plugin of another PopKit")
+    shutil.rmtree(other)
+    gone = played.run("doctor")
+    assert says(gone, "names a plugin that is gone")
+    assert says(gone, "Run popkit setup opencode.")
+
+
+def test_doctor_says_which_half_is_missing(played: Played, config: Path) -> None:
+    played.run("setup", "opencode", "--yes")
+    config.with_name("tui.json").unlink()
+    assert says(played.run("doctor"), "tui.json does not name PopKit, so the pane and the line in the sidebar are missing")
+
+
+def test_uninstall_takes_it_out(played: Played, config: Path) -> None:
+    config.write_text(MINE)
+    played.run("setup", "opencode", "--yes")
+    assert played.run("uninstall", "--yes").returncode == 0
+    assert json.loads(config.read_text()) == json.loads(MINE)
+
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | words, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3)
+)
+entries = st.one_of(words, st.tuples(words, st.dictionaries(words, st.integers(), max_size=2)).map(list))
+
+
+@given(
+    st.dictionaries(words.filter(lambda name: name != "plugin"), values, max_size=4),
+    st.lists(entries, max_size=3),
+    st.sampled_from([None, 2, "\t"]),
+)
+def test_whatever_else_is_configured_stays_and_undo_is_the_inverse(other: dict, theirs: list, indent: object) -> None:
+    before = json.dumps({**other, "plugin": theirs}, indent=indent, ensure_ascii=False)  # type: ignore[arg-type]
+    there = settings_file.with_value(before, "plugin", settings_file.formatted(before, [*theirs, setup_command.spec()]))
+    assert json.loads(there) == {**other, "plugin": [*theirs, SPEC]}
+    assert [plugin for plugin in json.loads(there)["plugin"] if not setup_command.is_ours(plugin)] == theirs

@@ -25,11 +25,6 @@ SETTINGS = '{\n    "model": "opus",\n    "permissions": {"allow": ["Bash(ls:*)",
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Played:
-    return Played(tmp_path)
-
-
-@pytest.fixture
 def worked(played: Played) -> Played:
     """A session in which a search has expired, and nothing else."""
     played.start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils.state import prompt_overhead
-from tests.bill.standing import LINEAR, breakdown
+from tests.bill.conversations import LINEAR, breakdown
 
 from .asking import SESSION, Helper
 

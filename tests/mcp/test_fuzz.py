@@ -7,10 +7,10 @@ import random
 from collections import Counter
 
 from popkit_retention.mcp.service import TABLE
+from tests.mcp.test_tool_answers import state_of
 
 from .homes import Place
 from .talking import STATELESS, Program, enveloped, hello, request
-from .test_retention_tools import state_of
 
 SEED = 20_260_728
 AT_ONCE = 50

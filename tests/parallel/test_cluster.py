@@ -19,7 +19,7 @@ from tests.cli.remembered import Remembered
 from tests.lab.test_survey import session
 from tests.parallel.clusters import cluster
 from tests.parallel.tasks import length_slowly, length_unless_killed
-from tests.parallel.test_results import written
+from tests.parallel.test_sources import written
 from tests.paths import ROOT
 
 distributed = pytest.importorskip("distributed")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.state import prompt_overhead
-from tests.bill.standing import breakdown
+from tests.bill.conversations import breakdown
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
