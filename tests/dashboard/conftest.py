@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboard.board import Board
-from tests.dashboard.served import Served
+from tests.dashboard.board import Board, Served
 
 
 @pytest.fixture(scope="module")

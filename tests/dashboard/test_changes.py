@@ -1,4 +1,4 @@
-"""What GET /api/changes tells: what has changed, once, and nothing else."""
+"""What GET /api/changes tells: what has changed since a token was given, once, whole and within bounds, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.dashboard.app_state import MOST_REPORTED, STATS_S
+from popkit_retention.dashboard.app_state import MOST_GONE, MOST_REPORTED, STATS_S, History
 from popkit_retention.operations.stores import Place
-from tests.dashboard.board import Board, book
-from tests.dashboard.served import Served
+from tests.dashboard.board import Board, Served, book
 from tests.patience import until
 from tests.reclaim.shops import SESSION, Talk, spoke, worked
 
@@ -185,3 +184,74 @@ def test_a_large_context_is_told_at_once_and_again_when_it_was_read(board: Board
     assert row["verdict"] is not None
     assert row == board.session()["session"]
     assert asker.told() == []
+
+
+# --- the history -------------------------------------------------------------------------------------------------------------------------
+
+
+SOME, OTHER = ("/api/one", ""), ("/api/one/", "other")
+
+
+@pytest.fixture
+def history() -> History:
+    found = History("run")
+    found.note({SOME: "1", OTHER: "1"})
+    return found
+
+
+def test_what_has_not_changed_is_not_told(history: History) -> None:
+    token = history.token
+    history.note({SOME: "1", OTHER: "1"})
+    assert (history.since(token), history.token) == ([], token)
+
+
+def test_each_asker_is_told_what_has_changed_since_it_asked(history: History) -> None:
+    first = history.token
+    history.note({SOME: "2", OTHER: "1"})
+    second = history.token
+    history.note({SOME: "2", OTHER: "2"})
+    assert [history.since(token) for token in (first, second, history.token)] == [[SOME, OTHER], [OTHER], []]
+
+
+def test_a_name_that_comes_goes_or_is_said_to_have_changed_has(history: History) -> None:
+    token = history.token
+    history.note({SOME: "1"})
+    assert history.since(token) == [OTHER]
+    token = history.token
+    history.note({SOME: "1", OTHER: "1"})
+    assert history.since(token) == [OTHER]
+    token = history.token
+    history.note({SOME: "1", OTHER: "1"}, also=[SOME])
+    assert history.since(token) == [SOME]
+
+
+def test_a_stamp_of_none_is_a_stamp(history: History) -> None:
+    token = history.token
+    history.note({SOME: "1", OTHER: "1", ("/api/two", ""): None})
+    assert history.since(token) == [("/api/two", "")]
+
+
+@pytest.mark.parametrize(
+    "token", ["", "-", "run", "run-", "run-2", "run--1", "run-x", "run-²", "other-1", "run-1-1", "\0", "run-" + "9" * 90]
+)
+def test_what_is_no_token_of_this_run_tells_of_everything(history: History, token: str) -> None:
+    assert history.since(token) is None
+
+
+def test_where_much_has_changed_everything_is_told(history: History) -> None:
+    token = history.token
+    names = {("/api/one/", str(number)): "1" for number in range(MOST_REPORTED)}
+    history.note({SOME: "1", OTHER: "1", **names})
+    assert history.since(token) == sorted(names)
+    history.note({SOME: "2", OTHER: "1", **names})
+    assert history.since(token) is None
+
+
+def test_what_is_remembered_of_names_that_have_gone_is_bounded(history: History) -> None:
+    tokens = []
+    for number in range(3 * MOST_GONE):
+        tokens.append(history.token)
+        history.note({SOME: "1", ("/api/one/", str(number)): "1"})
+    assert len(history._changed) <= 2 + MOST_GONE
+    assert history.since(tokens[0]) is None, "it may not be told of what has gone"
+    assert history.since(tokens[-1]) == [("/api/one/", str(number - 1)), ("/api/one/", str(number))]

@@ -16,7 +16,7 @@ from hooks.utils.views import ledgers
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
-from tests.bill.standing import breakdown
+from tests.bill.conversations import breakdown
 from tests.bill.test_bill_command import Shop
 from tests.cli import inside
 from tests.dashboard.board import Board

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboard.board import MOST_BYTES, PLACE, PORT, Board
-from tests.dashboard.served import Served
+from tests.dashboard.board import MOST_BYTES, PLACE, PORT, Board, Served
 from tests.patience import HANG_S
 from tests.reclaim.shops import SESSION
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
+from tests.dashboard.board import Served
 from tests.dashboard.page.served import Visit
-from tests.dashboard.served import Served
 from tests.reclaim.shops import spoke, worked
 
 RUNS_ON_S = 3_600.0

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Route, expect
 from hooks.utils.policy.lost_cache import PAUSE
 from hooks.utils.state import prompt_overhead
 from popkit_retention.bill.digests import FILE
-from tests.bill.standing import DOCS, LINEAR, OTHER, breakdown
+from tests.bill.conversations import DOCS, LINEAR, OTHER, breakdown
 from tests.bill.test_bill_command import Shop
 from tests.dashboard.page.served import Served, Visit
 
