@@ -1,4 +1,5 @@
-"""The npm package of the plugin: what it holds, and that it is typed as OpenCode declares."""
+"""The npm package of the plugin: what it holds, and that it is typed as OpenCode declares; and the plugin in OpenCode's terminal, set up as
+a user does."""
 
 from __future__ import annotations
 
@@ -11,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.client.installs import npm
+from tests.opencode import installs
+from tests.opencode.client import ENTER, ESCAPE, PLUGIN, ROOT, Project, Server, Terminal
+from tests.opencode.conversations import big_file, bodies, broken, twice
+from tests.opencode.scripted_api import BothApis
 from tests.patience import HANG_S
-
-from . import installs
-from .client import PLUGIN, ROOT
 
 PACKAGE = json.loads((PLUGIN / "package.json").read_text())
 IMPORTED = re.compile(r"from '\./(\w+)'")
@@ -53,3 +55,32 @@ def test_it_has_the_types_that_opencode_declares(tmp_path: Path) -> None:
     command = ["node", "node_modules/typescript/bin/tsc", "-p", "."]
     checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert checked.stdout == ""
+
+
+# --- the terminal ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_sidebar_the_pane_and_the_command_tell_of_the_session(server: Server, api: BothApis, tmp_path: Path) -> None:
+    project = Project(server, tmp_path.name, api.url, "anthropic", plugin=[])
+    (project.work / "src" / "big.js").write_text(big_file())
+    api.places["work"] = str(project.work)
+    api.scripts["twice"] = twice()
+    assert project.popkit_says("setup", "opencode", "--scope", "project", "--yes").returncode == 0
+    with Terminal(project) as terminal:
+        terminal.wait("Ask anything")
+        terminal.type("[[SCRIPT:twice]] go")
+        terminal.press(ENTER, "Both are the same")
+        terminal.wait(r"PopKit\s*\n.*1 live, 1 expired")
+        count = len(api.requests)
+        terminal.type("/popkit-pane")
+        terminal.wait("PopKit: the pane, live")
+        terminal.press(ENTER, "1 Now  2 Results  3 Saved  4 Settings  5 Bill")
+        terminal.wait("OpenCode keeps this session itself, so nothing leaves it but by /compact")
+        terminal.press("2", r"T1\s+read src/big\.js .* read again at T2")
+        terminal.press("4", "Refused .*lets no plugin send a request over the cached prompt")
+        terminal.press(ESCAPE, r"(?s)\A((?!1 Now  2 Results).)*\Z")
+        terminal.type("/popkit why T1")
+        terminal.press(ENTER, r"State\s+expired at T2")
+        assert len(api.requests) == count, "none of it asks the model"
+    server.until_helpers_have_ended()
+    assert broken(bodies(api, project)) == []

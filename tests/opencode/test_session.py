@@ -1,31 +1,41 @@
-"""What PopKit knows of a session of the real OpenCode: panel, bill, advice, memory, and the command inside it."""
+"""The real OpenCode with both kinds of provider: panel, bill, advice, memory and the command inside a session; what a result says when it
+enters, and that nothing sent is ever changed; a helper that fails, without which the session goes on as it would; and what OpenCode stores
+of its sessions, read where it lies."""
 
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hooks.utils.hosts.claude_code import entries, usage
-from hooks.utils.hosts.opencode import host
+from hooks.utils.hosts.opencode import host, storage
 from hooks.utils.state import memory, store
 from tests.client.scripted_api import call, say
+from tests.hosts.conformance.faults import SERVE, STAND_IN, line
+from tests.hosts.test_opencode_storage import everything, lines
+from tests.opencode.client import MODELS, PLUGIN, WINDOWS, Project, Server
+from tests.opencode.conversations import HANDLE, LINES, big_file, bodies, broken, results, twice
+from tests.opencode.scripted_api import BothApis
 from tests.patience import until
 
-from .client import WINDOWS, Project
-from .conversations import big_file, bodies, broken, twice
-from .scripted_api import BothApis
-
-ONCE = pytest.mark.parametrize("provider", ["anthropic"], indirect=True)
+ANTHROPIC = "anthropic"
+ONCE = pytest.mark.parametrize("provider", [ANTHROPIC], indirect=True)
 
 
-@pytest.fixture(autouse=True)
-def _big(project: Project) -> None:
-    (project.work / "src" / "big.js").write_text(big_file())
+@pytest.fixture
+def big(project: Project) -> str:
+    """A file of the project, and its text."""
+    text = big_file()
+    (project.work / "src" / "big.js").write_text(text)
+    return text
 
 
+@pytest.mark.usefixtures("big")
 def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private(project: Project, api: BothApis) -> None:
     api.scripts.update(twice=twice(), again=[say("Yes.")])
     project.say("[[SCRIPT:twice]] go")
@@ -50,6 +60,7 @@ def test_panel_and_bill_tell_of_the_session_and_what_is_kept_is_private(project:
 
 
 @ONCE
+@pytest.mark.usefixtures("big")
 def test_nothing_of_the_past_is_ever_cleared(project: Project, api: BothApis) -> None:
     api.scripts["twice"] = twice()
     project.say("[[SCRIPT:twice]] go")
@@ -62,6 +73,7 @@ def test_nothing_of_the_past_is_ever_cleared(project: Project, api: BothApis) ->
 
 
 @ONCE
+@pytest.mark.usefixtures("big")
 def test_an_export_is_read_as_the_session_is(project: Project, api: BothApis, tmp_path: Path) -> None:
     api.scripts["twice"] = twice()
     project.say("[[SCRIPT:twice]] go")
@@ -77,6 +89,7 @@ def test_an_export_is_read_as_the_session_is(project: Project, api: BothApis, tm
     assert tried["calls"] == 2
 
 
+@pytest.mark.usefixtures("big")
 def test_the_summariser_is_told_what_is_dead_and_what_must_survive(project: Project, api: BothApis) -> None:
     fails = call(("bash", {"command": "npm test", "description": "test"}))
     api.scripts["work"] = [call(("read", {"filePath": "{work}/src/app.js"})), fails, fails, say("It fails.")]
@@ -89,6 +102,7 @@ def test_the_summariser_is_told_what_is_dead_and_what_must_survive(project: Proj
     assert events.count("compacted") == 1
 
 
+@pytest.mark.usefixtures("big")
 def test_the_command_answers_without_a_request(project: Project, api: BothApis) -> None:
     api.scripts.update(twice=twice(), hello=[say("Hello.")])
     project.say("[[SCRIPT:twice]]")
@@ -106,6 +120,7 @@ def test_the_command_answers_without_a_request(project: Project, api: BothApis) 
 
 
 @ONCE
+@pytest.mark.usefixtures("big")
 def test_what_one_session_taught_the_next_is_told_once_and_goes_on_saying(project: Project, api: BothApis) -> None:
     counted = "tools/count_the_lines.sh"
     run = call(("bash", {"command": f"sh {counted} --all", "description": "count"}))
@@ -129,3 +144,119 @@ def test_what_one_session_taught_the_next_is_told_once_and_goes_on_saying(projec
     assert broken(requests) == []
     booked = store.read_lines(store.ContextFiles(str(project.popkit), project.session).journal)
     assert [entry["event"] for entry in booked].count("memory") == 1
+
+
+# --- at the door -------------------------------------------------------------------------------------------------------------------------
+
+
+READ = call(("read", {"filePath": "{work}/src/big.js"}))
+
+
+def test_what_the_context_shows_enters_as_a_reference_and_comes_back_by_its_handle(project: Project, api: BothApis, big: str) -> None:
+    api.scripts.update(twice=twice(), again=[READ, say("Still the same.")])
+    project.say("[[SCRIPT:twice]] go")
+    first, second = results(bodies(api, project)[-1]).values()
+    assert f"{LINES}: " in first
+    assert f"lines as in your read of src/big.js above, there 2–{LINES}" in second
+    assert len(second) < len(big) / 5
+    handle = HANDLE.search(second)
+    assert handle is not None
+    assert project.popkit_says("restore", handle[1]).stdout.rstrip("\n").endswith(big.rstrip("\n"))
+    project.leave()  # a resumed session knows what it has shown
+    project.say("[[SCRIPT:again]] go")
+    *_, third = results(bodies(api, project)[-1]).values()
+    assert "lines 2–119 as in your read of src/big.js above" in third
+    assert broken(bodies(api, project)) == []
+
+
+def test_what_was_taken_back_or_compacted_away_is_leaned_on_no_more(project: Project, api: BothApis, big: str) -> None:
+    api.scripts.update(hello=[say("Hello.")], read=[READ, say("Read.")])
+    project.say("[[SCRIPT:hello]]")
+    project.say("[[SCRIPT:read]] once")
+    project.take_back()
+    project.say("[[SCRIPT:read]] again")
+    (shown,) = results(bodies(api, project)[-1]).values()
+    assert f"{LINES}: " in shown
+    assert " as in your" not in shown
+    project.compact()
+    project.say("[[SCRIPT:read]]")
+    (shown,) = results(bodies(api, project)[-1]).values()
+    assert " as in your" not in shown
+
+
+@ONCE
+def test_a_subagent_has_a_context_of_its_own(project: Project, api: BothApis, big: str) -> None:
+    task = {"description": "look", "prompt": "[[SCRIPT:twice]]", "subagent_type": "general"}
+    api.scripts.update(main=[READ, call(("task", task)), say("Done.")], twice=twice())
+    project.say("[[SCRIPT:main]] go")
+    of_subagent = [body for body in bodies(api, project) if "[[SCRIPT:twice]]" in json.dumps(body["messages"][0])]
+    first, second = results(of_subagent[-1]).values()
+    assert " as in your" not in first, "the subagent has not seen what the main thread has"
+    assert "as in your read of src/big.js above" in second
+    (agent,) = (project.kept().with_suffix("") / "subagents").iterdir()
+    assert '"tool_result"' in agent.read_text()
+
+
+# --- faults ------------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hasty(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that waits for no helper for long."""
+    with Server(tmp_path_factory.mktemp("hasty"), program, door_ms=150) as server:
+        yield server
+
+
+@pytest.mark.parametrize("fault", [*SERVE, "gone"])
+def test_whatever_is_wrong_with_the_helper_results_enter_as_they_came(hasty: Server, api: BothApis, fault: str, tmp_path: Path) -> None:
+    program, stand_in = tmp_path / "popkit", tmp_path / "stand_in.py"
+    stand_in.write_text(STAND_IN)
+    with tempfile.TemporaryDirectory(prefix="popkit-") as short:
+        if fault != "gone":
+            program.write_text(f"#!/bin/sh\n{line(fault, stand_in, short)}\n")
+            program.chmod(0o755)
+        project = Project(hasty, tmp_path.name, api.url, "anthropic", [[PLUGIN.as_uri(), {"command": str(program)}]])
+        (project.work / "src" / "big.js").write_text(big_file())
+        api.places["work"] = str(project.work)
+        api.scripts["twice"] = twice()
+        answer = project.say("[[SCRIPT:twice]] go")
+        assert "Both are the same." in str(answer["parts"])
+        requests = bodies(api, project)
+        _, second = results(requests[-1]).values()
+        assert second.rstrip("\n") == big_file().rstrip("\n")
+        assert broken(requests) == []
+        project.leave()
+
+
+# --- storage -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_its_storage_says_what_its_export_says_and_is_left_as_it_was(program: Path, api: BothApis, tmp_path: Path) -> None:
+    alone = Server(tmp_path, program)  # no other session is in its storage, and no process writes to it
+    project = Project(alone, "shop", api.url, ANTHROPIC)
+    (project.work / "src" / "big.js").write_text(big_file())
+    api.places["work"] = str(project.work)
+    api.scripts["twice"] = twice()
+    ran = project.opencode("run", "--format", "json", "-m", MODELS[ANTHROPIC], "[[SCRIPT:twice]] go")
+    assert ran.returncode == 0, ran.stderr
+    session = json.loads(ran.stdout.splitlines()[-1])["sessionID"]
+    alone.until_helpers_have_ended()
+    (alone.root / "export.json").write_text(project.opencode("export", session).stdout)
+    before = everything(alone.home / ".data")
+    (stored,) = storage.every(alone.env())
+    assert (stored.id, stored.project, stored.parent) == (session, str(project.work), "")
+    assert lines(stored.address) == lines(str(alone.root / "export.json"))
+    shown = json.loads(project.popkit_says("try", "--host", "opencode", "--json").stdout)
+    assert (shown["session"], shown["calls"], shown["host"]) == (session, 2, "OpenCode")
+    assert shown["installed"]["requests"] == len(bodies(api, project))
+    assert everything(alone.home / ".data") == before
+
+
+@ONCE
+def test_it_is_read_while_opencode_writes(project: Project, api: BothApis) -> None:
+    api.scripts["look"] = [call(("bash", {"command": "echo one", "description": "say it"})), say("One.")]
+    project.say("[[SCRIPT:look]] go")
+    (stored,) = [each for each in storage.every(project.server.env()) if each.id == project.session]
+    assert [entry["type"] for entry in entries.read(stored.address, entries.ALL)] == ["user", "assistant", "user", "assistant"]
+    project.say("[[SCRIPT:look]] again")
+    assert len(list(entries.read(stored.address, entries.ALL))) > 4
