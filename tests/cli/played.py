@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+import pexpect
+
 from hooks.utils.hosts.claude_code.projects import folder_name
 from tests.cli import inside
 from tests.kit.crowds import all_do
@@ -83,6 +85,17 @@ class Played:
         assert not set("\x1b\x07\u202e\u200b") & set(done.stderr)
         assert done.stderr.startswith((f"popkit {words[0]}:", "popkit:"))
         return " ".join(done.stderr.split())
+
+    def in_shell(self, line: str) -> subprocess.CompletedProcess:
+        """One line of a shell, for which the command is `popkit`; its output as bytes."""
+        env = {**self.env, "PATH": f"{ROOT / 'bin'}:{self.env['PATH']}", "POPKIT_CLOCK": str(self.now)}
+        return subprocess.run(["/bin/sh", "-c", line], env=env, cwd=self.project, capture_output=True, check=False, timeout=HANG_S)
+
+    def at_terminal(self, *words: str) -> pexpect.spawn:
+        """The command at a terminal without colours."""
+        env = {**self.env, "NO_COLOR": "1", "TERM": "xterm", "POPKIT_CLOCK": str(self.now)}
+        command = str(ROOT / "bin" / "popkit")
+        return pexpect.spawn(command, [*words], env=env, cwd=str(self.project), encoding="utf-8", timeout=HANG_S)
 
     def together(self, forks: Forks, words: Sequence[Sequence[str]]) -> list[Done]:
         """Several commands at once, none of which fails or complains."""

@@ -10,10 +10,8 @@ import pytest
 
 from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.state import memory
-from tests.cli.played import ROOT
 from tests.cli.remembered import GOLDENS, Remembered, fits
 from tests.kit.forks import Forks
-from tests.patience import HANG_S
 
 
 def texts(shop: Remembered, *flags: str) -> set[str]:
@@ -154,10 +152,7 @@ def test_a_child_that_fails_says_so_in_the_log_alone(shop: Remembered) -> None:
 
 def test_progress_is_shown_on_a_terminal_alone(shop: Remembered) -> None:
     paths = [str(shop.session(id)) for id in ("first", "second")]
-    child = pexpect.spawn(
-        str(ROOT / "bin" / "popkit"), ["memory", "learn", *paths], env={**shop.env, "TERM": "xterm", "POPKIT_CLOCK": str(shop.now)},
-        cwd=str(shop.project), encoding="utf-8", timeout=HANG_S,
-    )  # fmt: skip
+    child = shop.at_terminal("memory", "learn", *paths)
     child.expect(pexpect.EOF)
     assert "50 % of 2 sessions" in child.before
     assert "Learnt from 2 sessions of shop." in child.before

@@ -145,9 +145,7 @@ def test_several_processes_at_once_lose_nothing(forks: Forks, shop: Remembered) 
 def test_a_reader_that_leaves_early_is_no_error(shop: Remembered, words: str) -> None:
     for number in range(3):
         shop.add(f"thing number {number} " + "and more " * 5_000)
-    env = {**shop.env, "POPKIT_CLOCK": str(shop.now)}
-    command = f"{ROOT / 'bin' / 'popkit'} memory {words} | head -c 10"
-    done = subprocess.run(["/bin/sh", "-c", command], env=env, cwd=shop.project, capture_output=True, check=False, timeout=HANG_S)
+    done = shop.in_shell(f"popkit memory {words} | head -c 10")
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -156,10 +154,7 @@ def test_no_hostile_text_reaches_a_terminal(shop: Remembered) -> None:
     kept = shop.json("show", id)["text"]
     shop.memory("pin", id)
     for words in (["list"], ["search", "make"], ["why", id], ["pin", id], ["file"], ["show", id]):
-        child = pexpect.spawn(
-            str(ROOT / "bin" / "popkit"), ["memory", *words], env={**shop.env, "NO_COLOR": "1", "TERM": "xterm"},
-            cwd=str(shop.project), encoding="utf-8", timeout=HANG_S,
-        )  # fmt: skip
+        child = shop.at_terminal("memory", *words)
         child.expect(pexpect.EOF)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(child.before), words
     assert kept == HOSTILE

@@ -10,10 +10,8 @@ import pytest
 
 from hooks.utils.state import jobs
 from tests.cli.governed import Governed
-from tests.cli.played import ROOT
 from tests.cli.remembered import DAY_S
 from tests.kit.forks import Forks
-from tests.patience import HANG_S
 
 OLD = ("run the tests with make check", "deploy with make ship", "never push on a Friday")
 
@@ -102,10 +100,7 @@ def test_nothing_happens_without_a_yes(aged: Governed) -> None:
 
 
 def test_a_person_is_asked_on_the_terminal(aged: Governed) -> None:
-    child = pexpect.spawn(
-        str(ROOT / "bin" / "popkit"), ["retention", "gc"], cwd=str(aged.project), encoding="utf-8", timeout=HANG_S,
-        env={**aged.env, "TERM": "xterm", "POPKIT_CLOCK": str(aged.now)},
-    )  # fmt: skip
+    child = aged.at_terminal("retention", "gc")
     child.expect(r"\[y/N\]")
     child.sendline("y")
     child.expect(pexpect.EOF)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pexpect
 import pytest
 
 from tests.cli.governed import Governed
-from tests.cli.played import ROOT
 from tests.cli.remembered import HOSTILE
 from tests.kit.disks import read_only
 from tests.kit.forks import Forks
-from tests.patience import HANG_S
 
 
 @pytest.fixture(scope="module")
@@ -157,9 +154,7 @@ def test_a_folder_that_cannot_be_written_is_named(set_up: Governed, words: list)
 @pytest.mark.parametrize("words", ["set memory.limit=7", "hold add --session s --why audit", "rollback 0", "apply"])
 def test_a_disk_that_takes_no_more_leaves_everything_as_it_was(set_up: Governed, words: str) -> None:
     before, entries = set_up.bytes(), set_up.told("log")["entries"]
-    env = {**set_up.env, "POPKIT_CLOCK": str(set_up.now)}
-    command = f"ulimit -f 0; exec {ROOT / 'bin' / 'popkit'} retention {words} 2>&1 | cat"
-    done = subprocess.run(["/bin/sh", "-c", command], env=env, cwd=set_up.project, capture_output=True, check=False, timeout=HANG_S)
+    done = set_up.in_shell(f"ulimit -f 0; exec popkit retention {words} 2>&1 | cat")
     assert b"popkit" in done.stdout
     assert b"Traceback" not in done.stdout
     assert (set_up.bytes(), set_up.told("log")["entries"]) == (before, entries)
@@ -181,9 +176,7 @@ def test_no_home_and_a_relative_one_are_refused(house: Governed) -> None:
 
 @pytest.mark.parametrize("words", ["show", "help", "log --json", "apply"])
 def test_a_reader_that_leaves_early_is_no_error(set_up: Governed, words: str) -> None:
-    env = {**set_up.env, "POPKIT_CLOCK": str(set_up.now)}
-    command = f"{ROOT / 'bin' / 'popkit'} retention {words} | head -c 10"
-    done = subprocess.run(["/bin/sh", "-c", command], env=env, cwd=set_up.project, capture_output=True, check=False, timeout=HANG_S)
+    done = set_up.in_shell(f"popkit retention {words} | head -c 10")
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -197,10 +190,7 @@ def test_no_hostile_text_reaches_a_terminal(house: Governed) -> None:
     id = house.json("add", "-", stdin=HOSTILE)["items"][0]["id"]
     house.now += 365 * 86_400.0
     for words in (["apply"], ["explain", id], ["gc", "--dry-run"], ["hold", "add", id, "--why", "audit"], ["hold"], ["log"]):
-        child = pexpect.spawn(
-            str(ROOT / "bin" / "popkit"), ["retention", *words], cwd=str(house.project), encoding="utf-8", timeout=HANG_S,
-            env={**house.env, "NO_COLOR": "1", "TERM": "xterm", "POPKIT_CLOCK": str(house.now)},
-        )  # fmt: skip
+        child = house.at_terminal("retention", *words)
         child.expect(pexpect.EOF)
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(child.before), words
 

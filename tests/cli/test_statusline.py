@@ -18,7 +18,6 @@ from hooks.utils.policy.ruleset import THRESHOLDS
 from popkit_retention.cli import settings_file, statusline_command
 from popkit_retention.cli.claude_settings import COMMAND, VALUE
 from tests.cli.played import ROOT, SESSION, Played
-from tests.patience import HANG_S
 
 OTHER = '{"type": "command",\t"command": "echo mine"}'
 SETTINGS = '{\n    "model": "opus",\n    "permissions": {"allow": ["Bash(ls:*)", "Read"]},\n\n    "env": {}\n}\n'
@@ -157,7 +156,7 @@ def test_files_that_cannot_be_read_do_not_put_the_line_out(worked: Played) -> No
 
 
 def test_at_a_terminal_it_says_what_it_is_for_instead_of_waiting(played: Played) -> None:
-    child = pexpect.spawn(str(ROOT / "bin" / "popkit"), ["statusline"], env=played.env, encoding="utf-8", timeout=HANG_S)
+    child = played.at_terminal("statusline")
     child.expect("popkit statusline install")
     child.expect(pexpect.EOF)
     child.close()
@@ -288,7 +287,7 @@ def test_the_installed_command_gives_the_line_also_after_an_update_moved_the_plu
 
 def test_a_file_that_changes_while_the_user_thinks_is_not_overwritten(played: Played) -> None:
     played.settings.write_text(SETTINGS)
-    child = pexpect.spawn(str(ROOT / "bin" / "popkit"), ["statusline", "install"], env=played.env, encoding="utf-8", timeout=HANG_S)
+    child = played.at_terminal("statusline", "install")
     child.expect(r"\[y/N\]")
     played.settings.write_text("{}")
     child.sendline("y")
