@@ -274,12 +274,17 @@ def status(served: Served) -> bytes:
     return served.raw(served.request("/api/me", "GET", "Connection: close"), goes_on=True)[:12]
 
 
-def test_connections_that_say_half_a_head_are_dropped_and_keep_nobody_out(served: Served) -> None:
+HALF_A_HEAD = "GET /api/me HTTP/1.1\r\nHost: x\r\nX-More: "
+NO_BODY = "POST /api/sessions/s/deeds HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 60000\r\n\r\n"
+
+
+@pytest.mark.parametrize("begun", [HALF_A_HEAD, NO_BODY], ids=["half a head", "no body"])
+def test_connections_that_begin_a_request_are_dropped_and_keep_nobody_out(served: Served, begun: str) -> None:
     with ExitStack() as opened:
         idle = [opened.enter_context(connected(served)) for _ in range(MANY)]
         for each in idle:
             with suppress(ConnectionError):  # it had to make room
-                each.sendall(b"GET /api/me HTTP/1.1\r\nHost: x\r\nX-More: ")
+                each.sendall(begun.format(port=served.port).encode())
         assert status(served) == b"HTTP/1.1 200"
         assert [ends(each) for each in idle] == [b""] * MANY
     assert status(served) == b"HTTP/1.1 200"
@@ -314,9 +319,8 @@ def test_who_is_refused_keeps_no_connection(served: Served) -> None:
 
 
 def test_who_is_refused_while_sending_sees_the_answer(served: Served) -> None:
-    head = f"POST /api/sessions/s/deeds HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nContent-Length: 60000\r\n\r\n".encode()
     with connected(served) as asked:
-        asked.sendall(head)
+        asked.sendall(NO_BODY.format(port=served.port).encode())
         time.sleep(0.2)  # so that the server has the head alone
         asked.sendall(b"x" * 30_000)
         time.sleep(0.2)
@@ -325,18 +329,6 @@ def test_who_is_refused_while_sending_sees_the_answer(served: Served) -> None:
         while piece := asked.recv(65_536):
             found += piece
     assert found.startswith(b"HTTP/1.1 401")
-
-
-def test_bodies_that_never_come_keep_nobody_out(served: Served) -> None:
-    head = f"POST /api/sessions/s/deeds HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nContent-Length: 60000\r\n\r\n".encode()
-    with ExitStack() as opened:
-        idle = [opened.enter_context(connected(served)) for _ in range(MANY)]
-        for each in idle:
-            with suppress(ConnectionError):  # it had to make room
-                each.sendall(head)
-        assert status(served) == b"HTTP/1.1 200"
-        assert [ends(each) for each in idle] == [b""] * MANY
-    assert status(served) == b"HTTP/1.1 200"
 
 
 def test_connections_that_say_nothing_are_dropped_and_keep_out_neither_the_owner_nor_a_page_that_asks(served: Served) -> None:

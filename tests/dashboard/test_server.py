@@ -103,16 +103,22 @@ def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_conn
     page.close()
 
 
-def test_the_token_is_no_argument_of_the_browser_that_is_opened(board: Board, tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    browser = tmp_path / "browser"
-    browser.write_text(f'#!/bin/sh\nprintf %s "$*" > "{told}.new" && mv "{told}.new" "{told}"\n')
+@contextlib.contextmanager
+def opening(board: Board, folder: Path, line: str) -> Iterator[tuple[subprocess.Popen, str]]:
+    """The dashboard, started where a browser is that does a line of a shell; its address."""
+    browser = folder / "browser"
+    browser.write_text(f"#!/bin/sh\n{line}\n")
     browser.chmod(0o755)
     environ = {**board.shop.environ(), "VIRTUAL_ENV": str(VENV), "DISPLAY": ":99", "BROWSER": str(browser)}
     command = [str(ROOT / "bin" / "popkit"), "dashboard", "--port", "0"]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True, cwd=str(board.shop.project)) as process:
         assert process.stdout
-        address = process.stdout.readline().partition(": ")[2].strip()
+        yield process, process.stdout.readline().partition(": ")[2].strip()
+
+
+def test_the_token_is_no_argument_of_the_browser_that_is_opened(board: Board, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    with opening(board, tmp_path, f'printf %s "$*" > "{told}.new" && mv "{told}.new" "{told}"') as (process, address):
         until(told.exists, "the browser")
         door = Path(urlsplit(told.read_text()).path)
         assert parse_qs(urlsplit(address).query)["token"][0] not in told.read_text()
@@ -124,15 +130,9 @@ def test_the_token_is_no_argument_of_the_browser_that_is_opened(board: Board, tm
 
 def test_it_serves_while_a_browser_blocks(board: Board, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
-    browser = tmp_path / "browser"
-    browser.write_text(f'#!/bin/sh\nuntil [ -e "{closed}" ]; do sleep 0.1; done\n')
-    browser.chmod(0o755)
-    environ = {**board.shop.environ(), "VIRTUAL_ENV": str(VENV), "DISPLAY": ":99", "BROWSER": str(browser)}
-    command = [str(ROOT / "bin" / "popkit"), "dashboard", "--port", "0"]
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True, cwd=str(board.shop.project)) as process:
-        assert process.stdout
+    with opening(board, tmp_path, f'until [ -e "{closed}" ]; do sleep 0.1; done') as (process, address):
         try:
-            assert ask(process.stdout.readline().partition(": ")[2].strip())[0] == 200
+            assert ask(address)[0] == 200
         finally:
             closed.touch()
             process.send_signal(signal.SIGTERM)
