@@ -1,5 +1,5 @@
-"""What sessions' requests used, added up by model, by time, in a limit's window and by the kinds of what conversations were made of, and
-what these and lost caches cost at the prices of models. Pure.
+"""What sessions' requests used, by model, by time, within a limit's window and by kind of content, and what these and lost caches cost at
+the models' prices. Pure.
 
 What stands before the first word is of no kind. What was lost to the cache counts as read there, as it does in the requests' shares: what
 writing it again cost beyond reading is of no kind either. Sums by kind are whole tokens that add up, shared out as the shares of the

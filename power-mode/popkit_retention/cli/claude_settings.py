@@ -1,5 +1,5 @@
-"""Changes of Claude Code's settings, only on the user's word, the change shown first: `popkit statusline install` puts the status line
-there and takes it out again, `popkit native` switches the provider's own clearing of tool results on and off in a project.
+"""Change Claude Code's settings, only on the user's word and with the change shown first: `popkit statusline install` adds the status line,
+`popkit native` switches the provider's own clearing of tool results on and off in a project, and both take it out again.
 
 A file keeps its order, its spacing and its mode; another status line is put aside and comes back on `uninstall`.
 """

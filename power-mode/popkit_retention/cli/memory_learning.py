@@ -1,5 +1,5 @@
-"""`popkit memory learn`: transcripts into memory, in the order of time, with progress; what hooks' children do at a session's end; and the
-lines of an export or an import."""
+"""Learn from transcripts in the order of time (`popkit memory learn`, and hooks' children at a session's end), with progress; and read and
+write the lines of an export."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Contexts of sessions as the panel has them, each valid for as long as nothing of the session changes; and what can be done about one: of
-the operations of /popkit:context only those offered at that moment, the outcome of each shown before it is done.
+"""Contexts of sessions as the panel shows them, cached until something of the session changes; and the operations on them. Of those of
+/popkit:context only the ones offered at that moment are accepted, and the outcome of each is shown before it is done.
 
-Reading writes nothing and takes no lock of a client's: a running session is not disturbed. A large transcript takes seconds to read, so
-one is read at a time, and what was read of the last few stays.
+Reading writes nothing and takes no lock of a client's: a running session is not disturbed. A large transcript takes seconds to read, so one
+is read at a time, and the last few that were read are kept.
 """
 
 from __future__ import annotations

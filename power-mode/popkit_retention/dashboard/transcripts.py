@@ -1,6 +1,6 @@
-"""What the page takes of a transcript itself: its beginning (where its session began, and its first words; cached, since a beginning does
-not change), its end (when its session last said or did something, and whether a turn is going on), and what each request carried, by tier
-and by layer. A file's own time tells none of it: a clear or a copy writes it too.
+"""Read from a transcript what the page shows: how its session began (cached, since a beginning does not change), when the session last said
+or did something, whether a turn is going on, and what each request carried, by tier and by layer. A file's own time tells none of it: a
+clear or a copy writes it too.
 
 The series listens to the fold that everything else is made of, so its last point is what the panel shows, and reads nothing itself.
 Requests are sampled: of a long session every second one, every fourth and so on, so that the work and the points stay bounded.

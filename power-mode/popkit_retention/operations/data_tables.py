@@ -1,4 +1,4 @@
-"""The operations of `popkit memory` and `popkit retention`, whose words agents have as tools, too; and flags that other commands share."""
+"""The operations of `popkit memory` and `popkit retention`, some of which agents have as tools, and the flags that other commands share."""
 
 from __future__ import annotations
 

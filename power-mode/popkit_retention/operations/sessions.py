@@ -1,5 +1,5 @@
-"""Transcripts and recordings of sessions as a person names them: by session, the newest of a project, the newest of all, the newest in a
-folder; many of them by paths, addresses and lists, where they are worked on, and what was left out of them. Reads only."""
+"""Find the transcripts and recordings that a person names: one by its session, its project or its folder, or many by paths, addresses and
+lists, with what was left out of them. NoSession says what to do where there is none. Reads only."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What PopKit keeps: the memory of the project that a command, a tool or the page works on; and all stores in our folder, by which doctor,
-uninstall and the page go."""
+"""What PopKit keeps: the memory of the project at hand, and the list of all stores in our folder that doctor, uninstall and the page go
+through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read of stored things under retention policies: collections, holds, archives, the log, a verification, and one thing with
+"""What people read about stored data under retention policies: collections, holds, archives, the log, a verification, and one item with
 what comes next for it. Plain values in, lines out. Pure."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Retention policies: what they are, what was changed, their history, what they say of all things of a domain; and the words for reasons,
-values, times and things. Plain values in, lines out. Pure.
+"""Retention policies in words: what they are, what changed, their history, and what they mean for all items of a domain; with the wording
+of reasons, values and times. Plain values in, lines out. Pure.
 
 Ids, labels, notes and names are hostile text: each goes through `text.clean`, which `text.wrap` and `pair` call, before it is shown.
 """
