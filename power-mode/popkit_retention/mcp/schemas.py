@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.utils.context_table import CONTEXT as CONTEXT_TABLE
 
-from ..operations import data_tables, tables
+from ..operations import data_tables
 from .protocol import shown
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ MEMORY = obj(
 
 # --- context ----------------------------------------------------------------------------------------------------------------------------
 
-SEARCH = takes(tables.ARCHIVE_SEARCH)
+SEARCH = takes(data_tables.ARCHIVE_SEARCH)
 _HIT = {"handle": text(), "label": text(), "archived_at": text(), "session": text(), "project": text(), "lines": several(text())}
 SEARCHED = obj(
     {

@@ -1,8 +1,9 @@
-"""The operations of `popkit memory` and `popkit retention`, some of which agents have as tools, and the flags that other commands share."""
+"""The operations on stored data, some of which agents have as tools: `popkit memory`, `popkit retention` and `popkit archive`; and the
+flags that other commands share."""
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import FILE, FOLDER, WHEN, Type, choice, choices, several, text, whole
+from hooks.utils.argument_types import AGE, FILE, FOLDER, WHEN, Type, choice, choices, several, text, whole
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 
 HOST = Flag("--host claude-code|codex|opencode|entire", "whose sessions, where no path is given", default="claude-code")
@@ -14,6 +15,7 @@ MANY_SESSIONS = (
 )
 DRY_RUN = Flag("--dry-run", "only show what would happen")
 YES = Flag("--yes", "do not ask")
+JSON = Flag("--json", "as JSON")
 
 MEMORY_COMMAND = "popkit memory"
 _TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")  # memory/items.py loads what a server of tools does without
@@ -251,3 +253,45 @@ RETENTION = Table(
         "ARCHIVE_ID": "ARCHIVE_ID is an archive's id; archives shows them.",
     },
 )  # fmt: skip
+
+_SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
+ARCHIVE_SEARCH = Operation(
+    "search WORDS",
+    "find what was cleared in this project by the words in it",
+    _SESSION,
+    Flag("--everywhere", "search all projects"),
+    Flag("--limit N", "show at most N", whole(), default=10, agent=("most", whole(1, MOST_FOUND))),
+    joined=True,
+    agent=("query", text(1, LONGEST_QUERY)),
+    more="Words, names (getUserName, get_user_name), paths; case does not matter.",
+)
+ARCHIVE = Table(
+    "popkit archive",
+    "look into what was cleared: list, search, show, verify, prune",
+    Operation("stats", "how much it holds"),
+    Operation(
+        "list [PATTERN]",
+        "what it holds, newest first",
+        _SESSION,
+        Flag("--since WHEN", "only what was archived since: 2h, 3d, or a date and time in UTC", WHEN),
+        Flag("--limit N", "list at most N", whole(), default=50),
+        more="With PATTERN, only records whose path or command matches.",
+    ),
+    ARCHIVE_SEARCH,
+    Operation(
+        "show ID",
+        "one record and its content, as the model saw it",
+        Flag("--raw", "the content alone, byte for byte, control characters too"),
+        more="ID is a handle, or how it begins.",
+    ),
+    Operation("verify", "check that everything is as it was written; names the first broken record of each context"),
+    Operation(
+        "prune",
+        "delete old contents for good",
+        Flag("--older-than AGE", "delete what was archived longer ago than this: 12h, 30d, 8w", AGE, needed=True),
+        DRY_RUN,
+        YES,
+        effect=DESTROYS,
+    ),
+    common=(JSON,),
+)

@@ -2,66 +2,23 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import AGE, FILE, FOLDER, WHEN, choice, text, whole
+from hooks.utils.argument_types import FILE, FOLDER, WHEN, choice, whole
 from hooks.utils.context_table import CONTEXT
 from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 from hooks.utils.policy.trials import ARMS
 
-from . import data_tables
-from .data_tables import DRY_RUN, HOST, MANY_SESSIONS, YES
+from .data_tables import ARCHIVE, HOST, JSON, MANY_SESSIONS, MEMORY, RETENTION, YES
 
-_JSON = Flag("--json", "as JSON")
 _SHOW = Flag("--dry-run", "only show the change")
 _MODEL = Flag(
     "--model ID", "use the prices of this model, such as claude-opus-5-5 (default: the model that answered each session)", default=""
 )
 _TTL_FLAG = Flag("--ttl 5m|1h", "lifetime of the prompt cache", default="5m")
 _TTLS = Flag("--ttl 5m|1h|both", "lifetime of the prompt cache", default="5m")
-_SESSION = Flag("--session ID", "only what left this session (its id, or how it begins) and its subagents")
 _PATH_NOTE = (
     "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without any, it is all"
     " sessions of this user."
-)
-ARCHIVE_SEARCH = Operation(
-    "search WORDS",
-    "find what was cleared in this project by the words in it",
-    _SESSION,
-    Flag("--everywhere", "search all projects"),
-    Flag("--limit N", "show at most N", whole(), default=10, agent=("most", whole(1, data_tables.MOST_FOUND))),
-    joined=True,
-    agent=("query", text(1, data_tables.LONGEST_QUERY)),
-    more="Words, names (getUserName, get_user_name), paths; case does not matter.",
-)
-ARCHIVE = Table(
-    "popkit archive",
-    "look into what was cleared: list, search, show, verify, prune",
-    Operation("stats", "how much it holds"),
-    Operation(
-        "list [PATTERN]",
-        "what it holds, newest first",
-        _SESSION,
-        Flag("--since WHEN", "only what was archived since: 2h, 3d, or a date and time in UTC", WHEN),
-        Flag("--limit N", "list at most N", whole(), default=50),
-        more="With PATTERN, only records whose path or command matches.",
-    ),
-    ARCHIVE_SEARCH,
-    Operation(
-        "show ID",
-        "one record and its content, as the model saw it",
-        Flag("--raw", "the content alone, byte for byte, control characters too"),
-        more="ID is a handle, or how it begins.",
-    ),
-    Operation("verify", "check that everything is as it was written; names the first broken record of each context"),
-    Operation(
-        "prune",
-        "delete old contents for good",
-        Flag("--older-than AGE", "delete what was archived longer ago than this: 12h, 30d, 8w", AGE, needed=True),
-        DRY_RUN,
-        YES,
-        effect=DESTROYS,
-    ),
-    common=(_JSON,),
 )
 TRY = Table(
     "popkit try",
@@ -74,7 +31,7 @@ TRY = Table(
         more="TRANSCRIPT may also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
         " session in it), or the full.jsonl of a checkpoint of Entire. With --host opencode|entire, this project's newest comes first.",
     ),
-    common=(_JSON,),
+    common=(JSON,),
 )
 LAB = Table(
     "popkit lab",
@@ -85,7 +42,7 @@ LAB = Table(
         Flag("--policy NAME", "only these (default: all that ship); your own as module:Class or path/to/file.py:Class", many=True),
         _TTLS,
         _MODEL,
-        _JSON,
+        JSON,
         Flag("--html FILE", "also write a page with plots", FILE),
         Flag("--parquet FILE", "also write a row for each session, lifetime and policy as Parquet", FILE),
         *MANY_SESSIONS,
@@ -110,7 +67,7 @@ LAB = Table(
         "what keeping the prompt cache warm would have been worth",
         _TTLS,
         _MODEL,
-        _JSON,
+        JSON,
         *MANY_SESSIONS,
         HOST,
         type=FILE,
@@ -150,7 +107,7 @@ BUDGET = Table(
         "the limits of a session and of a month, what is used of them, and how much of a context they let in",
         Flag("--session ID", "of this session (default: your newest)", default=""),
         Flag("--user NAME", "of this user (default: context.user, or your login name)", default=""),
-        _JSON,
+        JSON,
         Flag("--check", "only check that the database can be used; nothing is changed"),
         more="There are four limits, each off until you set it: session_tokens, month_tokens, session_usd, month_usd.",
     ),
@@ -172,7 +129,7 @@ MISSES = Table(
         "",
         Flag("--since WHEN", "only sessions that went on since: 12h, 8w, or a date (default: 30d)", WHEN),
         *MANY_SESSIONS,
-        _JSON,
+        JSON,
         HOST,
         type=FILE,
         more="A request is expected to read from the cache what the one before has left there. Where it wrote it again, the cause is what"
@@ -215,7 +172,7 @@ BILL = Table(
         effect=CHANGES,
         more="The file itself is not changed.",
     ),
-    common=(_JSON,),
+    common=(JSON,),
     examples={"NAME": "linear", "FILE#SECTION": "CLAUDE.md#Deploying"},
 )
 LIMITS = Table(
@@ -224,7 +181,7 @@ LIMITS = Table(
     Operation(
         "",
         "each window with its use, its pace, when it will be full and resets; then the tokens that used it, and what these are worth",
-        _JSON,
+        JSON,
         more="Claude Code reports the windows while a session with PopKit's panel runs. The pace is the median slope of a window's own"
         " readings; when it will be full is shown only where that comes before the reset. What tokens are worth in a window is fitted to"
         " your own readings, from eight windows (of the week: days) on, and shown only where its error is at most a third of it.",
@@ -236,7 +193,7 @@ TRY_OUT = Table(
     Operation(
         "",
         "what is on trial and how far that is, what finished trials have shown, and what can be tried",
-        _JSON,
+        JSON,
         more="A coin decides before the first request of a session, and what it says stays for the session's life. Once 20 sessions with"
         " the setting and 20 without are over (ended, or quiet for a day), requests, tokens and money per prompt are compared once, each"
         " with its interval, and stay as they are. Until then, nothing but the number of sessions is shown.",
@@ -267,17 +224,17 @@ CONFIG = Table(
     Operation(
         "check [FILE…]",
         "report every problem with file, key, value and what is allowed",
-        _JSON,
+        JSON,
         _PROJECT,
         type=FILE,
         more="With FILE, these files, instead of those that hold here.",
     ),
-    Operation("show", "show each value and where it comes from", _JSON, _PROJECT),
+    Operation("show", "show each value and where it comes from", JSON, _PROJECT),
     Operation("path", "show the files, lowest first", _PROJECT),
     Operation("schema", "print the JSON Schema for editors"),
 )
 DOCTOR = Table(
-    "popkit doctor", "check that everything is in place and works, and say what to do where it is not", Operation(""), common=(_JSON,)
+    "popkit doctor", "check that everything is in place and works, and say what to do where it is not", Operation(""), common=(JSON,)
 )
 DASHBOARD = Table(
     "popkit dashboard",
@@ -308,7 +265,7 @@ SETUP = Table(
 
 `popkit setup opencode` adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.""",
     ),
-    common=(_JSON,),
+    common=(JSON,),
 )
 _SCOPE = Flag("--scope user|project", "whose settings.json", default="user")
 STATUSLINE = Table(
@@ -395,7 +352,7 @@ COMPLETION = Table(
 TABLES = {
     table.name.rpartition(" ")[2]: table
     for table in (
-        CONTEXT, RESTORE, ARCHIVE, data_tables.MEMORY, data_tables.RETENTION, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
+        CONTEXT, RESTORE, ARCHIVE, MEMORY, RETENTION, TRY, LAB, BILL, MISSES, LIMITS, TRY_OUT, NATIVE, BUDGET,
         CONFIG, DOCTOR, DASHBOARD, SETUP, STATUSLINE, MCP, SERVE, COMPLETION, UNINSTALL,
     )
 }  # fmt: skip
