@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.memory import InMemoryStore, Memory, SqliteStore
-from popkit_retention.memory.hourly import HourlyJob, for_thread
-from popkit_retention.memory.job import last_run
+from popkit_retention.memory.job import HourlyJob, for_thread, last_run
 from popkit_retention.memory.stores import Store
 from tests.patience import until
 

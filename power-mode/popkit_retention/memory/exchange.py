@@ -21,8 +21,7 @@ from hooks.utils.policy.masking import mask
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
 from .stores import Batch, audited
-from .tier_policies import ARCHIVE_TIER_POLICY
-from .valuation import DAY_S
+from .valuation import ARCHIVE_TIER_POLICY, DAY_S
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -21,8 +21,8 @@ from hooks.utils.state.memory import project_of
 from ..extras import reach
 from . import document, embeddings, erasure, exchange, following, holds, job, learning, reports, search, transitions, valuation
 from .folder import Folder
-from .hourly import HourlyJob, for_thread
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
+from .job import HourlyJob, for_thread
 from .stores import Batch, Change, Outdated, Store, audited, configured_store, listed, mapping
 from .stores.in_memory import InMemoryStore
 from .summariser import summarise_with
