@@ -10,7 +10,7 @@ import pytest
 from hooks.utils.state import marked
 from hooks.utils.views.memory import marks
 from popkit_retention.governance.controller import Controller
-from popkit_retention.memory.folder import Folder
+from popkit_retention.memory.exchange import Folder
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.memory.remembering import DAY, NOW, PROJECT, Remembering

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.memory import extraction
-from popkit_retention.memory.following import followed
 from popkit_retention.memory.items import ARCHIVE, COLD, COMMAND, ERROR, HOT, KEYWORDS, NAME, NOTE, PATH, WARM, Item, Shown
+from popkit_retention.memory.learning import followed_ids
 from popkit_retention.memory.memory import Memory
-from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.reference import InMemoryStore
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote
 from .test_extraction import SHOP, Session
@@ -25,7 +25,7 @@ def shown_in(*wrote: str, text: str = NOTE_TEXT) -> tuple[Shown, ...]:
 
 
 def followed_in(item: Item, text: str, wrote: str) -> bool:
-    return followed([Shown(text, wrote)], [item]) == [item.id]
+    return followed_ids([Shown(text, wrote)], [item]) == [item.id]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.memory import holds
-from popkit_retention.memory.folder import Folder
+from popkit_retention.memory.exchange import Folder
 from popkit_retention.memory.holds import OnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, FULL
 from popkit_retention.memory.stores import Batch, Change
-from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.reference import InMemoryStore
 from tests.examples import examples
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from popkit_retention.memory import job
+from popkit_retention.memory.compression import SummariserLate
 from popkit_retention.memory.embeddings import HashedEmbedder
 from popkit_retention.memory.items import ARCHIVE, COLD, EMBEDDING, FULL, HOT, KEYWORDS, SUMMARY, WARM
 from popkit_retention.memory.stores import Batch
-from popkit_retention.memory.stores.in_memory import InMemoryStore
-from popkit_retention.memory.summariser import SummariserLate
+from popkit_retention.memory.stores.reference import InMemoryStore
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.memory.items import CODE, COMMAND, HOT, NOTE, PROSE, SESSION, USER, WARM, id_of
 from popkit_retention.memory.stores import Change
-from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.reference import InMemoryStore
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering, lesson, wrote
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import files
-from popkit_retention.memory.folder import Folder
+from popkit_retention.memory.exchange import Folder
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, SUMMARY, WARM, BadItem
 from popkit_retention.memory.memory import Busy, Memory, NotThere
 from popkit_retention.memory.stores import DuplicateId, Store
-from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.reference import InMemoryStore
 from tests.kit.crowds import held
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering

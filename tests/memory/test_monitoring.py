@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, KEYWORDS, SUMMARY, WARM
-from popkit_retention.memory.monitoring import Compressed, monitor
+from popkit_retention.memory.reports import Compressed, monitor
 
 from .remembering import DAY, NOW, Remembering
 

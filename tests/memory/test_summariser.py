@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.memory.compression import TOKENS, at_level, summary
+from popkit_retention.memory.compression import TOKENS, SummariserFailed, at_level, summarise_with, summary
 from popkit_retention.memory.items import SUMMARY
-from popkit_retention.memory.summariser import SummariserFailed, summarise_with
 from tests.patience import until
 
 LONG = "Alice sold the boat to Bob in Hamburg last Friday. " * 3 + " ".join(f"The {at}th buoy was painted green." for at in range(40))

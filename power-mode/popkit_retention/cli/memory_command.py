@@ -24,7 +24,7 @@ from ..governance.data_folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
-from ..memory.monitoring import monitor
+from ..memory.reports import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
 from ..operations.memory_place import Place

@@ -20,7 +20,7 @@ from ..memory.holds import OnHold
 from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
-from ..memory.monitoring import PREVIEW, monitor
+from ..memory.reports import PREVIEW, monitor
 from ..memory.stores import StoreUnavailable
 from ..operations.memory_place import write_document
 from ..views import memory_items

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from . import compression, holds, transitions, valuation
+from .compression import SummariserLate
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .learning import session_number
 from .stores import Batch, Change, Outdated, StoreUnavailable, audited
 from .stores.sqlite import SqliteStore
-from .summariser import SummariserLate
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 from .valuation import DAY_S, levels_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.memory.stores import conformance, query_contracts
-from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.reference import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.memory.stores.faulty import FAULTY, Minimal, TellsNobody
 

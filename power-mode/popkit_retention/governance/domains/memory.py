@@ -14,12 +14,11 @@ from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
 from ...extras import reach
-from ...memory import erasure, exchange, holds
-from ...memory.folder import Folder
+from ...memory import exchange, holds
+from ...memory.exchange import Folder
 from ...memory.items import ARCHIVE, BY_POLICY, BadItem
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store
-from ...memory.stores.in_memory import InMemoryStore
-from ...memory.stores.validation import in_batches
+from ...memory.stores.reference import InMemoryStore, in_batches
 from ..errors import DomainUnavailable
 from ..policies import MEMORY
 from ..rules import ON_HOLD, PINNED, Resource
@@ -220,9 +219,9 @@ class MemoryDomain:
             if full is not None:
                 batch.originals[item.id] = full
             batch.log.append(audited(now, "restored", item.project, item.id, reasons=["it came back from an archive"]))
-        unwanted = {project: erasure.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
+        unwanted = {project: holds.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
         again = [item for item in batch.add if item.id in unwanted[item.project]]
-        erasure.note_forgotten(batch, store, again, forgotten=False)
+        holds.note_forgotten(batch, store, again, forgotten=False)
         store.write(batch)
         return [item.id for item in batch.add]
 
