@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.governance import archives, restores
-from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Content, Hold
-from popkit_retention.governance.errors import BadRequest, GovernanceError, NotThere, OnHold
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
+from popkit_retention.governance import BadRequest, GovernanceError, NotThere, OnHold, archives, restores
+from popkit_retention.governance.domains import Content
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.collectors import LONG, NOISE, Desk, path_of
 from tests.governance.stored import NOW, KeptDomain, Thing

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.governance import restores
-from popkit_retention.governance.errors import Damaged
+from popkit_retention.governance import Damaged, restores
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.collectors import Desk, path_of, sealed
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import files
+from popkit_retention.governance import Busy, GovernanceError
 from popkit_retention.governance.data_folder import Folder
-from popkit_retention.governance.errors import Busy, GovernanceError
 from tests.kit.crowds import all_do, held
 from tests.kit.forks import Forks, Function
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hooks.utils.archive.deletion import GRACE_S
+from hooks.utils.archive.deletion import GRACE_S, Mark
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
+from popkit_retention.governance import NotThere
 from popkit_retention.governance.answers import Explanation, Next, explain
-from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Hold, Mark
-from popkit_retention.governance.errors import NotThere
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from tests.governance.stored import DAY, NOW, KeptDomain, Thing
 

@@ -10,10 +10,9 @@ import pytest
 from hooks.utils import archive
 from hooks.utils.archive import index
 from hooks.utils.state import jobs
-from popkit_retention.governance import hourly_job
+from popkit_retention.governance import GovernanceError, retention
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
-from popkit_retention.governance.errors import GovernanceError
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.governance.stocks import Rag
 from tests.memory.remembering import DAY, HOUR, NOW, Remembering
@@ -38,7 +37,7 @@ class Collecting:
 
     def collect(self, after: float = 0.0) -> list:
         self.now += after
-        found: list = hourly_job.collect(self.environ, lambda: self.now)["domains"]  # type: ignore[assignment]
+        found: list = retention.collect(self.environ, lambda: self.now)["domains"]  # type: ignore[assignment]
         return found
 
     def ids(self) -> list[str]:

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from popkit_retention.governance import policy_file, strict_json
+from popkit_retention.governance import BadPolicy, Damaged, TooNew, policy_file
 from popkit_retention.governance.data_folder import Folder
-from popkit_retention.governance.errors import BadPolicy, Damaged, TooNew
 from popkit_retention.governance.policies import DEFAULT_POLICY, RetentionPolicy
 from popkit_retention.governance.policy_file import State, state_of
 from tests.examples import examples
@@ -124,7 +123,7 @@ _SPOILT = {
     "no UTF-8": b"\xff\xfe{}",
     "a surrogate": _but(updated_at="\ud800"),
     "a byte order mark": b"\xef\xbb\xbf" + json.dumps(STATE.to_json()).encode(),
-    "too large": b" " * (strict_json.LARGEST_BYTES + 1),
+    "too large": b" " * (policy_file.LARGEST_BYTES + 1),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.governance.errors import BadPolicy
+from popkit_retention.governance import BadPolicy
 from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, Own, RetentionPolicy, keeps_more, merged, own_of
 from tests.examples import examples
 from tests.governance import hostile

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from popkit_retention.governance import retention
+from popkit_retention.governance import BadPolicy, BadRequest, Damaged, DomainUnavailable, GovernanceError, retention
 from popkit_retention.governance.controller import Controller
-from popkit_retention.governance.errors import BadPolicy, BadRequest, Damaged, DomainUnavailable, GovernanceError
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.policies import DOMAINS, KEYS, RetentionPolicy
 from popkit_retention.governance.policy_file import State

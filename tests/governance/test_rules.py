@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.governance import rules
+from popkit_retention.governance import domains
+from popkit_retention.governance.domains import DAY_S, Resource, apply_rules, created_at_of, resource_of
 from popkit_retention.governance.policies import MOST_DAYS, SOURCE_TYPES, RetentionPolicy
-from popkit_retention.governance.rules import DAY_S, Resource, apply_rules, created_at_of, resource_of
 from tests.examples import examples
 from tests.governance import hostile
 from tests.governance.hostile import NOW
@@ -186,16 +186,16 @@ def test_a_hundred_thousand_resources_of_which_half_are_hostile_are_all_judged(c
     assert len(applied.eligible) + len(applied.protected) + applied.left_out == total
     assert applied.eligible
     assert {verdict.reasons[0] for verdict in applied.protected} == {
-        rules.INVALID_RESOURCE,
-        rules.INVALID_SOURCE_TYPE,
-        rules.INVALID_TIMESTAMP,
-        rules.WITHIN_PERIOD,
+        domains.INVALID_RESOURCE,
+        domains.INVALID_SOURCE_TYPE,
+        domains.INVALID_TIMESTAMP,
+        domains.WITHIN_PERIOD,
     }
 
 
 def test_the_codes_of_all_reasons_are_as_documented():
     assert set(SOURCE_TYPES) == {"context", "action", "thought"}
-    codes = {value for name, value in vars(rules).items() if name.isupper() and isinstance(value, str)}
+    codes = {value for name, value in vars(domains).items() if name.isupper() and isinstance(value, str)} - {*domains.ACTORS}
     assert codes == {
         "older_than_retention_period", "protected_session", "protected_context", "invalid_source_type", "source_type_not_in_policy",
         "invalid_timestamp", "within_retention_period", "invalid_resource", "on_hold", "pinned", "placeholder_in_transcript",

@@ -74,11 +74,11 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["learn"] and "--quiet" in words:
-        from ..governance import hourly_job
+        from ..governance import retention
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ), environ)
         # A session's end starts one child, so this one also collects what retention policies release.
-        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
+        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
         return 0
     return answering.run(TABLE, _answer, words, environ, MISTAKES, called(environ))
 

@@ -8,7 +8,7 @@ from hooks.utils import text
 from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.text import size
 
-from ..governance.rules import PLACEHOLDER
+from ..governance.domains import PLACEHOLDER
 from . import retention_phrases as phrases
 from .columns import ago, pair, pairs
 from .retention_policies import hold_words

@@ -8,8 +8,8 @@ from hooks.utils.text import size
 
 from ..governance import answers
 from ..governance.answers import SOON_DAYS
+from ..governance.domains import ELIGIBLE, PINNED, PLACEHOLDER
 from ..governance.policies import KEYS
-from ..governance.rules import ELIGIBLE, PINNED, PLACEHOLDER
 from . import retention_phrases as phrases
 from .columns import ago, ahead, pair, pairs
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hooks.utils.archive.deletion import Mark
+from hooks.utils.archive.holds import Hold
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
@@ -19,10 +21,9 @@ from ...memory.exchange import Folder
 from ...memory.items import ARCHIVE, BY_POLICY, BadItem
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store
 from ...memory.stores.reference import InMemoryStore, in_batches
-from ..errors import DomainUnavailable
+from .. import DomainUnavailable
 from ..policies import MEMORY
-from ..rules import ON_HOLD, PINNED, Resource
-from . import USER, Content, Described, Hold, Mark
+from . import ON_HOLD, PINNED, USER, Content, Described, Resource
 from .memory_items import Taught, about, as_bytes, label, read_back, source_type, stage_of
 
 if TYPE_CHECKING:
