@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
+from popkit_retention.usage import CLIENT, Tokens, Used
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.records import CLIENT, Tokens, Used
 from tests.reclaim.shops import SESSION, Shop, worked
 
 PORT = 8000

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from hooks.utils.state import journal, session, store
+from popkit_retention.usage import Sum
 from popkit_retention.usage.database import open_local
 from popkit_retention.usage.ingestion import catch_up
-from popkit_retention.usage.records import Sum
 
 NOW = 1_795_400_000.0
 MODEL = "claude-fable-5-2"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from popkit_retention.usage.address import BadAddress, Server, server_of
+from popkit_retention.usage.store import BadAddress, Server, server_of
 
 
 def test_nothing_said_means_the_file_in_our_folder() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from popkit_retention.context.clients.wrapping import with_context
+from popkit_retention.context.clients import with_context
 from popkit_retention.context.service import configured_service
 from popkit_retention.context.usage_log import DatabaseLog
 from popkit_retention.usage.database import open_store

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state.days import day_of
-from popkit_retention.usage import database
+from popkit_retention.usage import CLIENT, MOD, TRANSCRIPT, database
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.records import CLIENT, MOD, TRANSCRIPT
 from popkit_retention.usage.store import DatabaseTooNew, DatabaseUnavailable
 from tests.kit.forks import Forks
 from tests.usage.crowd import all_open

@@ -16,7 +16,7 @@ from .shapes import Unusable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..usage.records import SessionUsed
+    from ..usage import SessionUsed
     from .app_state import AppState
 
 AGAIN_S = 5.0  # delay before a failed query is repeated

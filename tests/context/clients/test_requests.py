@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.parsed import made_plain
+from popkit_retention.context.clients.call import made_plain
 
 from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, Ledger, result, with_a_mark
 from .providers import Providers
