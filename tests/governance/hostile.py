@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from popkit_retention.governance import domains
 from popkit_retention.governance.policies import KEYS, SOURCE_TYPES, RetentionPolicy
+from tests.governance.stored import NOW
 
-NOW = 1_790_000_000.0
 WRONG_NUMBERS = (float("nan"), float("inf"), float("-inf"), None, True, False, "30", "", "Infinity", [], {}, object(), b"30", 3j)
 VALUES = (*WRONG_NUMBERS, -1, 0, 1, 2.5, 1e308, -1e308, 10**400, -(10**400), 10**5000, "x" * 10_000, "\x1b[31m", "\ud800", ["\ud800"], [[]])
 _ids = st.sampled_from(["a", "b", "c", "session-1", "é"])

@@ -19,7 +19,7 @@ from popkit_retention.usage.store import MOST_OF_A_SESSION, SNAPSHOTS, USAGE, Da
 from tests.context import postgresql
 from tests.kit.forks import Forks
 from tests.patience import HANG_S, until
-from tests.usage.crowd import all_open
+from tests.usage.homes import all_open
 from tests.usage.records import NOW, STRATEGY, book, cut_off, put, rows, snapshot, total, used
 
 SPECIFIED = {"idx_context_snapshots_session", "idx_context_snapshots_user", "idx_context_snapshots_created"}

@@ -24,7 +24,7 @@ from popkit_retention.usage.store import DatabaseUnavailable, Server
 from tests.context import postgresql
 from tests.context.clients.callers import KINDS, Kind
 from tests.context.clients.providers import TEXT, Providers
-from tests.context.silent import Way
+from tests.context.hostile import Way
 from tests.patience import HANG_S, until
 from tests.usage.records import cut_off, rows
 
