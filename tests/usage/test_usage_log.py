@@ -27,54 +27,54 @@ REQUEST = Request(Provider.ANTHROPIC, "claude-opus-5", [{"role": "user", "conten
 
 
 @pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
+def limited(tmp_path: Path) -> dict[str, str]:
     limits = {"session_tokens": 1_000, "month_usd": 10.0}
     (tmp_path / "retention-config.json").write_text(json.dumps({"retention": {"context": limits}}))
     return {"POPKIT_HOME": str(tmp_path)}
 
 
 @pytest.fixture
-def log(environ: dict[str, str]) -> Iterator[DatabaseLog]:
-    found = DatabaseLog(environ)
+def log(limited: dict[str, str]) -> Iterator[DatabaseLog]:
+    found = DatabaseLog(limited)
     yield found
     found.close()
 
 
-def test_a_build_leaves_a_snapshot_without_contents(environ: dict[str, str], log: DatabaseLog) -> None:
+def test_a_build_leaves_a_snapshot_without_contents(limited: dict[str, str], log: DatabaseLog) -> None:
     service = ContextService(build_context, log=log)
     assert service.build(CALLER, REQUEST) == REQUEST.messages
     assert log.flush(HANG_S)
-    status = get_context_status("s1", environ)
+    status = get_context_status("s1", limited)
     assert status.current_context["agent"] == "reviewer"
     assert status.current_context["model"] == "claude-opus-5"
     assert status.tier_breakdown.total == status.current_context["totalTokens"] > 0
-    assert b"the question" not in b"".join(path.read_bytes() for path in Path(environ["POPKIT_HOME"]).glob("usage.sqlite*"))
+    assert b"the question" not in b"".join(path.read_bytes() for path in Path(limited["POPKIT_HOME"]).glob("usage.sqlite*"))
 
 
-def test_what_calls_use_is_booked_and_fills_the_limit(environ: dict[str, str], log: DatabaseLog) -> None:
+def test_what_calls_use_is_booked_and_fills_the_limit(limited: dict[str, str], log: DatabaseLog) -> None:
     until(lambda: log.used_percent("alice", "s1") == 0.0, "the first answer")
     log.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
     assert log.flush(HANG_S)
-    with open_store(environ) as store:
+    with open_store(limited) as store:
         found = store.of_session("s1")
     assert found[:5] == (1, 100, 200, 150, 50)
     assert found.usd == pytest.approx((100 + 200 * 0.025 + 100 * 1.25 + 50 * 2) * 8 / 1e6 + 50 * 40 / 1e6)
     until(lambda: log.used_percent("alice", "s1") == 50.0, "the thread to ask again")
 
 
-def test_a_limit_that_is_set_meanwhile_holds_at_once(environ: dict[str, str], log: DatabaseLog) -> None:
+def test_a_limit_that_is_set_meanwhile_holds_at_once(limited: dict[str, str], log: DatabaseLog) -> None:
     log.answered(CALLER, "claude-fable-5-2", Used(100))
     assert log.flush(HANG_S)
     until(lambda: log.used_percent("alice", "s1") == 10.0, "the first answer")
     changed = {"context": {"session_tokens": 200}}
-    (Path(environ["POPKIT_HOME"]) / "retention-config.json").write_text(json.dumps({"retention": changed}))
+    (Path(limited["POPKIT_HOME"]) / "retention-config.json").write_text(json.dumps({"retention": changed}))
     until(lambda: log.used_percent("alice", "s1") == 50.0, "the new limit")
 
 
-def test_a_model_without_a_price_costs_nobody_knows_what(environ: dict[str, str], log: DatabaseLog) -> None:
+def test_a_model_without_a_price_costs_nobody_knows_what(limited: dict[str, str], log: DatabaseLog) -> None:
     log.answered(CALLER, "gpt-of-tomorrow", Used(100))
     assert log.flush(HANG_S)
-    with open_store(environ) as store:
+    with open_store(limited) as store:
         assert store.of_session("s1")[5:] == (0.0, 1)
 
 
