@@ -74,8 +74,8 @@ class State:
 
 
 def read(path: str) -> State:
-    """Return what is in force: the defaults, revision 0, where there is no file. Damaged for what no version of it can be, TooNew for what
-    a later PopKit has written."""
+    """Return the policies in force: the defaults, revision 0, where there is no file. Damaged for what no version of it can be, TooNew for
+    what a later PopKit has written."""
     try:
         data = files.read_bytes(path, LARGEST_BYTES + 1)
     except OSError as error:

@@ -55,7 +55,7 @@ def apply_retention_rules(
     environ: Mapping[str, str] = os.environ,
     now: Callable[[], float] = time.time,
 ) -> Json:
-    """Sort resources, as `rules.resource_of` reads them (None: all that is stored), into those that the policy of a domain releases and
+    """Sort resources, as `domains.resource_of` reads them (None: all that is stored), into those that the policy of a domain releases and
     those that it keeps: {"success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts", "truncated", "left_out"}.
     `options` are keys of a policy that hold for this call. Nothing is deleted. BadPolicy for an unknown domain, BadRequest for options that
     are out of bounds."""
@@ -102,8 +102,8 @@ INDEX_S = 60.0  # seconds for the index of one run: what is left waits for the n
 
 
 def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) -> dict[str, object]:
-    """Collect what is due; return `domains`: the outcome of each, as `Controller.gc` tells it; `unindexed`: how many archived contents no
-    search finds yet. What cannot be done keeps nothing else from it: its GovernanceError is raised at the end. `now` is asked for the time
+    """Collect what is due; return `domains`: the outcome of each, as `Controller.gc` returns it; `unindexed`: how many archived contents no
+    search finds yet. A domain that fails does not stop the others: its GovernanceError is raised at the end. `now` is asked for the time
     (seconds)."""
     now = now or (lambda: time_of_day(environ))
     ours = popkit_home(environ)

@@ -37,6 +37,8 @@ HOLD, RELEASE = "hold", "release"  # operations of the log
 _LONGEST_TEXT = 500  # characters of who, why and a target
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _ID_LETTERS = 6
+_FIRST_LETTER = "h"  # with which the id of a hold begins
+_END_OF_TIME = 253_402_300_799.0  # the year 9999
 
 
 def add_hold(
@@ -52,7 +54,9 @@ def add_hold(
         raise BadRequest("a hold ends in the future. Give a later date, or none: then it holds until it is released")
     if scope == ITEM:
         _, target = find_id([domain], target, project)
-    hold = Hold(_LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS)), scope, target, mask(who), mask(why), now, until)
+    hold = Hold(
+        _FIRST_LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS)), scope, target, mask(who), mask(why), now, until
+    )
     ids = [target] if scope == ITEM else []
     entry = log.append(HELD, domain.name, ids, hold.to_json(), by, now, todo={"do": HOLD, "hold": hold.to_json()})
     domain.add_hold(hold)
@@ -118,10 +122,6 @@ def _check_text(needs: str, text: object) -> None:
         raise BadRequest(f"{text!r:.40} is not a text of at most {_LONGEST_TEXT} printable characters")
 
 
-_LETTER = "h"  # with which the id of a hold begins
-_END_OF_TIME = 253_402_300_799.0  # the year 9999
-
-
 # --- the workspace ------------------------------------------------------------------------------------------------------------------------
 
 # What finishes each operation of the log.
@@ -161,7 +161,7 @@ class Part(NamedTuple):
 
 
 class Workspace:
-    """One folder of ours. `by`: who asks (user, tool, job), as the log tells. `project`: the key of the one project whose data is read and
+    """One folder of ours. `by`: who asks (user, tool, job), for the log. `project`: the key of the one project whose data is read and
     marked; None: all. `now` is asked for the time (seconds). A context manager; GovernanceError where anything fails."""
 
     def __init__(

@@ -1,10 +1,10 @@
 """Anybody's policy: found by its name (`module:Class`, or `path/to/file.py:Class`), and ended where it raises or does what no policy may.
 
-A name is all that a worker process gets, so the same name is looked up again in each. What is loaded is the user's own code and runs as
-such; what it prints goes to standard error.
+A worker process gets nothing but the name, so each looks it up again. A policy is the user's own code and runs as such; its output goes to
+standard error.
 
-What a policy is given is shared with the replay and with the policies that are played after it, so it must leave all of it as it is: the
-past changes only by what it answers.
+A policy shares its arguments with the replay and with the policies that are played after it, so it must change none of them: the past
+changes only by its answers.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def _copy(view: View) -> View:
 
 
 def _block_of(choice: object) -> Block:
-    """Return the block of a choice; Failed for what is none."""
+    """Return the block of a choice; Failed for anything else."""
     if isinstance(choice, tuple) and len(choice) == 3:
         block, text, reasons = choice
         if (

@@ -262,7 +262,7 @@ POLICIES: dict[str, tuple[Factory, str]] = {
 
 
 def described(name: str) -> str:
-    """Return what a policy does, in a line; own_policies.Unusable for a name that stands for none."""
+    """Return what a policy does, in a line; own_policies.Unusable for an unknown name."""
     if own_policies.is_own(name):
         return own_policies.load(name).described
     if name in POLICIES:

@@ -1,9 +1,9 @@
 """Exports and imports of items as JSON lines, the weekly backups of the ARCHIVE tier that are made of them, and the folder that has these:
 its lock, the alerts that hooks give, doctor's check. What belongs to a project is `hooks.utils.state.memory`'s.
 
-An export is a head, then one object an item, with its full text beside what is left of it, last a digest. What is imported is checked whole
-before any of it is kept, and secrets in it are masked. An import is the user's own word for all that is in the file: who could write
-"accepted" into it could write "user" as well, so the file says who said an item, and is believed. What waits for a yes in the file waits
+An export is a head, then one object for each item (a compressed one with its full text), and a digest at the end. An import is checked as a
+whole before any of it is kept, and its secrets are masked. The user vouches for the whole file by importing it: whoever could write
+"accepted" into it could write "user" as well, so the file is believed about who said an item. An item that waits for a yes there waits
 here, too.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .stores import Store
 
 FORMAT = 1
-_CONTROLS = re.compile("[\x7f-\x9f]")  # which JSON lets stand, and a terminal obeys
+_CONTROLS = re.compile("[\x7f-\x9f]")  # JSON allows them, and a terminal obeys them
 LONGEST_LINE = 8_000_000  # characters
 LARGEST = 100_000_000  # characters of all lines: they are checked whole, in memory, which takes a dozen times as much
 
@@ -231,7 +231,7 @@ class Folder:
 
     @property
     def backups(self) -> str:
-        """Return the folder of the backups that `exchange.back_up` makes."""
+        """Return the folder of the backups that `back_up` makes."""
         return os.path.join(self.path, "backups")
 
     def set_alerts(self, alerts: list[dict[str, object]], now: float) -> None:

@@ -7,8 +7,8 @@ since.
 
 What the user or an agent's tool wants forgotten is not learnt again, and leaves no copy in backups, in what sessions were given, or in what
 the store's file has freed. The ids that are forgotten are kept for each project beside its items. The job calls `prepare_erasure` before it
-deletes and `finish_erasure` behind it. A note in the store says what is still to be done, so that a run that was killed, or met a store in
-use, leaves it to the next one.
+deletes and `finish_erasure` behind it. A note in the store says what remains to do, so that the next run takes over from one that was
+killed or met a store in use.
 """
 
 from __future__ import annotations
@@ -231,9 +231,9 @@ def _texts(store: Store, item: Item) -> Iterator[str]:
 def strike(popkit_home: str, texts: Iterable[str]) -> int:
     """Strike what sessions were given of these texts; return out of how many journals. What is no journal of ours is passed over.
 
-    A journal keeps the MEMORY.md that its session began with, to tell later what that spared. Hooks append to it at any time and without a
+    A journal keeps the MEMORY.md that its session began with, to reckon later what it spared. Hooks append to it at any time and without a
     lock, so it is never replaced: blanks are written over the text, in place. A text is struck whole where it holds the longest word of any
-    item, because MEMORY.md cuts and groups what it says; what is lost by that is an estimate.
+    item, because MEMORY.md cuts and groups what it says; that loses no more than an estimate.
     """
     words = {max(matches, key=len).casefold() for text in texts if (matches := _WORD.findall(text))}
     if not words:

@@ -1,7 +1,7 @@
 """What a session taught becomes items, and strengthens those that are there.
 
-A session may be taught twice: before a compaction, and at its end. Beside the items stands what each session gave, so that it is counted
-once, however often it is taught; both are written as one.
+A session may teach twice: before a compaction, and at its end. The store keeps what each session gave beside the items, so that it is
+counted once, however often it is learnt; both are written as one.
 
 An item that was of use is reinforced, at most once in a session. It was of use where somebody opened or restored it, and where a session
 followed it: memory showed it, and the assistant wrote its name soon after. The name of a path is its file's, that of a command the whole of
@@ -205,7 +205,7 @@ _TOOL = "memory_search"
 _WORD = re.compile(r"[\w.@~/-][\w./:@~-]*")
 _AROUND = ".:-/@~"
 _LINES = re.compile(r":\d.*")
-# Part of a word that stands in code rather than in prose.
+# Part of a word that is code rather than prose.
 _CODE = re.compile(r"[/_]|\w\.\w{2}|[a-z][A-Z]|^--\w|[A-Za-z]\d|\d[A-Za-z]")
 _LEAST = 4  # characters of a name: shorter ones are written by chance
 _BEGINNING = 60  # characters of a text by which it is recognised

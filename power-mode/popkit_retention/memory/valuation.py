@@ -1,10 +1,9 @@
 """What an item is worth: the specification's forgetting curve (part 2.1) and signals (1.1 to 1.3), and the scores of the profiles; and the
 policies of the memory tiers, by the specification's names and in its form (4.2 to 4.5).
 
-Counting tells which names a project needs again, and the specification's composite adds nothing to it; of prose neither tells anything,
-what a sentence says does: docs/measured.md has the figures. Pure: the time may be passed in. What `transitions`, `job` and `exchange` do
-is read from the policies, which have nothing that nothing reads; where a value is not the specification's, or one of its keys is missing,
-docs/memory.md says why.
+Counts show which names a project needs again, and the specification's composite adds nothing to them. For prose neither helps; what a
+sentence says does. docs/measured.md has the figures. Pure: the time may be passed in. `transitions`, `job` and `exchange` read their bounds
+from the policies, which hold nothing unused; docs/memory.md explains each value or missing key that differs from the specification.
 """
 
 from __future__ import annotations

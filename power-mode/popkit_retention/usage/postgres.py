@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from .store import Server
 
-DRIVER = "pg8000"
 PATIENCE_S = 5.0  # for an answer of the server, and for another thread's transaction
 MIGRATION_S = 60.0  # for another process that makes the tables
 LOCK = 0x506F704B  # the server's advisory lock for the creation of the tables

@@ -99,7 +99,7 @@ def _post(post: Callable[..., Any], setting: Setting, service: ContextService) -
 def _async_post(post: Callable[..., Awaitable[Any]], setting: Setting, service: ContextService) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(post)
     async def posted(path: str, **arguments: Any) -> Any:
-        from anyio import to_thread  # both packages stand on it, and so it serves whichever loop they run in
+        from anyio import to_thread  # both packages use it, so it serves whichever loop they run in
 
         call = Call.of(path, arguments, setting, service)
         if not isinstance(call, Call):

@@ -127,7 +127,7 @@ ON_HOLD, PINNED, PLACEHOLDER = "on_hold", "pinned", "placeholder_in_transcript"
 
 
 class Resource(NamedTuple):
-    """One stored thing. `created_at`: seconds since the epoch from which its age counts, None where nobody can tell. `sessions`: the ids
+    """One stored thing. `created_at`: seconds since the epoch from which its age counts, None where it is unknown. `sessions`: the ids
     of the sessions that it is from. `vetoes`: reason codes that keep it, whatever its policy says."""
 
     id: str

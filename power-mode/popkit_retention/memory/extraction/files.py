@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 # Of a session so many are kept, the most opened first.
 MOST_PATHS = 300
 _LONGEST_PATH = 200
+_LONGEST_LINE = 4_000  # of a shell
 _READ = "read:"
 _FILE = re.compile(r"[^/]*[^/.][^/]*\Z")
-# What a tool keeps for itself, what is made by others, and what bears the name of one moment or day: one in 200 of these is opened again.
+# Files that a tool keeps for itself, that others make, or that are named for one moment or day: one in 200 of these is opened again.
 _OTHERS = re.compile(r"(?:.*/)?(?:\.git|node_modules|__pycache__|\.venv|dist|target/debug|target/release)/")
 _CLIENTS = re.compile(
     r"(?:.*/)?(?:[Tt]e?mp/claude|\.popkit)/|(?:.*/)?\.claude/(?!(?:agents|commands|hooks|rules|skills|CLAUDE\.md|settings\.json))"
@@ -135,9 +136,6 @@ class Files:
         opened = [(path, times) for path, times in self.opened.items() if path not in twice]
         most = sorted(opened, key=lambda one: (-one[1], one[0]))[:MOST_PATHS]
         return [Observed(PATH, path, times, self.last[path], {"opened": True}) for path, times in most]
-
-
-_LONGEST_LINE = 4_000
 
 
 # --- names --------------------------------------------------------------------------------------------------------------------------------
@@ -242,7 +240,7 @@ def definitions(text: str) -> list[tuple[str, str]]:
     found = []
     for match in _DEFINES.finditer(text):
         if (match["top"] or match["constant"]) and match["indent"]:
-            continue  # local to what it stands in
+            continue  # local to a function or class
         name = match["named"] or match["value"] or match["constant"] or match["method"]
         if _is_name(name) and name not in _NO_METHODS:
             found.append((name, match["file"] or ""))
@@ -276,7 +274,7 @@ _MOST_CHARS = 500_000  # of git's answer
 def known(observed: Iterable[Observed], root: str) -> list[Observed]:
     """Return what was observed with its provenance in `details`: `commit`, and of a file `blob`; of a command the files that it `needs`, as
     [path, what it holds]; of a name the file that it is `defined_in`, where only the checkout says so. A path that is no longer in the
-    checkout is left out; where that is gone itself nothing can be told."""
+    checkout is left out; nothing can be said where the checkout itself is gone."""
     observed = list(observed)
     if not isdir(root):
         return observed
