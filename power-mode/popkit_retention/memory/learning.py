@@ -11,6 +11,7 @@ restoring it shows that it was of use.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -137,6 +138,39 @@ def taught_in(store: Store, item: Item) -> list[str]:
     """Return the checkouts whose sessions have taught an item, as far as that is known."""
     lessons = taught(store, item.project).values()
     return sorted({str(lesson["root"]) for lesson in lessons if lesson.get("root") and item.id in mapping(lesson.get("writes"))})
+
+
+class Taught:
+    """What sessions have taught, read once for each project that is asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._projects: dict[str, dict[str, tuple[list[str], float]]] = {}
+
+    def of(self, item: Item) -> tuple[tuple[str, ...], float | None]:
+        """Return the sessions that an item is from, and when (seconds) it was last written or asked for, None where that is unknown. A
+        session that goes on after it has taught books no access, so the end of the last one that wrote it counts."""
+        project = self._projects.get(item.project)
+        if project is None:
+            project = self._projects[item.project] = self._read(item.project)
+        sessions, ended = project.get(item.id, ((), 0.0))
+        times = (item.created_at, item.last_accessed, ended)
+        if not all(isinstance(at, (int, float)) and 0 <= at < math.inf for at in times):
+            return (item.episode, *sessions), None
+        if not item.episode or item.episode in sessions:
+            return tuple(sessions), max(times)
+        return (item.episode, *sessions), max(times)
+
+    def _read(self, project: str) -> dict[str, tuple[list[str], float]]:
+        found: dict[str, tuple[list[str], float]] = {}
+        for session, lesson in taught(self._store, project).items():
+            writes, ended = lesson.get("writes"), lesson.get("ended")
+            at = float(ended) if isinstance(ended, (int, float)) else 0.0
+            for id in writes if isinstance(writes, dict) else ():
+                sessions, latest = found.get(id, ([], 0.0))
+                sessions.append(session)
+                found[id] = sessions, max(latest, at)
+        return found
 
 
 def _key(project: str, session: str) -> str:
