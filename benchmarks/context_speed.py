@@ -23,11 +23,11 @@ import memory_transcripts
 from sections import MissingData
 
 from popkit_retention.context import judging, tokens
-from popkit_retention.context.build_types import ContextBuildOptions, Provider
+from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.message_tokens import Meter
+from popkit_retention.context.provider_forms import Provider
 from popkit_retention.context.service import Caller, ContextService, Request
-from popkit_retention.context.tokens import count
+from popkit_retention.context.tokens import Meter, count
 from popkit_retention.context.usage_log import DatabaseLog
 
 if TYPE_CHECKING:

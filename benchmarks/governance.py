@@ -2,9 +2,9 @@
 
     python benchmarks/governance.py [--resources N] [--entries N] [--runs N] [--json] [--check]
 
-Resources are given as callers describe them, once all of them as they should be and once half of them hostile; the time is the
-processor's in `rules.apply_rules` over `rules.resource_of`. Policies and log stand in a folder on disk, because changing them waits for it:
-there it is the clock's. It is the best of the runs, of entries that are added the median. `--check` exits 1 when a bound is missed.
+Resources are given as callers describe them, once all of them as they should be and once half of them hostile; the time is the processor's
+in `domains.apply_rules` over `domains.resource_of`. Policies and log stand in a folder on disk, because changing them waits for it: there
+it is the clock's. It is the best of the runs, of entries that are added the median. `--check` exits 1 when a bound is missed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 
 from popkit_retention.governance.controller import Controller  # noqa: E402  the benchmark runs from anywhere
+from popkit_retention.governance.domains import DAY_S, apply_rules, resource_of  # noqa: E402
 from popkit_retention.governance.log import Log  # noqa: E402
 from popkit_retention.governance.policies import SOURCE_TYPES, RetentionPolicy  # noqa: E402
-from popkit_retention.governance.rules import DAY_S, apply_rules, resource_of  # noqa: E402
 
 NOW = 1_790_000_000.0
 BOUND_S, OF = 0.5, 100_000

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.context import FileText, Provider
 from popkit_retention.context.additions import MOST_REFERENCES, in_text, is_shown, referenced, shown_files, summary, whole
-from popkit_retention.context.parsed import Parsed
-from popkit_retention.context.provider_forms import FORMS
+from popkit_retention.context.provider_forms import FORMS, Parsed
 from tests.examples import examples
 
 TEXT = "def price(basket):\n    return sum(basket)\n"

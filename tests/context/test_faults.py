@@ -100,12 +100,12 @@ def test_a_trace_names_them():
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from popkit_retention.context import ContextBuildOptions, build_context, tracing
+    from popkit_retention.context import ContextBuildOptions, build_context, service
 
     seen, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(seen))
-    with tracing.building("", "s1", "m", 2, provider.get_tracer("test")) as span:
-        tracing.built(span, build_context(ContextBuildOptions(messages=[ASK, RESULT])))
+    with service.building("", "s1", "m", 2, provider.get_tracer("test")) as span:
+        service.built(span, build_context(ContextBuildOptions(messages=[ASK, RESULT])))
     (ended,) = seen.get_finished_spans()
     assert ended.attributes["faults"] == ("message 1: a result without the call before it",)
     assert "secret" not in json.dumps(ended.to_json())

@@ -1,9 +1,12 @@
-"""The tests by which the specification's statements are shown, as docs/context.md has them."""
+"""The tests by which the specification's statements are shown, as docs/context.md has them, and what `from popkit_retention.context
+import …` gives."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+from popkit_retention import context
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "context.md").read_text(encoding="utf-8")
@@ -31,3 +34,11 @@ def test_each_test_that_a_criterion_names_is_where_it_says():
 
 def test_all_success_criteria_of_the_specification_are_shown():
     assert len([line for line in section("The specification's success criteria").splitlines() if line.startswith("| ")]) == 16
+
+
+def test_the_public_names_are_those_that_are_promised():
+    assert [name for name in context.__all__ if getattr(context, name) is None] == []
+
+
+def test_a_name_that_is_not_public_is_no_attribute():
+    assert not hasattr(context, "history_of_everything")

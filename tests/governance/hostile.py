@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from hypothesis import strategies as st
 
-from popkit_retention.governance import rules
+from popkit_retention.governance import domains
 from popkit_retention.governance.policies import KEYS, SOURCE_TYPES, RetentionPolicy
+from tests.governance.stored import NOW
 
-NOW = 1_790_000_000.0
 WRONG_NUMBERS = (float("nan"), float("inf"), float("-inf"), None, True, False, "30", "", "Infinity", [], {}, object(), b"30", 3j)
 VALUES = (*WRONG_NUMBERS, -1, 0, 1, 2.5, 1e308, -1e308, 10**400, -(10**400), 10**5000, "x" * 10_000, "\x1b[31m", "\ud800", ["\ud800"], [[]])
 _ids = st.sampled_from(["a", "b", "c", "session-1", "é"])
@@ -26,13 +26,13 @@ policies = st.builds(
 )
 resources = st.lists(
     st.builds(
-        rules.Resource,
+        domains.Resource,
         id=st.uuids().map(str),
-        created_at=st.one_of(st.none(), st.floats(NOW - 3700 * rules.DAY_S, NOW + rules.DAY_S)),
+        created_at=st.one_of(st.none(), st.floats(NOW - 3700 * domains.DAY_S, NOW + domains.DAY_S)),
         source_type=st.sampled_from((*SOURCE_TYPES, "", "audit")),
         sessions=st.lists(_ids, max_size=2).map(tuple),
         context_id=st.one_of(st.none(), st.integers(1, 9)),
-        vetoes=st.sampled_from(((), (), (), (rules.ON_HOLD,), (rules.PINNED, rules.PLACEHOLDER))),
+        vetoes=st.sampled_from(((), (), (), (domains.ON_HOLD,), (domains.PINNED, domains.PLACEHOLDER))),
     ),
     max_size=30,
 )
@@ -60,7 +60,7 @@ def half_hostile(count: int, seed: int = 12) -> Iterator[object]:
     for number in range(count):
         good: dict[str, object] = {
             "id": f"r{number}",
-            "created_at": NOW - chance.uniform(0, 90) * rules.DAY_S,
+            "created_at": NOW - chance.uniform(0, 90) * domains.DAY_S,
             "source_type": chance.choice(SOURCE_TYPES),
             "session_id": f"s{number % 50}",
             "context_id": number % 100 + 1,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.archive.deletion import GRACE_S
+from hooks.utils.archive.holds import ITEM, Hold
 from popkit_retention.governance import collection
-from popkit_retention.governance.domains import ITEM, Hold
-from popkit_retention.governance.rules import Verdict
+from popkit_retention.governance.domains import Verdict
 from tests.governance.collectors import Desk, ids
 from tests.governance.stored import DAY, NOW, KeptDomain, Thing
 

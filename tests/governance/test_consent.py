@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import jobs
-from popkit_retention.governance import hourly_job, revisions
+from popkit_retention.governance import BadRequest, Damaged, NotThere, retention, revisions
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
-from popkit_retention.governance.errors import BadRequest, Damaged, NotThere
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.memory.remembering import DAY, NOW, Remembering
@@ -198,7 +197,7 @@ def test_the_hourly_job_collects_where_a_policy_has_auto_gc_and_nowhere_else(hou
     assert not jobs.is_collection_wanted(str(house.path))
     house.accepted(auto_gc=True, older_than_days=7)
     assert jobs.is_collection_wanted(str(house.path))
-    (found,) = hourly_job.collect(house.environ, lambda: house.now)["domains"]
+    (found,) = retention.collect(house.environ, lambda: house.now)["domains"]
     assert (found["project"], [row["id"] for row in found["marks"]]) == (SHOP, ["s60", "s10"])
 
 
@@ -206,7 +205,7 @@ def test_where_the_user_collects_a_project_is_left_out_that_has_asked_for_that(h
     with house.user() as controller:
         controller.configure("memory", {"auto_gc": True})
     house.accepted(auto_gc=False, older_than_days=7)
-    (found,) = hourly_job.collect(house.environ, lambda: house.now)["domains"]
+    (found,) = retention.collect(house.environ, lambda: house.now)["domains"]
     assert ("project" in found, [row["id"] for row in found["marks"]]) == (False, ["o60"])
 
 

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.governance import archives, manifests
-from popkit_retention.governance.errors import BadRequest, Damaged, NotThere, TooNew
+from popkit_retention.governance import BadRequest, Damaged, NotThere, TooNew, archives, manifests
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.collectors import Desk, path_of, sealed
 

@@ -9,8 +9,8 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from popkit_retention.governance import policies
-from popkit_retention.governance.errors import BadPolicy, BadRequest
+from popkit_retention.governance import BadPolicy, BadRequest, policies
+from popkit_retention.governance.domains import apply_rules
 from popkit_retention.governance.policies import (
     DEFAULT_POLICY,
     KEYS,
@@ -23,7 +23,6 @@ from popkit_retention.governance.policies import (
     resolve_gc_params_with_policy,
     validated_gc_args,
 )
-from popkit_retention.governance.rules import apply_rules
 from tests.examples import examples
 from tests.governance import hostile
 

@@ -13,12 +13,13 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive.content import to_bytes
+from hooks.utils.archive.deletion import Mark
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
 from hooks.utils.io import home, repository
-from popkit_retention.governance.domains import ITEM, PROJECT, SESSION, Content, Hold, Mark
+from popkit_retention.governance import DomainUnavailable
+from popkit_retention.governance.domains import Content, apply_rules
 from popkit_retention.governance.domains.rag import RagDomain
-from popkit_retention.governance.errors import DomainUnavailable
 from popkit_retention.governance.policies import DEFAULT_POLICY
-from popkit_retention.governance.rules import apply_rules
 from tests.archive.written import new, tamper
 from tests.governance.stored import DAY, NOW
 

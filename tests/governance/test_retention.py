@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from popkit_retention.governance import retention
+from popkit_retention.governance import BadPolicy, BadRequest, Damaged, DomainUnavailable, GovernanceError, retention
 from popkit_retention.governance.controller import Controller
-from popkit_retention.governance.errors import BadPolicy, BadRequest, Damaged, DomainUnavailable, GovernanceError
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.policies import DOMAINS, KEYS, RetentionPolicy
 from popkit_retention.governance.policy_file import State
@@ -32,8 +31,8 @@ from popkit_retention.governance.retention import (
 )
 from tests.examples import examples
 from tests.governance import hostile
-from tests.governance.hostile import NOW
 from tests.governance.operations import changed
+from tests.governance.stored import NOW
 
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 DEFAULTS = DEFAULT_POLICY.to_json()
@@ -66,7 +65,7 @@ def test_configuring_merges_what_is_given_and_tells_what_is_in_force(environ: di
         "success": True,
         "domain": "rag",
         "policy": policy,
-        "updated_at": "2026-09-21T14:13:20.000Z",
+        "updated_at": "2026-11-22T23:30:00.000Z",
         "revision": 2,
         "adjusted": [],
     }
@@ -126,7 +125,7 @@ def test_every_mutation_sets_updated_at_in_iso_8601_and_keeps_the_version(enviro
     with Controller(environ, now=lambda: NOW + 9) as controller:
         assert ISO.fullmatch(controller.policies()["updated_at"])
         controller.rollback(0)
-        assert controller.policies()["updated_at"] == "2026-09-21T14:13:29.000Z"
+        assert controller.policies()["updated_at"] == "2026-11-22T23:30:09.000Z"
 
 
 def test_a_file_of_the_specifications_own_form_is_in_force_verifies_and_is_changed_from_there(environ: dict[str, str], home: Path):
@@ -200,7 +199,7 @@ def test_the_rules_answer_with_what_the_specification_names(environ: dict[str, s
     ]
     assert answer["counts"] == {"eligible": 2, "protected": 3, "total": 6}
     assert (answer["success"], answer["domain"], answer["truncated"], answer["left_out"]) == (True, "rag", True, 1)
-    assert answer["cutoff_date"] == "2026-08-22T14:13:20.000Z"
+    assert answer["cutoff_date"] == "2026-10-23T23:30:00.000Z"
     assert answer["policy_applied"] == {**DEFAULTS, "keep_session_ids": ["s1"], "limit": 2}
 
 

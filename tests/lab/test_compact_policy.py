@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from benchmarks.compacting_cost import Spared
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
-from popkit_retention.lab import compaction_policies, measure, sessions
-from popkit_retention.lab.compaction_policies import Compact, Summaries
+from popkit_retention.lab import measure, policies, sessions
 from popkit_retention.lab.engine_policies import Door
+from popkit_retention.lab.policies import Compact, Summaries
 from popkit_retention.lab.policy import Block, Request, Session
 from tests.lab.made import Made
 from tests.lab.tales import Tale, tales
@@ -44,7 +44,7 @@ class Watched(Spared):
 
     def answered(self, request: Request) -> None:
         super().answered(request)
-        self.seen.append(compaction_policies.messages_of(self.view))
+        self.seen.append(policies.messages_of(self.view))
 
 
 def ours(session: Session, bound: bool = False, **how) -> tuple[measure.Score, Watched]:

@@ -1,4 +1,5 @@
-"""The model of need is learnt from what sessions show: which results the assistant came back to, and which it did not."""
+"""The model of need is learnt from what sessions show: which results the assistant came back to, and which it did not; how long they
+stay of use is counted from what is needed again."""
 
 from __future__ import annotations
 
@@ -13,12 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.lab.fitting import L2, Table, auc, fit, judged, learn, log_loss, rows_of, solve
+from benchmarks.lab.survival import survival
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.need import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome
+from popkit_retention.lab import sessions
 from popkit_retention.lab.policy import Block, Request, Session
+from tests.lab.transcripts import Transcript, filled
 
 RULES = Ruleset.from_config({}, TOOLS)
 
@@ -277,3 +281,19 @@ def test_the_script_writes_a_model_that_tells_recorded_sessions_apart(transcript
     assert plain["learnt"] == told
     assert told["auc"] > 0.75
     assert model_of(plain).weights["quiet"] < 0
+
+
+def test_survival_counts_quiet_spells_and_which_of_them_ended_in_a_need(tmp_path, repo_root) -> None:
+    transcript = Transcript()
+    transcript.prompt("begin")
+    transcript.first("t1", 10)
+    transcript.result("t1", filled(100, "src/module_1/handler.ts"))
+    for number in range(2, 6):  # requests 2 to 5; the fourth needs the result
+        transcript.answer("see src/module_1/handler.ts" if number == 4 else "go on", f"m{number}")
+        transcript.prompt("and then")
+    # Quiet before requests 2 and 3, needed by the fourth; then quiet for one more, to the end.
+    marks = survival(sessions.read(transcript.write(tmp_path / "s.jsonl")))
+    assert list(marks.values()) == [[[2, 1], [2, 1], [1, 1], *[[0, 0]] * 6]]
+    command = [sys.executable, "benchmarks/lab/survival.py", "--transcripts", tmp_path]
+    shown = subprocess.run(command, cwd=repo_root, capture_output=True, text=True, check=True).stdout
+    assert "  50.0%  50.0% 100.0%\n" in "".join(line.rstrip() + "\n" for line in shown.splitlines())

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.lab import loading, policies, policy, survey
-from popkit_retention.lab.policies import Checked, Failed
+from popkit_retention.lab import own_policies, policies, policy, survey
+from popkit_retention.lab.own_policies import Checked, Failed
 from popkit_retention.lab.policy import Policy
 from tests.lab.made import Made
 from tests.lab.test_survey import session
@@ -87,20 +87,20 @@ def test_a_module_is_found_in_the_current_folder_and_in_those_of_pythonpath(tmp_
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "there"))
     monkeypatch.setattr(sys, "path", sys.path[:])
     for name in ("of_this_folder", "of_a_path"):
-        assert loading.load(f"{name}:OldReads").make.__name__ == "OldReads"
+        assert own_policies.load(f"{name}:OldReads").make.__name__ == "OldReads"
 
 
 def test_what_stands_beside_a_file_can_be_imported_by_it(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path[:])
     written(tmp_path, name="kept_beside_it.py")
     path = written(tmp_path, "from kept_beside_it import OldReads\n\nclass Mine(OldReads):\n    pass\n", "uses.py")
-    assert loading.load(f"{path}:Mine").make.__name__ == "Mine"
+    assert own_policies.load(f"{path}:Mine").make.__name__ == "Mine"
 
 
 def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
-    first, second = (loading.load(f"{written(tmp_path / name)}:OldReads").digest for name in ("a", "b"))
-    assert first == second != loading.load(f"{written(tmp_path / 'c', GOOD + '#')}:OldReads").digest
-    assert loading.shown(f"{tmp_path}/a/mine.py:OldReads") == "mine.py:OldReads"
+    first, second = (own_policies.load(f"{written(tmp_path / name)}:OldReads").digest for name in ("a", "b"))
+    assert first == second != own_policies.load(f"{written(tmp_path / 'c', GOOD + '#')}:OldReads").digest
+    assert own_policies.shown(f"{tmp_path}/a/mine.py:OldReads") == "mine.py:OldReads"
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
 def test_what_cannot_be_used_is_told_before_the_run_with_what_to_do(tmp_path, name, text, said) -> None:
     head = "from popkit_retention.lab.policy import Policy\n" if text.startswith("class") else ""
     written(tmp_path, head + text)
-    with pytest.raises(loading.Unusable) as raised:
+    with pytest.raises(own_policies.Unusable) as raised:
         policies.described(name.replace("{folder}", str(tmp_path)))
     assert said.replace("{folder}", str(tmp_path)) in str(raised.value)
 

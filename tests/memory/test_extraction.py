@@ -14,8 +14,7 @@ from hooks.utils.io.repository import Repository
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
 from popkit_retention.memory.extraction.commands import runs_of
-from popkit_retention.memory.extraction.names import definitions
-from popkit_retention.memory.extraction.provenance import defined_in, needs
+from popkit_retention.memory.extraction.files import defined_in, definitions, needs
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH
 from tests.hosts.lines import Lines
 

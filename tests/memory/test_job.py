@@ -1,17 +1,21 @@
-"""The job: moves, compresses, marks, deletes; again it changes nothing."""
+"""The job: moves, compresses, marks, deletes; again it changes nothing; and every hour for an agent's own memory."""
 
 from __future__ import annotations
 
+import gc
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from popkit_retention.memory import job
+from popkit_retention.memory import InMemoryStore, Memory, SqliteStore, job
+from popkit_retention.memory.compression import SummariserLate
 from popkit_retention.memory.embeddings import HashedEmbedder
 from popkit_retention.memory.items import ARCHIVE, COLD, EMBEDDING, FULL, HOT, KEYWORDS, SUMMARY, WARM
-from popkit_retention.memory.stores import Batch
-from popkit_retention.memory.stores.in_memory import InMemoryStore
-from popkit_retention.memory.summariser import SummariserLate
+from popkit_retention.memory.job import HourlyJob, for_thread, last_run
+from popkit_retention.memory.stores import Batch, Store
+from tests.patience import until
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering
 
@@ -289,3 +293,52 @@ def test_of_the_audit_the_newest_entries_stay(remembering: Remembering):
     remembering.store.log([{"at": NOW, "action": str(number), "id": "m"} for number in range(job.LOGGED + 3)])
     remembering.memory.run()
     assert [entry["action"] for entry in remembering.store.logged(most=job.LOGGED + 3)][-1] == "3"
+
+
+# --- every hour, on a thread that ends with the memory ------------------------------------------------------------------------------------
+
+
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "popkit-memory-job"]
+
+
+def test_the_job_runs_at_once_and_its_thread_ends_with_the_memory(store: Store):
+    Remembering(store).keep("old", tier="HOT", created_at=NOW - 9 * DAY, last_accessed=NOW - 9 * DAY, profile="code")
+    with Memory(store, "agent", lambda: NOW, job="hourly"):
+        until(lambda: last_run(store), "the job has run")
+        assert [thread.daemon for thread in threads()] == [True]
+        assert [item.tier for item in store.get(["old"])] == ["COLD"]
+    assert threads() == []
+
+
+def test_it_runs_again_when_an_hour_has_passed(store: Store):
+    kept = Remembering(store)
+    work = HourlyJob(lambda: Memory(for_thread(store), "agent", lambda: kept.now), every_s=0.01)
+    until(lambda: last_run(store), "it runs")
+    kept.now += HOUR
+    until(lambda: last_run(store)["at"] == kept.now, "it runs again")
+    work.close()
+    assert work.failure is None
+
+
+def test_what_goes_wrong_is_kept_and_tried_again(tmp_path: Path):
+    path = tmp_path / "there" / "memory.sqlite"
+    tmp_path.joinpath("there").write_text("in the way")
+    work = HourlyJob(lambda: Memory(SqliteStore(str(path)), "agent", lambda: NOW), every_s=0.01)
+    until(lambda: work.failure, "it fails")
+    tmp_path.joinpath("there").unlink()
+    until(lambda: path.exists() and work.failure is None, "it works")
+    work.close()
+
+
+def test_a_memory_that_is_dropped_takes_its_thread_along():
+    memory = Memory(InMemoryStore(), "agent", lambda: NOW, job="hourly")
+    assert len(threads()) == 1
+    del memory
+    gc.collect()
+    until(lambda: not threads(), "the thread has ended")
+
+
+def test_another_job_is_refused():
+    with pytest.raises(ValueError, match="hourly"):
+        Memory(InMemoryStore(), job="daily")

@@ -1,16 +1,20 @@
-"""A home that knows sessions, their transcripts as the host writes them, and what was booked of them."""
+"""A home that knows sessions, their transcripts as the host writes them, and what was booked of them; and what several processes do with
+one store of usage at once."""
 
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from hooks.utils.state import journal, session, store
-from popkit_retention.usage.database import open_local
-from popkit_retention.usage.ingestion import catch_up
-from popkit_retention.usage.records import Sum
+from popkit_retention.usage import Sum, ingestion, postgres, sqlite
+from popkit_retention.usage.database import open_local, open_store
+from tests.kit.crowds import all_do
+from tests.kit.forks import Forks, Function
+from tests.patience import HANG_S
 
 NOW = 1_795_400_000.0
 MODEL = "claude-fable-5-2"
@@ -42,7 +46,7 @@ class House:
         store.journal(store.ContextFiles(str(self.home), id), journal.warmed(1_000, 900, 50, 7, at, usd))
 
     def catch_up(self) -> int:
-        return catch_up(self.environ)
+        return ingestion.catch_up(self.environ)
 
     def used(self, id: str = "s1") -> Sum:
         """What was booked for a session."""
@@ -68,3 +72,27 @@ def append(path: Path, *lines: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         file.write(b"".join(lines))
+
+
+def _wait_long() -> None:
+    postgres.PATIENCE_S = sqlite.PATIENCE_S = HANG_S  # the machine may be busy
+
+
+def open_it() -> None:
+    _wait_long()
+    open_store(os.environ).close()
+
+
+def catch_up() -> None:
+    _wait_long()
+    ingestion.catch_up(os.environ)
+
+
+def all_open(forks: Forks, environ: dict[str, str]) -> None:
+    """Have several processes open the store at once."""
+    all_do(forks, [Function("tests.usage.homes:open_it", [])] * 4, environ)
+
+
+def all_catch_up(forks: Forks, environ: dict[str, str]) -> None:
+    """Have several processes catch up at once."""
+    all_do(forks, [Function("tests.usage.homes:catch_up", [])] * 3, environ)

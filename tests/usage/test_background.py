@@ -14,10 +14,9 @@ from pathlib import Path
 import pg8000
 import pytest
 
-from popkit_retention.usage import budgets
+from popkit_retention.usage import DAY_S, Snapshot, Tokens, Used, budgets
 from popkit_retention.usage.budgets import Budgets, Limits
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.records import DAY_S, Snapshot, Tokens, Used
 from popkit_retention.usage.store import AT_ONCE, DatabaseUnavailable, UsageStore
 from popkit_retention.usage.writer import Writer
 from tests.context import postgresql

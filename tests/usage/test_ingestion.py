@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import home
-from popkit_retention.usage import ingestion
+from popkit_retention.usage import CLIENT, DAY_S, KEPT_DAYS, ingestion
 from popkit_retention.usage.database import open_local
-from popkit_retention.usage.records import CLIENT, DAY_S, KEPT_DAYS
 from tests.kit.forks import Forks
-from tests.usage.crowd import all_catch_up
-from tests.usage.homes import NOW, House, answer, append, said
+from tests.usage.homes import NOW, House, all_catch_up, answer, append, said
 from tests.usage.records import book, used
 
 

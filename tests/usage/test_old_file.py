@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state.days import day_of
-from popkit_retention.usage import database
+from popkit_retention.usage import CLIENT, MOD, TRANSCRIPT, database
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.records import CLIENT, MOD, TRANSCRIPT
 from popkit_retention.usage.store import DatabaseTooNew, DatabaseUnavailable
 from tests.kit.forks import Forks
-from tests.usage.crowd import all_open
-from tests.usage.homes import House
+from tests.usage.homes import House, all_open
 from tests.usage.records import BREAKDOWN, NOW, STRATEGY, rows, total
 
 AT = "2026-11-23 02:13:20.250000"  # NOW and a quarter of a second, in UTC

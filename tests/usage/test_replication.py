@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.usage import database, postgres, store
+from popkit_retention.usage import DAY_S, Sum, database, postgres, store
 from popkit_retention.usage.database import open_local, open_store
-from popkit_retention.usage.records import DAY_S, Sum
 from popkit_retention.usage.store import DatabaseUnavailable, NotWritable
 from tests.context import postgresql
 from tests.paths import ROOT

@@ -11,15 +11,15 @@ import pg8000.native
 import pytest
 
 from hooks.utils.state.days import day_of
+from popkit_retention import usage
 from popkit_retention.context.usage_log import NoSnapshot, get_context_status
-from popkit_retention.usage import database, postgres, records
+from popkit_retention.usage import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens, database, postgres
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.records import CLIENT, DAY_S, MOD, TRANSCRIPT, Sum, Tokens
 from popkit_retention.usage.store import MOST_OF_A_SESSION, SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, UsageStore
 from tests.context import postgresql
 from tests.kit.forks import Forks
 from tests.patience import HANG_S, until
-from tests.usage.crowd import all_open
+from tests.usage.homes import all_open
 from tests.usage.records import NOW, STRATEGY, book, cut_off, put, rows, snapshot, total, used
 
 SPECIFIED = {"idx_context_snapshots_session", "idx_context_snapshots_user", "idx_context_snapshots_created"}
@@ -262,8 +262,8 @@ def test_a_request_that_a_client_and_a_transcript_tell_of_is_booked_once_by_the_
 
 
 def test_an_answer_is_booked_by_its_own_id_where_that_can_be_told_from_others() -> None:
-    assert records.request_id("msg_01ABCDEFGHIJKLMNOPQRSTUV") == "msg_01ABCDEFGHIJKLMNOPQRSTUV"
-    assert records.request_id("chatcmpl-7") != records.request_id("chatcmpl-7") != ""
+    assert usage.request_id("msg_01ABCDEFGHIJKLMNOPQRSTUV") == "msg_01ABCDEFGHIJKLMNOPQRSTUV"
+    assert usage.request_id("chatcmpl-7") != usage.request_id("chatcmpl-7") != ""
 
 
 def test_a_request_whose_price_nobody_knows_counts_its_tokens_and_says_so(store: UsageStore) -> None:

@@ -16,16 +16,15 @@ from typing import Any
 
 import pytest
 
-from popkit_retention.context.clients.wrapping import with_context
+from popkit_retention.context.clients import with_context
 from popkit_retention.context.service import ContextService, configured_service
 from popkit_retention.usage import postgres, writer
-from popkit_retention.usage.address import Server
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.store import DatabaseUnavailable
+from popkit_retention.usage.store import DatabaseUnavailable, Server
 from tests.context import postgresql
 from tests.context.clients.callers import KINDS, Kind
 from tests.context.clients.providers import TEXT, Providers
-from tests.context.silent import Way
+from tests.context.hostile import Way
 from tests.patience import HANG_S, until
 from tests.usage.records import cut_off, rows
 
@@ -233,7 +232,7 @@ def test_a_process_that_ends_while_the_database_is_silent_ends(server: postgresq
     nobody = Way()
     code = (
         "import anthropic\n"
-        "from popkit_retention.context.clients.wrapping import with_context\n"
+        "from popkit_retention.context.clients import with_context\n"
         f"client = with_context(anthropic.Anthropic(base_url={api.url!r}, api_key='none'), user_id='dana')\n"
         "print(client.messages.create(model='m', max_tokens=9, messages=[{'role': 'user', 'content': 'x'}]).content[0].text)\n"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from hooks.utils import text
 from popkit_retention.governance import answers as governance
-from popkit_retention.governance import collection, rules
+from popkit_retention.governance import collection, domains
 from popkit_retention.views import retention_activity, retention_policies
 from tests.cli.played import WIDTH
 from tests.views import retention_answers as answers
@@ -133,7 +133,7 @@ def test_what_people_read_of_one_thing(golden) -> None:
 
 def test_every_reason_has_words() -> None:
     """A code with an underscore in it would be one that nobody has put into words."""
-    codes = [value for module in (rules, collection) for name, value in vars(module).items() if name.isupper() and isinstance(value, str)]
+    codes = [value for module in (domains, collection) for name, value in vars(module).items() if name.isupper() and isinstance(value, str)]
     assert len(codes) >= 12
     said = [retention_policies.reason(code, 30) for code in codes]
     assert not [each for each in said if "_" in each and "keep_" not in each and "source_types" not in each]

@@ -168,7 +168,7 @@ def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ
     """Prune the archive, and log that as governance does."""
     if args.dry_run:
         return archive.prune(db, older_than, True, now)
-    from ..governance.errors import GovernanceError
+    from ..governance import GovernanceError
     from ..governance.policies import RAG
     from ..governance.workspace import Workspace
 

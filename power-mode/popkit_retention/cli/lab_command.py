@@ -21,10 +21,10 @@ from hooks.utils.state import shipped
 from hooks.utils.text import clean, counted
 
 from .. import extras
-from ..lab import loading, outcomes, policies, survey
+from ..lab import outcomes, own_policies, policies, survey
 from ..lab import sessions as lab_sessions
 from ..lab.engine_policies import Door
-from ..lab.policies import Checked, Failed
+from ..lab.own_policies import Checked, Failed
 from ..operations import sessions
 from ..parallel import Unavailable
 from . import answering
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from hooks.utils.policy.economics import Prices
 
     from ..lab import measure
-    from ..lab.parquet import Parquet
     from ..lab.policy import Request, Session
     from ..parallel import Where
 
@@ -74,7 +73,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _asked(args, environ)
     with Bar(environ) as bar, _parquet(args.parquet) as table:
         result = survey.survey(paths, args.policy, _ttls(args), where.jobs, bar.show, args.model, where.scheduler, table)
-    result["card"] = survey.card_of(result, version())
+    result["card"] = policies.card_of(result, version())
     if args.json:
         print(json.dumps(result))
     else:
@@ -100,12 +99,10 @@ def _asked(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
     return paths or sessions.places_of_host(environ, args.host), where
 
 
-def _parquet(path: str | None) -> AbstractContextManager[Parquet | None]:
+def _parquet(path: str | None) -> AbstractContextManager[survey.Parquet | None]:
     if not path:
         return nullcontext()
-    from ..lab.parquet import Parquet
-
-    return Parquet(path)
+    return survey.Parquet(path)
 
 
 def lines_of(result: dict) -> list[text.Line]:
@@ -121,7 +118,7 @@ def lines_of(result: dict) -> list[text.Line]:
         lines.append(f"  {'policy':<{_NAME}}{'cost':>7}{'carried':>9}{'misses/100':>12}{'dearer':>8}{'cleared':>9}")
         for name, one in sorted(scores.items(), key=lambda pair: (pair[1]["cost"], pair[0])):
             mark = "►" if name == "auto" else " "
-            shown = text.pad(text.clean(loading.shown(name)), _NAME)
+            shown = text.pad(text.clean(own_policies.shown(name)), _NAME)
             lines.append(
                 f"{mark} {shown}{one['cost']:>7.3f}{one['carried']:>9.3f}{one['misses_per_100']:>12.2f}"
                 f"{one['dearer']:>8.1%}{one['cleared_share']:>9.1%}"
@@ -143,7 +140,7 @@ def _failed(result: dict) -> list[text.Line]:
     lines: list[text.Line] = []
     for name, reasons in result["failed"].items():
         sessions = text.counted(sum(reasons.values()), "session")
-        message = f"{text.clean(loading.shown(name))} failed in {sessions}. There it counts as if it had cleared nothing:"
+        message = f"{text.clean(own_policies.shown(name))} failed in {sessions}. There it counts as if it had cleared nothing:"
         lines += ["", *text.wrap(message)]
         for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:_REASONS]:
             lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
@@ -155,8 +152,8 @@ def _failed(result: dict) -> list[text.Line]:
 def _card(card_: dict) -> list[text.Line]:
     """Return what another run has to have in common with this one to give the same figures."""
     parts = [f"popkit {card_['popkit']}"]
-    parts += [f"{name} {card_[name][: survey.DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
-    parts += [f"{text.clean(name)} {digest[: survey.DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
+    parts += [f"{name} {card_[name][: policies.DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
+    parts += [f"{text.clean(name)} {digest[: policies.DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
     note = "With the same engine, prices and corpus, the results are the same; --json has this in full."
     return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(note, indent="  ")]
 
@@ -307,7 +304,7 @@ def check_policies(names: Iterable[str]) -> None:
     try:
         for name in names:
             policies.described(name)
-    except loading.Unusable as error:
+    except own_policies.Unusable as error:
         raise Refused(clean(str(error))) from None
 
 
@@ -328,7 +325,7 @@ def session_of(path: str) -> Session:
 
 def _written(session: Session, policy: measure.Policy, prices: Prices, out: str) -> str:
     try:
-        with _opened(out, session.path) as file, loading.printing_to_stderr():
+        with _opened(out, session.path) as file, own_policies.printing_to_stderr():
             return replay(session, policy, prices, file)
     except BrokenPipeError:
         raise

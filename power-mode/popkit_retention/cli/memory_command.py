@@ -24,7 +24,7 @@ from ..governance.data_folder import Folder
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
-from ..memory.monitoring import monitor
+from ..memory.reports import monitor
 from ..memory.stores import DuplicateId, StoreUnavailable
 from ..operations import sessions
 from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
@@ -73,11 +73,11 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["learn"] and "--quiet" in words:
-        from ..governance import hourly_job
+        from ..governance import retention
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
         # A session's end starts one child, so this one also collects what retention policies release.
-        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
+        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
         return 0
     return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 

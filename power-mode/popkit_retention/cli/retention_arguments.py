@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from hooks.utils import text
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION
 from hooks.utils.flag_parser import UsageError
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import repository
 from hooks.utils.text import quote as shown
 
-from ..governance.domains import ITEM, PROJECT, SESSION
-from ..governance.errors import DomainUnavailable
+from ..governance import DomainUnavailable
 from ..governance.policies import DEFAULT_POLICY, DOMAINS, KEYS
 from ..operations.data_tables import RETENTION_COMMAND
 

@@ -14,10 +14,9 @@ from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.jobs import COLLECTION_HOOK
 
-from ..governance import hourly_job
+from ..governance import Conflict, Damaged, GovernanceError, retention
 from ..governance.controller import Controller
 from ..governance.domains import USER
-from ..governance.errors import Conflict, Damaged, GovernanceError
 from ..governance.policies import DOMAINS, RetentionPolicy, merged
 from ..operations.data_tables import LISTED, RETENTION, RETENTION_COMMAND
 from ..usage.database import login_name
@@ -161,7 +160,7 @@ def _gc(request: Request) -> Answer:
     if "auto" in request.flags:
         if others := [name for name in request.flags if name not in ("auto", "quiet", "json")]:
             raise flag_parser.UsageError(f"--auto decides by itself, so --{others[0]} does not go with it")
-        collected = hourly_job.collect(request.environ)
+        collected = retention.collect(request.environ)
         lines = retention_activity.collected({**collected, "dry_run": False}, request.now, request.most, RETENTION_COMMAND)
         return Answer(lines or ["Nothing is due."], collected)
     if "quiet" in request.flags:

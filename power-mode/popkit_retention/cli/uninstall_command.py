@@ -127,8 +127,8 @@ def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Ma
 
 def _holds(environ: Mapping[str, str]) -> list[text.Line]:
     """Return the holds that would end with what they keep."""
+    from ..governance import GovernanceError
     from ..governance.controller import Controller
-    from ..governance.errors import GovernanceError
     from ..views import retention_activity
 
     now = time_of_day(environ)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         FileSource,
         FileText,
         MemorySource,
-        Provider,
         PruningStrategy,
         Remembered,
         Sources,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     )
     from .builder import apply_pruning, build_context
     from .clients import with_context
+    from .provider_forms import Provider
     from .tokens import count_tokens
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
 # The modules of the names that are not in build_types.
 _HOMES = {
     "BudgetExceeded": ".usage.budgets",
+    "Provider": "provider_forms",
     "apply_pruning": "builder",
     "build_context": "builder",
     "count_tokens": "tokens",

@@ -13,9 +13,9 @@ from hooks.utils.policy.masking import MASK
 
 from .build_types import FileSource, FileText, MemorySource, PruningStrategy
 from .dialogue import Addition, Changes, Dialogue
-from .message_tokens import Meter
-from .parsed import REQUEST, Parsed
+from .provider_forms import REQUEST, Parsed
 from .signatures import BY_EXTENSION
+from .tokens import Meter
 
 MEMORY = "memory"
 _HEAD = "From memory of earlier sessions:"

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ..usage.records import remaining_of, used_percent_of
+from ..usage import remaining_of, used_percent_of
 from . import continuity
 from .additions import FILES, MEMORY
-from .build_types import ContextBuildOptions, ContextResult, ContextTier, Provider, PruningStrategy, TierContent, calculate_tier_breakdown
+from .build_types import ContextBuildOptions, ContextResult, ContextTier, PruningStrategy, TierContent, calculate_tier_breakdown
 from .dialogue import Changes, Dialogue, texts_of
 from .history_cuts import LEFT
-from .message_tokens import Meter
-from .parsed import SYSTEM, blocks_of, plain, text_of
+from .provider_forms import SYSTEM, Provider, blocks_of, plain, text_of
+from .tokens import Meter
 
 
 class Assembled:

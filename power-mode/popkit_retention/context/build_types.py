@@ -1,7 +1,7 @@
 """The types of a build: its options, the sources that it may ask, the strategies of pruning, and the result. Pure.
 
 The specification's fields are in snake case in Python, in its camel case in JSON. Its one `budgetPercent` is two values here: *used*, which
-people see, and *remaining*, which chooses the strategy; `usage/records.py` alone converts one into the other. Memories and files come
+people see, and *remaining*, which chooses the strategy; `usage/__init__.py` alone converts one into the other. Memories and files come
 from sources: the builder itself touches no disk.
 """
 
@@ -14,7 +14,8 @@ from typing import Any, Literal, NamedTuple, Optional, Protocol, Union
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ..usage.records import range_of
+from ..usage import range_of
+from .provider_forms import Provider
 
 # A mapping, or the object that an SDK answered with: callers put those into the list as they are.
 Message = Any
@@ -31,13 +32,6 @@ class ContextTier(str, Enum):
     MEMORY = "tier2"
     FILES = "tier3"
     HISTORY = "tier4"
-
-
-class Provider(str, Enum):
-    """The provider whose form the messages have: the system prompt is beside Anthropic's, and among OpenAI's."""
-
-    ANTHROPIC = "anthropic"
-    OPENAI = "openai"
 
 
 class TierContent(_Model):
@@ -86,7 +80,7 @@ class ContextBuildOptions(_Model):
     `budget_used_percent`: None where it is not known, so nothing is pruned for the budget's sake. `max_tokens`: the most that the request
     may have, whatever the budget; None: the model's window. `project`: the folder whose memory and files may enter, "" for none.
     `previous`: the state that the last build of this conversation handed on (`ContextResult.state`). `digests`: of the messages, one for
-    each, where the caller has them already (`parsed.digests_of`).
+    each, where the caller has them already (`provider_forms.digests_of`).
     """
 
     agent: str = ""

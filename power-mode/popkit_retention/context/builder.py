@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..usage.records import remaining_of
+from ..usage import remaining_of
 from . import continuity, history_cuts
 from .additions import FILE, MEMORY, OUTLINE, files_for, memories_for
 from .assembling import Assembled, untouched
@@ -19,7 +19,6 @@ from .build_types import (
     ContextBuildOptions,
     ContextResult,
     ContextTier,
-    Provider,
     PruningStrategy,
     Sources,
     calculate_tier_breakdown,
@@ -30,8 +29,8 @@ from .continuity import NOTHING
 from .dialogue import Addition, Changes, Dialogue, read, texts_of
 from .history_cuts import LEFT, remains_of
 from .judging import binds_thinking, window_of
-from .message_tokens import Meter
-from .parsed import plain
+from .provider_forms import Provider, plain
+from .tokens import Meter
 
 # A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
 WORTH_A_CUT = 0.3

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .dialogue import Addition, Changes, Dialogue, Tokens
-from .parsed import alike, digest_of
+from .provider_forms import digest_of
 
 SCHEMA = 2
 # A state of more messages is not handed on: the next build begins without one.
@@ -34,6 +34,11 @@ class Previous(NamedTuple):
 
 
 NOTHING = Previous([], {}, Changes(), -1)
+
+
+def alike(digests: Sequence[str], others: Sequence[str]) -> int:
+    """Return the number of messages that two conversations have in common, by their digests, before they differ."""
+    return next((number for number, (one, other) in enumerate(zip(digests, others)) if one != other), min(len(digests), len(others)))
 
 
 def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, provider: str) -> dict[str, Any]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .build_types import Provider
-from .message_tokens import Meter
-from .parsed import ANSWER, REQUEST, RESULTS, SYSTEM, Parsed, ToolUse, bare, digests_of, short
-from .provider_forms import BARE, FORMS, Edit, Form
+from .provider_forms import ANSWER, BARE, FORMS, REQUEST, RESULTS, SYSTEM, Edit, Form, Parsed, Provider, ToolUse, bare, digests_of, short
+from .tokens import Meter
 
 
 class Exchange(NamedTuple):

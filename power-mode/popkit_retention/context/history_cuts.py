@@ -27,8 +27,7 @@ from hooks.utils.policy.placeholder import why
 from .build_types import PruningStrategy
 from .dialogue import Changes, Dialogue, Exchange
 from .judging import Judged, judge
-from .parsed import REQUEST, Parsed
-from .provider_forms import BARE
+from .provider_forms import BARE, REQUEST, Parsed
 
 # --- notices ------------------------------------------------------------------------------------------------------------------------------
 

@@ -1,31 +1,155 @@
-"""The forms of messages of Anthropic and of OpenAI: how each is parsed, and edited. Pure."""
+"""The forms of messages of Anthropic and of OpenAI: how each is parsed, what a parsed message is whichever it came from, and how it is
+edited. Pure.
+
+The caller's messages are read, never changed; where one has to differ, a new one is made of its parts.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import Any, NamedTuple
 
 from hooks.utils.policy.messages import thinking_tokens
 
-from .build_types import Provider
-from .parsed import (
-    ANSWER,
-    BLOCKS,
-    REASONING,
-    REQUEST,
-    RESULTS,
-    SYSTEM,
-    Parsed,
-    ToolResult,
-    ToolUse,
-    blocks_of,
-    is_thinking,
-    plain,
-    short,
-    text_of,
-    thinking_beside,
-)
+# The part of a message in its conversation: a message of the system's, a request of the user's, an answer of the assistant's, and the
+# results of the tools that it called.
+SYSTEM, REQUEST, ANSWER, RESULTS = "system", "request", "answer", "results"
+DIGEST_CHARS = 16
+
+
+class Provider(str, Enum):
+    """The provider whose form the messages have: the system prompt is beside Anthropic's, and among OpenAI's."""
+
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+
+
+class ToolUse(NamedTuple):
+    """A call of a tool: its `id`, the `tool`, its `input` ({} where that is no object), and whether the provider takes the call with a
+    shorter input (`shortens`)."""
+
+    id: str
+    tool: str
+    input: dict[str, Any]
+    shortens: bool = True
+
+
+class ToolResult(NamedTuple):
+    """The result of the call `id`: its `text`, whether it is an `error`, and whether there is `more` than text in it, which no text of ours
+    can replace."""
+
+    id: str
+    text: str
+    error: bool = False
+    more: bool = False
+
+
+class Parsed(NamedTuple):
+    """A message: its `part` in the conversation, the tools it `uses`, the `results` in it, its `texts` beside them, the tokens of its
+    `thinking`, the number of blocks of it (`thoughts`), and whether it holds them `alone`."""
+
+    part: str
+    uses: tuple[ToolUse, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    texts: tuple[str, ...] = ()
+    thinking: int = 0
+    thoughts: int = 0
+    alone: bool = False
+
+
+def plain(value: Any) -> Any:
+    """Return a model of an SDK's as the plain values that its package would send it as; anything else as it is."""
+    dump = getattr(value, "model_dump", None)
+    if not callable(dump):
+        return value
+    return dump(mode="json", by_alias=True, exclude_unset=True, exclude=getattr(value, "__api_exclude__", None))
+
+
+def blocks_of(content: Any) -> list[Any]:
+    """Return a content as plain blocks, whichever form it has; none for no content."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
+
+
+def is_thinking(block: Any) -> bool:
+    """Return whether a block is a model's thinking, in the open or sealed."""
+    return isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
+
+
+# The fields of an answer of OpenAI's form in which LiteLLM puts the thinking of other providers' models, and reads it in the next request.
+BLOCKS, REASONING = "thinking_blocks", "reasoning_content"
+
+
+def thinking_beside(message: dict[str, Any]) -> list[Any]:
+    """Return the blocks of thinking beside a message's content. Its text, which is repeated there, counts where there are no blocks."""
+    blocks = [block for block in blocks_of(message.get(BLOCKS)) if is_thinking(block)]
+    text = message.get(REASONING)
+    return [{"type": "thinking", "thinking": text}] if not blocks and isinstance(text, str) and text else blocks
+
+
+def text_of(block: Any) -> str | None:
+    """Return the text of a block; None for one that has none, such as an image."""
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def digest_of(message: Any) -> str:
+    """Return a hash of a message, without marks for the cache: they move from request to request, and with them whether a lone text is a
+    string or a block. TypeError, ValueError or RecursionError where the message cannot be sent."""
+    text = json.dumps(_unmarked(message), sort_keys=True, default=plain, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARS]
+
+
+def digests_of(messages: Sequence[Any]) -> list[str] | None:
+    """Return the digests of messages; None where one of them cannot be sent."""
+    try:
+        return [digest_of(message) for message in messages]
+    except (TypeError, ValueError, RecursionError, AttributeError):
+        return None
+
+
+def _unmarked(value: Any) -> Any:
+    value = plain(value)
+    if not isinstance(value, dict):
+        return value
+    fields = {name: item for name, item in value.items() if name != "cache_control"}
+    content = fields.get("content")
+    if isinstance(content, (list, tuple)):
+        blocks = [_unmarked(block) for block in content]
+        alone = blocks[0] if len(blocks) == 1 and isinstance(blocks[0], dict) else {}
+        fields["content"] = alone["text"] if alone.keys() == {"type", "text"} else blocks
+    return fields
+
+
+# --- shorter texts ------------------------------------------------------------------------------------------------------------------------
+
+_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
+_LEAST_LINES = 10  # of a listing: a shorter one gains nothing
+# In the input of a call, a longer text is shortened to its beginning.
+_LONG_CHARS, _BEGINNING_CHARS = 400, 80
+
+
+def bare(text: str) -> str | None:
+    """Return a listing without the numbers of its lines, which mean nothing once it is old; None for any other text."""
+    if _NUMBER.match(text) is None:
+        return None
+    without, count = _NUMBER.subn("", text)
+    return without if count >= _LEAST_LINES and 10 * count > 9 * text.count("\n") else None
+
+
+def short(value: Any) -> Any:
+    """Return the input of a call with its long texts shortened: the file has what was written. The same value where none is long."""
+    if isinstance(value, str) and len(value) > _LONG_CHARS:
+        return f"{value[:_BEGINNING_CHARS]}… [PopKit left out {len(value) - _BEGINNING_CHARS} characters]"
+    if isinstance(value, dict):
+        return {name: short(each) for name, each in value.items()}
+    return [short(each) for each in value] if isinstance(value, list) else value
+
 
 # In the place of a notice: the result's own text, without the numbers of its lines; the call's own input, its long texts shortened.
 BARE = ""

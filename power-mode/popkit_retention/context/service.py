@@ -1,8 +1,14 @@
-"""The service that builds contexts for clients: their sources, budgets and usage. It fails no call but one that a limit refuses."""
+"""The service that builds contexts for clients: their sources, budgets and usage. It fails no call but one that a limit refuses.
+
+Builds are traced through OpenTelemetry: a span for each, and an event with the size of its context. They have no contents. They go to the
+application's own tracer provider where it has set one up. Where it has none, and the user has configured a receiver (`context.traces`),
+ours sends them there; without either they cost nothing worth measuring.
+"""
 
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import os
 import threading
@@ -12,16 +18,103 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol
 
+from opentelemetry import trace
+from opentelemetry.trace import Span, Tracer
+
+from hooks.utils.config import cached
 from hooks.utils.io import home
 
 from ..usage.budgets import BudgetExceeded, Standing
-from . import tracing
-from .build_types import ContextBuildOptions, ContextResult, Message, Provider, Sources
+from .build_types import ContextBuildOptions, ContextResult, Message, Sources
 from .builder import build_context
 from .continuity import Conversations, mark_of
-from .parsed import digests_of
 from .project_sources import ProjectSources
+from .provider_forms import Provider, digests_of
 from .usage_log import DatabaseLog
+
+SERVICE, SCOPE = "popkit", "popkit_retention"
+PATIENCE_S = 5
+PATH = "/v1/traces"
+BUILD, USAGE = "CONTEXT_BUILD", "CONTEXT_USAGE"
+_lock = threading.Lock()
+_own: dict[int, Tracer | None] = {}
+_NOBODY = trace.NoOpTracer()
+
+
+@contextmanager
+def building(agent: str, session_id: str, model: str, message_count: int, tracer: Tracer | None = None) -> Iterator[Span]:
+    """Open a span around one build. `tracer`: None for that of this process. An error in it is recorded by its type alone."""
+    with (tracer or tracer_of(os.environ)).start_as_current_span(BUILD, record_exception=False, set_status_on_exception=False) as span:
+        if span.is_recording():
+            span.set_attributes({"agent": agent, "session.id": session_id, "model": model, "messageCount": message_count})
+        try:
+            yield span
+        except BaseException as error:
+            if span.is_recording():
+                span.set_attributes({"contextBuilt": False, "error.type": type(error).__name__})
+                span.set_status(trace.StatusCode.ERROR)
+            raise
+
+
+def built(span: Span, result: ContextResult) -> None:
+    """Record the result of a build in its span, and the size of its context in an event."""
+    if not span.is_recording():
+        return
+    sizes: dict[str, str | int | float | bool] = {
+        "totalTokens": result.total_tokens,
+        "fullTokens": result.full_tokens,
+        "budgetPercent": result.budget_used_percent,
+        "budgetRemainingPercent": result.budget_remaining_percent,
+    }
+    span.set_attributes({"contextBuilt": True, "tiersIncluded": len(result.tiers), "appended": result.appended, **sizes})
+    if result.faults:
+        span.set_attribute("faults", result.faults)
+    breakdown, strategy = (json.dumps(part.model_dump(by_alias=True)) for part in (result.tier_breakdown, result.pruning_strategy))
+    span.add_event(USAGE, {**sizes, "tierBreakdown": breakdown, "pruningStrategy": strategy})
+
+
+def tracer_of(environ: Mapping[str, str]) -> Tracer:
+    """Return the tracer to use: the application's, else ours where the user has configured a receiver, else one that does nothing. An
+    application may set up its own at any time."""
+    if not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        return trace.get_tracer(SCOPE)
+    pid = os.getpid()
+    if pid not in _own:
+        with _lock:
+            if pid not in _own:
+                _own[pid] = _configured(environ)
+    return _own[pid] or _NOBODY
+
+
+def _configured(environ: Mapping[str, str]) -> Tracer | None:
+    """Return our tracer, which sends to the configured receiver; None where none is configured."""
+    try:
+        endpoint = cached.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
+    except home.NoHome:
+        return None
+    return sending_to(endpoint) if endpoint else None
+
+
+def sending_to(endpoint: str) -> Tracer | None:
+    """Return a tracer that sends to a receiver, in batches, behind the traced code; None where the extra `traces` is missing."""
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        return None
+    provider = TracerProvider(resource=Resource.create({"service.name": SERVICE}))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=_url_of(endpoint), timeout=PATIENCE_S)))
+    return provider.get_tracer(SCOPE)
+
+
+def _url_of(endpoint: str) -> str:
+    """Return the URL for spans of a receiver's address."""
+    return endpoint if endpoint.endswith(PATH) else endpoint.rstrip("/") + PATH
+
+
+# --- the service --------------------------------------------------------------------------------------------------------------------------
 
 _log = logging.getLogger("popkit_retention.context")
 _UNNAMED = "conversation-"
@@ -176,10 +269,10 @@ class ContextService:
     def _built(self, caller: Caller, request: Request) -> ContextResult:
         digests = digests_of(request.messages)
         with self._conversations.turn(caller, digests or ()) as turn:
-            span_of_build = tracing.building(caller.agent, caller.session_id, request.model, len(request.messages))
+            span_of_build = building(caller.agent, caller.session_id, request.model, len(request.messages))
             with self._sources(caller.project) as sources, span_of_build as span:
                 result = self._build(self._options(caller, request, turn.state, digests), sources)
-                tracing.built(span, result)
+                built(span, result)
             turn.hand_on(result.state, result.appended)
         if self._usage is not None:
             with self.careful("what was built could not be kept"):

@@ -16,10 +16,10 @@ from hooks.utils.config import cached
 from hooks.utils.io import failures, home
 from hooks.utils.policy.models import models_of
 
-from ..usage import budgets, records
+from .. import usage
+from ..usage import budgets, name_of
 from ..usage.database import open_store
 from ..usage.ingestion import catch_up
-from ..usage.records import name_of
 from ..usage.store import DatabaseUnavailable, UsageStore
 from ..usage.writer import Writer
 from .build_types import ContextResult, ContextStatus
@@ -88,9 +88,9 @@ class DatabaseLog:
     def answered(self, caller: Caller, model: str, used: Used) -> None:
         """Record the tokens that a call used."""
         hour = used.cache_write_1h
-        tokens = records.Tokens(used.input, used.cache_read, max(0, used.cache_write - hour), hour, used.output)
-        id, usd, at = records.request_id(used.id), records.usd_of(self._models.model(model), tokens), self._clock()
-        self._writer.put(records.Used(records.CLIENT, id, caller.session_id, caller.user_id, model, at, tokens, usd, caller.project))
+        tokens = usage.Tokens(used.input, used.cache_read, max(0, used.cache_write - hour), hour, used.output)
+        id, usd, at = usage.request_id(used.id), usage.usd_of(self._models.model(model), tokens), self._clock()
+        self._writer.put(usage.Used(usage.CLIENT, id, caller.session_id, caller.user_id, model, at, tokens, usd, caller.project))
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until all is written, at most so long; return whether it is."""
@@ -135,9 +135,9 @@ class CatchingUp:
             _LOG.debug("What sessions used could not be booked (%s).", type(error).__name__)
 
 
-def snapshot_of(result: ContextResult, session: str, user: str, at: float, model: str, project: str, agent: str) -> records.Snapshot:
+def snapshot_of(result: ContextResult, session: str, user: str, at: float, model: str, project: str, agent: str) -> usage.Snapshot:
     """Return the snapshot of a build. `user`: the one whose usage it is; `at`: its time (seconds since 1970)."""
-    return records.Snapshot(
+    return usage.Snapshot(
         str(uuid.uuid4()),
         name_of(session),
         name_of(user),
@@ -190,7 +190,7 @@ def status_of(store: UsageStore, session_id: str) -> ContextStatus:
     )
 
 
-def context_of(snapshot: records.Snapshot) -> dict[str, Any]:
+def context_of(snapshot: usage.Snapshot) -> dict[str, Any]:
     """Return a snapshot's context in the specification's terms, without its contents, which are not stored."""
     return {
         "totalTokens": snapshot.total_tokens,

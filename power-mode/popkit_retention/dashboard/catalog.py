@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.hosts.recordings import Recorded
 
-    from ..usage.records import SessionUsed
+    from ..usage import SessionUsed
 
 RUNS_S = 300.0
 WORKS_S = 3_600.0

@@ -15,9 +15,8 @@ from hooks.utils.state.days import day_of, days_before
 from ..context import usage_log
 from ..context.build_types import STRATEGIES, PruningStrategy
 from ..context.history_cuts import DEPTHS
-from ..usage import budgets
+from ..usage import RANGES, SessionUsed, Snapshot, Sum, budgets, month_of
 from ..usage.database import configuration, open_store, server_in, user_in
-from ..usage.records import RANGES, SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.store import DatabaseUnavailable
 from .catalog import RUNS_S, TeamSessions
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..context.build_types import ContextStatus
-    from ..usage.address import Server
-    from ..usage.store import UsageStore
+    from ..usage.store import Server, UsageStore
     from .app_state import AppState
 
 DAYS = 30

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from hooks.utils import archive, text
+from hooks.utils.archive.holds import ITEM, SESSION
 from hooks.utils.reclaim import access
 
+from ..governance import BadRequest, GovernanceError
+from ..governance import NotThere as NothingThere
 from ..governance.controller import Controller
-from ..governance.domains import ITEM, SESSION, USER
-from ..governance.errors import BadRequest, GovernanceError
-from ..governance.errors import NotThere as NothingThere
+from ..governance.domains import USER
 from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
 from ..operations import stores
 from ..usage.database import login_name

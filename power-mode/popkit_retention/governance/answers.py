@@ -8,25 +8,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
+from hooks.utils.archive.holds import ITEM, PROJECT, SESSION
 
-from . import archives
+from . import DomainUnavailable, NotThere, archives
 from .collection import USED_SINCE
-from .domains import ITEM, PROJECT, SESSION
-from .errors import DomainUnavailable, NotThere
+from .domains import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD, apply_rules
 from .policies import KEYS
-from .rules import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD, apply_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from hooks.utils.archive.deletion import Mark
+    from hooks.utils.archive.holds import Hold
+
     from .collection import Collection
     from .data_folder import Folder
-    from .domains import Described, Domain, Hold, Mark
+    from .domains import Applied, Described, Domain, Resource, Verdict
     from .log import Entry
     from .policies import RetentionPolicy
     from .policy_file import State
     from .revisions import Request
-    from .rules import Applied, Resource, Verdict
     from .workspace import Part
 
     Json = dict[str, object]

@@ -14,12 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
+from hooks.utils.archive.holds import ITEM
 from hooks.utils.io import durable
 from hooks.utils.policy.masking import mask
 
-from . import manifests
-from .domains import ITEM
-from .errors import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew
+from . import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew, manifests
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest
 
 if TYPE_CHECKING:

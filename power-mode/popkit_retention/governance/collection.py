@@ -7,17 +7,18 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from .domains import JOB, USER
+from .domains import JOB, ON_HOLD, PINNED, PLACEHOLDER, USER, Verdict, apply_rules
 from .policies import LARGEST_LIMIT
-from .rules import ON_HOLD, PINNED, PLACEHOLDER, Verdict, apply_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Collection as Ids
     from contextlib import AbstractContextManager
 
+    from hooks.utils.archive.deletion import Mark
+
     from .data_folder import Folder
-    from .domains import Domain, Mark
+    from .domains import Domain
     from .log import Entry, Log
     from .policies import GcParams, RetentionPolicy
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.archive.content import stamp
 
-from . import answers, archives, logged_holds, manifests, restores, revisions
+from . import BadRequest, GovernanceError, NotThere, answers, archives, manifests, restores, revisions, workspace
 from .collection import Collector, carry_out, plan, undo
-from .domains import TOOL, USER
-from .errors import BadRequest, GovernanceError, NotThere
+from .domains import TOOL, USER, apply_rules, resource_of
 from .policies import DOMAINS, check_domain
-from .rules import apply_rules, resource_of
 from .workspace import Workspace, names
 
 if TYPE_CHECKING:
@@ -165,7 +163,7 @@ class Controller(Workspace):
         domains = [self.domain(name) for name in names(domain)]
         ids_by_domain: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
         for word in ids:
-            holder, id = logged_holds.find_id(domains, word, self.project)
+            holder, id = workspace.find_id(domains, word, self.project)
             ids_by_domain.setdefault(holder.name, []).append(id)
         return ids_by_domain
 
@@ -176,7 +174,7 @@ class Controller(Workspace):
     def explain(self, id: str, domain: str | None = None) -> Json:
         """Return the explanation of one id: the rules that apply, since when, what comes next and when."""
         try:
-            holder, whole = logged_holds.find_id([self.domain(name) for name in names(domain)], id, self.project)
+            holder, whole = workspace.find_id([self.domain(name) for name in names(domain)], id, self.project)
         except NotThere:
             if not self.read().entries(1, domain, id=id):
                 raise
@@ -217,7 +215,7 @@ class Controller(Workspace):
         """Keep an item, or what a session or a project has, until a time (seconds) or until it is released."""
         held = self.domain(check_domain(domain))
         with self.changing() as log:
-            hold = logged_holds.add(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
+            hold = workspace.add_hold(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
         return answers.hold(domain, hold)
 
     def holds(self, domain: str | None = None, everything: bool = False) -> Json:
@@ -232,8 +230,8 @@ class Controller(Workspace):
         """End a hold; NotThere where none of that id is in force."""
         now = self.now()
         with self.changing() as log:
-            domain, hold = logged_holds.find([self.domain(name) for name in DOMAINS], id, now)
-            return answers.hold(domain.name, logged_holds.release(log, domain, hold, self.by, now))
+            domain, hold = workspace.find_hold([self.domain(name) for name in DOMAINS], id, now)
+            return answers.hold(domain.name, workspace.release_hold(log, domain, hold, self.by, now))
 
     # --- collection ----------------------------------------------------------------------------------------------------------------
 

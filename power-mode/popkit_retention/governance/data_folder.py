@@ -13,7 +13,7 @@ from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.state.jobs import COLLECTION_HOOK
 from hooks.utils.text import clean, counted, listed
 
-from .errors import Busy, GovernanceError
+from . import Busy, GovernanceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,8 +88,7 @@ def _busy(wait_s: float) -> str:
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
     """Return what doctor finds: whether policies can be read and the log is as it was written, what is unfinished, who collects, what is
     due. Changes nothing."""
-    from . import revisions
-    from .errors import GovernanceError
+    from . import GovernanceError, revisions
     from .log import Log
 
     folder = Folder(popkit_home)
@@ -115,8 +114,8 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
 
 def _domains(environ: Mapping[str, str], now: float, facts: dict[str, Any]) -> Check:
     """Return the check, with the marks and holds of both domains."""
+    from . import GovernanceError
     from .controller import Controller
-    from .errors import GovernanceError
 
     with Controller(environ, now=lambda: now) as controller:
         for name in ("memory", "rag"):

@@ -1,30 +1,82 @@
-"""The log of retention: append-only, each entry chained to the one before, with the unfinished operations of killed processes beside it.
-A change, cut or reordering of the chain is detected; who can write the file can still write a whole new chain."""
+"""The log of retention: append-only, each entry chained to the one before, with the unfinished operations of killed processes beside it. A
+change, cut or reordering of the chain is detected; who can write the file can still write a whole new chain."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from hooks.utils.io.sqlite_file import StoreDamaged, StoreTooNew, Transaction, link_hash, migrate, open_store
+from hooks.utils.io import sqlite_file
+from hooks.utils.io.sqlite_file import FIRST_PREV_HASH, Schema, StoreDamaged, StoreTooNew, link_hash
 from hooks.utils.policy.masking import mask
 
+from . import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
 from .data_folder import WAIT_S
-from .errors import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
-from .log_tables import HASHED, SCHEMA, hash_of_text, problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+APPLICATION_ID = 0x506F7047  # "PopG"
+# What an entry's hash is of, in this order: all of its columns but the hash itself.
+HASHED = ("prev_hash", "number", "at", "by", "action", "domain", "ids", "details", "todo_hash")
+
+_ENTRIES = """
+CREATE TABLE entries (
+  number INTEGER PRIMARY KEY, at REAL NOT NULL, by TEXT NOT NULL, action TEXT NOT NULL, domain TEXT NOT NULL, ids TEXT NOT NULL,
+  details TEXT NOT NULL, todo_hash TEXT NOT NULL, prev_hash TEXT NOT NULL, hash TEXT NOT NULL
+)
+"""
+# How long the log is and how it ends, apart from its entries: so that a tail that was cut off is missed.
+_HEAD = "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL, hash TEXT NOT NULL)"
+_NAMED = "CREATE TABLE named (id TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (id, number)) WITHOUT ROWID"
+# What is still to be done; a row goes when it is.
+_TODO = "CREATE TABLE todo (number INTEGER PRIMARY KEY, todo TEXT NOT NULL)"
+# `INSERT OR REPLACE` deletes without asking a trigger for deletes.
+_NO_INSERT = """
+CREATE TRIGGER {table}_grow_at_the_end BEFORE INSERT ON {table} WHEN NEW.number <= (SELECT number FROM head)
+BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END
+"""
+_NO_CHANGE = "CREATE TRIGGER {table}_no_{word} BEFORE {word} ON {table} BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END"
+_TRIGGERS = tuple(
+    statement.format(table=table, word=word)
+    for table in ("entries", "named")
+    for statement, word in ((_NO_INSERT, ""), (_NO_CHANGE, "update"), (_NO_CHANGE, "delete"))
+)
+
+_TABLES = (
+    _ENTRIES,
+    "CREATE INDEX entries_of_domain ON entries (domain, number)",
+    "CREATE INDEX entries_of_action ON entries (action, number)",
+    _HEAD,
+    f"INSERT INTO head VALUES (1, 0, '{FIRST_PREV_HASH}')",  # noqa: S608  a constant of ours
+    _NAMED,
+    _TODO,
+    *_TRIGGERS,
+)
+MIGRATIONS = (("entries, and what is still to be done", _TABLES),)
+SCHEMA = Schema("retention log", APPLICATION_ID, MIGRATIONS, remedy="a new log begins; policies, holds and marks stay as they are")
+
+
+def hash_of_text(text: str) -> str:
+    """Return the SHA-256 of what is to be done; "" where nothing is."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
+
+
+# --- the log ------------------------------------------------------------------------------------------------------------------------------
 
 # Fields that a person has written, wherever they are in an entry.
 PERSONAL = frozenset(("who", "why", "note"))
 _REPLACE = f"Move it away, and {SCHEMA.remedy}; sqlite3's .recover may save more"
 _COLUMNS = "e.number, e.at, e.by, e.action, e.domain, e.ids, e.details, e.hash, t.todo, e.todo_hash"
-_ENTRIES = f"SELECT {_COLUMNS} FROM entries e LEFT JOIN todo t ON t.number = e.number "  # noqa: S608  names of our own columns
+_SELECT = f"SELECT {_COLUMNS} FROM entries e LEFT JOIN todo t ON t.number = e.number "  # noqa: S608  names of our own columns
 _ADD = f"INSERT INTO entries ({', '.join(HASHED)}, hash) VALUES ({', '.join('?' * (len(HASHED) + 1))})"  # noqa: S608
 
 
@@ -75,7 +127,7 @@ class Log:
             raise BadRequest("the log takes texts as action, domain, actor and ids")
         id_text, detail_text = _json(list(ids)), _json(_masked(dict(details)))
         todo_text = "" if todo is None else _json(_masked(dict(todo)))
-        with self._used(create=True) as db, Transaction(db):
+        with self._used(create=True) as db, sqlite_file.Transaction(db):
             before, prev_hash = db.execute("SELECT number, hash FROM head").fetchone()
             number = before + 1
             row = (prev_hash, number, at, by, action, domain, id_text, detail_text, hash_of_text(todo_text))
@@ -128,7 +180,7 @@ class Log:
 
     def _read(self, rest: str, values: tuple[object, ...]) -> list[Entry]:
         with self._used() as db:
-            return [_entry(row) for row in db.execute(_ENTRIES + rest, values)]
+            return [_entry(row) for row in db.execute(_SELECT + rest, values)]
 
     @contextmanager
     def _used(self, create: bool = False) -> Iterator[sqlite3.Connection]:
@@ -153,12 +205,12 @@ class Log:
     def _opened(self, create: bool) -> Iterator[sqlite3.Connection]:
         if self._db is None:
             try:
-                self._db = open_store(self.path, SCHEMA, create, WAIT_S)
+                self._db = sqlite_file.open_store(self.path, SCHEMA, create, WAIT_S)
             except FileNotFoundError:
                 if create:
                     raise
                 with closing(sqlite3.connect(":memory:", isolation_level=None)) as empty:
-                    migrate(empty, SCHEMA)
+                    sqlite_file.migrate(empty, SCHEMA)
                     yield empty
                 return
             # What is logged may be done in another file at once: a power cut must not undo the end of the transaction then.
@@ -201,3 +253,98 @@ def _masked(value: object, key: str = "") -> object:
     if isinstance(value, (list, tuple)):
         return [_masked(each, key) for each in value]
     return value
+
+
+# --- is the log what was written? ----------------------------------------------------------------------------------------------------
+
+_MOST = 20  # problems: more would only say the same again
+_ROWS = f"SELECT {', '.join(HASHED)}, hash FROM entries ORDER BY number"  # noqa: S608  names of our own columns
+_PREV_HASH, _NUMBER, _HASH = HASHED.index("prev_hash"), HASHED.index("number"), len(HASHED)
+_TO_CHECK = "SELECT t.number, t.todo, e.todo_hash FROM todo t LEFT JOIN entries e ON e.number = t.number ORDER BY t.number"
+_GUARDS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps if isinstance(step, str) and "TRIGGER" in step}
+
+
+def problems(db: sqlite3.Connection) -> list[str]:
+    """Return what is wrong with the log, the first broken entry first, at most twenty things."""
+    with sqlite_file.AsWritten(db):
+        found = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
+        for what in (_walked, _misnamed, _undone, _guarded):
+            found += what(db)
+    return [one_line(each) for each in found[:_MOST]]
+
+
+def _walked(db: sqlite3.Connection) -> list[str]:
+    found: list[str] = []
+    number, prev_hash = 0, FIRST_PREV_HASH
+    for row in db.execute(_ROWS):
+        if len(found) == _MOST:
+            return found
+        if row[_NUMBER] != number + 1:
+            found.append(_missing(number + 1, row[_NUMBER] - 1))
+        elif what := _wrong(db, row, prev_hash):
+            found.append(f"entry {row[_NUMBER]}: {what}")
+        number, prev_hash = row[_NUMBER], row[_HASH]
+    head = db.execute("SELECT number, hash FROM head").fetchone()
+    if head is None:
+        return [*found, "the note of how the log ends is missing"]
+    if head[0] != number:
+        cut = isinstance(head[0], int) and head[0] > number
+        found.append(
+            f"{_missing(number + 1, head[0])}: the end was cut off" if cut else f"entry {number}: it was added behind the log's end"
+        )
+    elif head[1] != prev_hash:
+        found.append(f"entry {number}: it is not the one that the log ended with")
+    return found
+
+
+def _wrong(db: sqlite3.Connection, row: tuple[Any, ...], prev_hash: str) -> str:
+    number = row[_NUMBER]
+    if row[_PREV_HASH] != prev_hash:
+        other = _number_of(db, row[_PREV_HASH])
+        if other:
+            return f"it is in the wrong place: it was written after what is now entry {other}, so entries were reordered"
+        return f"it is not bound to entry {number - 1}: one of the two was replaced"
+    if link_hash(row[:_HASH]) != row[_HASH]:
+        return "it does not match its hash: one of its columns was changed"
+    return ""
+
+
+def _number_of(db: sqlite3.Connection, hash: object) -> int:
+    """Return the number of the entry with this hash, 0 where there is none."""
+    if not isinstance(hash, str) or not hash.isascii():
+        return 0
+    found = db.execute("SELECT number FROM entries WHERE hash = ?", (hash,)).fetchone()
+    return found[0] if found else 0
+
+
+def _misnamed(db: sqlite3.Connection) -> list[str]:
+    """Return which entries are not found by the ids that they hold, or by others."""
+    held = ((number, id) for number, ids in db.execute("SELECT number, ids FROM entries ORDER BY number") for id in sorted(set(_ids(ids))))
+    named = db.execute("SELECT number, id FROM named ORDER BY number, id")
+    wrong = (number for (number, _), both in groupby(merge(held, named)) if len(list(both)) != 2)
+    return [f"entry {number}: the index of ids does not agree with it" for number, _ in islice(groupby(wrong), _MOST)]
+
+
+def _ids(text: Any) -> list[str]:
+    try:
+        ids = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return []
+    return [id for id in ids if isinstance(id, str)] if isinstance(ids, list) else []
+
+
+def _undone(db: sqlite3.Connection) -> list[str]:
+    return [
+        f"entry {number}: what is to be done for it was changed"
+        for number, todo, todo_hash in db.execute(_TO_CHECK)
+        if not isinstance(todo, str) or hash_of_text(todo) != todo_hash
+    ]
+
+
+def _guarded(db: sqlite3.Connection) -> list[str]:
+    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
+    return [f"entries can be changed: the trigger {name} is missing" for name in sorted(_GUARDS - there)]
+
+
+def _missing(first: int, last: int) -> str:
+    return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"

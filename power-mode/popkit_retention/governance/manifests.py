@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.io.storage import Storage
 
-from .errors import BadRequest, Damaged, NotThere, TooNew
+from . import BadRequest, Damaged, NotThere, TooNew
 from .policies import DOMAINS, LONGEST_ID
-from .strict_json import json_of
+from .policy_file import json_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO

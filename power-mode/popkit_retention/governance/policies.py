@@ -7,7 +7,7 @@ import math
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from .errors import BadPolicy, BadRequest, shown
+from . import BadPolicy, BadRequest, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

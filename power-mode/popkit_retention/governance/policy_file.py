@@ -1,18 +1,19 @@
-"""The file of both policies, and of projects' own: read strictly, migrated from the specification's format, replaced durably."""
+"""The file of both policies, and of projects' own: read strictly, migrated from the specification's format, replaced durably. `json_of`
+reads any JSON that may be corrupt: bounded in size and depth, each key once, no number that JSON does not know."""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from hooks.utils.archive.content import stamp
 from hooks.utils.io import durable, files
 
-from . import strict_json
-from .errors import BadPolicy, Damaged, GovernanceError, TooNew
+from . import BadPolicy, Damaged, GovernanceError, TooNew
+from .domains import created_at_of
 from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, Own, RetentionPolicy, check_domain, from_json, merged, own_of
-from .rules import created_at_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,16 +74,16 @@ class State:
 
 
 def read(path: str) -> State:
-    """Return what is in force: the defaults, revision 0, where there is no file. Damaged for what no version of it can be, TooNew for what
-    a later PopKit has written."""
+    """Return the policies in force: the defaults, revision 0, where there is no file. Damaged for what no version of it can be, TooNew for
+    what a later PopKit has written."""
     try:
-        data = files.read_bytes(path, strict_json.LARGEST_BYTES + 1)
+        data = files.read_bytes(path, LARGEST_BYTES + 1)
     except OSError as error:
         raise Damaged(damaged(path, f"cannot be read ({error.strerror or error})")) from None
     if data is None:
         return State()
     try:
-        return state_of(strict_json.json_of(data))
+        return state_of(json_of(data))
     except TooNew as error:
         raise TooNew(f"{path} {error}") from None
     except ValueError as error:
@@ -162,3 +163,50 @@ def damaged(path: str, what: str) -> str:
         f"{path} {what}. No policy is in force until it is mended. `popkit retention history` lists the policies that were set, and"
         " `popkit retention rollback REVISION` writes those of a revision again, those of revision 0 being the defaults"
     )
+
+
+# --- strict JSON --------------------------------------------------------------------------------------------------------------------------
+
+LARGEST_BYTES = 32 << 20
+# Longer ones cost more to read than they can mean.
+_MOST_DIGITS = 20
+
+
+def json_of(data: bytes, most_bytes: int = LARGEST_BYTES) -> object:
+    """Return the parsed value; ValueError, which says what is wrong, for anything that is not plain JSON."""
+    if len(data) > most_bytes:
+        raise ValueError(f"is larger than {most_bytes:,} bytes")
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_number, parse_int=_whole, parse_float=_finite)
+    except UnicodeDecodeError:
+        raise ValueError("is not UTF-8") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON (line {error.lineno}: {error.msg})") from None
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"has the key {twice!r:.40} twice")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"holds {word}, which is not a number")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("holds a number that is too long")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("holds a number that is too large")
+    return number

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import manifests
+from . import BadRequest, Damaged, GovernanceError, NotThere, TooNew, manifests
 from .archives import abandon, names, removed
 from .domains import Content
-from .errors import BadRequest, Damaged, GovernanceError, NotThere, TooNew
 from .manifests import CONTENTS, Item, Manifest
 
 if TYPE_CHECKING:

@@ -1,20 +1,33 @@
-"""The specification's functions, for programs that use governance as a library. Each opens the door that the command line and agents use
-too (`controller.py`), and closes it after one operation; a program with several opens it itself. `environ` says where our folder is."""
+"""Ways in for programs: the specification's functions, and the hourly job. Each opens the controller that the command line and agents use
+too, and closes it after one operation; a program with several opens it itself. `environ` says where our folder is.
+
+The hourly job collects each domain whose policy has `auto_gc`, at most once an hour. Nobody is asked, and nothing is deleted that a
+placeholder in a transcript leads to. It also indexes what the archive has queued for that. Hooks start it when a session ends
+(`hooks.utils.state.jobs`), in the child that learns where there is one.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from . import policies
+from hooks.utils.io import files
+from hooks.utils.io.home import popkit_home
+from hooks.utils.io.system import now as time_of_day
+from hooks.utils.state import jobs
+
+from . import GovernanceError, policies, policy_file
 from .controller import Controller
-from .policies import DEFAULT_POLICY, from_json
+from .data_folder import Folder
+from .domains import JOB
+from .policies import DEFAULT_POLICY, DOMAINS, RAG, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from .domains.rag import RagDomain
     from .policies import GcParams
 
     Json = dict[str, object]
@@ -42,7 +55,7 @@ def apply_retention_rules(
     environ: Mapping[str, str] = os.environ,
     now: Callable[[], float] = time.time,
 ) -> Json:
-    """Sort resources, as `rules.resource_of` reads them (None: all that is stored), into those that the policy of a domain releases and
+    """Sort resources, as `domains.resource_of` reads them (None: all that is stored), into those that the policy of a domain releases and
     those that it keeps: {"success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts", "truncated", "left_out"}.
     `options` are keys of a policy that hold for this call. Nothing is deleted. BadPolicy for an unknown domain, BadRequest for options that
     are out of bounds."""
@@ -81,3 +94,38 @@ __all__ = [
     "resolve_gc_params_with_policy",
     "set_retention_policy",
 ]
+
+
+# --- the hourly job -----------------------------------------------------------------------------------------------------------------------
+
+INDEX_S = 60.0  # seconds for the index of one run: what is left waits for the next, or for a search
+
+
+def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) -> dict[str, object]:
+    """Collect what is due; return `domains`: the outcome of each, as `Controller.gc` returns it; `unindexed`: how many archived contents no
+    search finds yet. A domain that fails does not stop the others: its GovernanceError is raised at the end. `now` is asked for the time
+    (seconds)."""
+    now = now or (lambda: time_of_day(environ))
+    ours = popkit_home(environ)
+    if not jobs.is_collection_wanted(ours) or not jobs.is_collection_due(ours, now()):
+        return {"domains": [], "unindexed": None}
+    state = policy_file.read(Folder(ours).policies)
+    files.replace_text(jobs.note_path(ours), jobs.note(now()))  # at once: a process that starts meanwhile leaves it to us
+    outcomes: list[object] = []
+    unindexed: int | None = None
+    failed: GovernanceError | None = None
+    with Controller(environ, JOB, None, now) as controller:
+        for name in DOMAINS:
+            if state.collects(name):
+                try:
+                    collected: list[object] = controller.gc(name, automatic=True)["domains"]  # type: ignore[assignment]  # as its answer has it
+                    outcomes += collected
+                except GovernanceError as error:
+                    failed = error
+        try:
+            unindexed = cast("RagDomain", controller.domain(RAG)).index(for_s=INDEX_S)
+        except GovernanceError as error:
+            failed = error
+    if failed is not None:
+        raise failed
+    return {"domains": outcomes, "unindexed": unindexed}

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.utils.archive.content import stamp
 
-from . import policy_file, strict_json
-from .errors import BadRequest, Conflict, Damaged, NotThere
+from . import BadRequest, Conflict, Damaged, NotThere, policy_file
 from .policies import DOMAINS, Own, from_json, keeps_more, merged
 from .policy_file import State
 
@@ -68,7 +67,7 @@ class Policies:
         before = state.own(domain)
         own = before.get(project, Own()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
         after = state.with_own(domain, {**before, project: own})
-        if len(policy_file.bytes_of(after)) > strict_json.LARGEST_BYTES:
+        if len(policy_file.bytes_of(after)) > policy_file.LARGEST_BYTES:
             raise BadRequest("the policies of all projects would become too large to be read. Shorten their keep lists first")
         return self._write(after, domain, [request] if request else [], project=project), adjusted
 

@@ -1,176 +1,196 @@
-"""All policies that a session can be replayed under, by name, and the prices at which it is; anybody's among them, which is ended where it
-raises or does what no policy may.
-
-What a policy is given is shared with the replay and with the policies that are played after it, so it must leave all of it as it is: the
-past changes only by what it answers.
-"""
+"""Policies that compact (the host's own compactions, with what they cost, and those that PopKit answers without a model); all policies
+that a session can be replayed under, by name, with the prices at which it is; and the card of a survey: of which code, prices and
+sessions its figures come, as digests, which is what two people need to compare their runs."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import replace
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from hooks.utils.hosts.claude_code import entries
+from hooks.utils.io import home
+from hooks.utils.policy import compacting, stubs, verdict
+from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices, prices_of
+from hooks.utils.policy.estimate import CHARS_PER_TOKEN
+from hooks.utils.policy.events import Compacted
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
+from hooks.utils.policy.need import NeedModel
+from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.state import shipped
 
-from . import baselines, loading, measure, oracles
-from .compaction_policies import Compact, Summaries
+from . import baselines, measure, oracles, own_policies
 from .engine_policies import AutoPolicy, Door, Tiers, door_settings_of
-from .loading import error_in_words
-from .policy import FOLDED, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View
+from .own_policies import Checked
+from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, tokens_of
 
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Compacted, Event
+    from hooks.utils.policy.events import Event
+
+# A conversation that has come to so much of the prompt at which the recorded one was compacted by itself is compacted there too.
+_AS_LARGE = 0.98
 
 
-# --- anybody's policy --------------------------------------------------------------------------------------------------------------------
-
-# What of a block and of a request a policy must leave as it is; a block that is no result has no `call`.
-_FIELDS: dict[type, tuple[str, ...]] = {
-    Block: tuple(name for name in Block.__slots__ if name != "call"), Request: tuple(Request.__slots__),
-}  # fmt: skip
-
-
-class Failed(Exception):
-    """A policy raised, or answered or did what none may; the message says in which method and what."""
-
-
-class Checked(Policy):
-    """Somebody's policy behind the interface of all policies; Failed where it does not hold to it."""
-
-    def __init__(self, make: type[Policy]) -> None:
-        self.given: dict[Block | Request, list[Any]] = {}
-        self.make = make
-        self.policy: Policy
-        self.policy = self._call("__init__", make)
-        self.rebuilds = bool(self.policy.rebuilds)
-
-    def _call(self, name: str, method: Any, *arguments: Any) -> Any:
-        try:
-            return method(*arguments)
-        except Exception as error:  # noqa: BLE001  somebody's code
-            raise Failed(f"{name} raised {error_in_words(error, inspect.getsourcefile(self.make) or '')}") from None
-
-    def _note(self, given: Block | Request) -> None:
-        self.given.setdefault(given, [getattr(given, name) for name in _FIELDS[type(given)]])
-
-    def _watched(self, name: str, view: View, *arguments: Any) -> Any:
-        """Return what a method that sees the context answers; Failed where it changes the context."""
-        before, prices = _copy(view), view.prices.to_json()
-        answer = self._call(name, getattr(self.policy, name), *arguments)
-        changed = [field for field in vars(before) if field != "prices" and getattr(before, field) != getattr(view, field)]
-        if view.prices is not before.prices or prices != view.prices.to_json():
-            view.prices = before.prices
-            for field, value in prices.items():
-                setattr(view.prices, field, value)
-            changed.append("prices")
-        if changed:
-            raise Failed(f"{name} changed the view it was given: {', '.join(changed)}")
-        return answer
-
-    def begin(self, cwd: str) -> None:
-        self._call("begin", self.policy.begin, cwd)
-
-    def add(self, block: Block) -> None:
-        self._note(block)
-        self._call("add", self.policy.add, block)
-
-    def enter(self, block: Block) -> str | None:
-        text = self._call("enter", self.policy.enter, block)
-        if text is None or isinstance(text, str):
-            return text
-        raise Failed(f"enter returned {_kind(text)}, not a text or None")
-
-    def event(self, event: Event) -> None:
-        self._call("event", self.policy.event, event)
+class Summaries(Policy):
+    """Clears nothing. The host's compactions are counted with what they cost: the summariser reads the whole prompt and writes the recorded
+    summary, and what the host put back into the context beside it is there."""
 
     def at_compaction(self, event: Compacted, view: View) -> str:
-        effect = self._watched("at_compaction", view, event, view)
-        if effect in (FOLDED, SUMMARISED, STANDS):
-            return str(effect)
-        raise Failed(f"at_compaction returned {_kind(effect)}, not one of {FOLDED}, {SUMMARISED}, {STANDS}")
+        return SUMMARISED
 
-    def compact(self, event: Event) -> None:
-        self._call("compact", self.policy.compact, event)
+
+class Compact(AutoPolicy):
+    """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
+    and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
+    and it pays, with thinking again counted `caution` times, down to `cold_target`. `soon`: the model of what is needed soon, where it is
+    not the one that is shipped."""
+
+    rebuilds = True
+
+    def __init__(
+        self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
+        caution: float = verdict.THINKING_AGAIN, cold_target: float = verdict.COLD_TARGET, soon: NeedModel | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(prices, model, rules)
+        self.target = target
+        self.cold = cold
+        self.caution = caution
+        self.cold_target = max(cold_target, target)
+        self.soon = soon or shipped.need_soon_model()
+        self.recorded: list[Block] = []  # the context of the recorded session
+        self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
+        self.is_due = False  # whether the user has asked for a compaction
+        self.passed = 0  # place of the newest block when a recorded compaction did not take place; 0 where all did
+        self.is_turn = False  # whether the user has spoken since the last request
+
+    # --- events ---------------------------------------------------------------------------------------------------------------
+
+    def add(self, block: Block) -> None:
+        super().add(block)
+        self.recorded.append(block)
+
+    def event(self, event: Event) -> None:
+        super().event(event)
+        self.is_turn = self.is_turn or event.name == "prompted"
 
     def cut(self, context: list[Block]) -> None:
-        self._call("cut", self.policy.cut, list(context))
+        super().cut(context)
+        kept = set(context)
+        self.recorded = [block for block in self.recorded if block in kept]
 
-    def decide(self, view: View) -> list[Choice]:
-        choices = self._watched("decide", view, view)
-        if not isinstance(choices, list):
-            raise Failed(f"decide returned {_kind(choices)}, not a list")
-        there, chosen = set(view.context), set()
-        for choice in choices:
-            block = _block_of(choice)
-            if block not in there:
-                raise Failed("decide clears what the context does not hold")
-            if not block.id and not block.asks:
-                raise Failed("decide clears what is neither a result nor a call: a text of the user's, an answer or thinking")
-            if block in chosen:
-                raise Failed("decide clears a result twice at once")
-            chosen.add(block)
-        return choices
+    def at_compaction(self, event: Compacted, view: View) -> str:
+        if not self.recorded:
+            return SUMMARISED  # it had begun before the transcript does
+        if event.tokens:
+            thinking = sum(block.thinking for block in self.recorded) if view.prices.bound else 0
+            self.threshold = max(self.threshold, view.base + sum(block.tokens for block in self.recorded) + thinking)
+        else:
+            self.is_due = True
+        self.passed = self.recorded[-1].place
+        self.recorded = []
+        return STANDS
 
-    def warm(self, request: Request, prompt: int) -> int:
-        self._note(request)
-        number = self._call("warm", self.policy.warm, request, prompt)
-        if isinstance(number, int) and number >= 0:
-            return number
-        raise Failed(f"warm returned {number if isinstance(number, int) else _kind(number)}, not a whole number of 0 or more")
-
-    def missed(self, block: Block) -> None:
-        self._call("missed", self.policy.missed, block)
+    def compact(self, event: Event) -> None:
+        super().compact(event)
+        self.recorded, self.passed = [], 0
 
     def answered(self, request: Request) -> None:
-        self._note(request)
-        self._call("answered", self.policy.answered, request)
+        self.is_turn = False
+        if self.passed:  # the recorded usage is of a conversation that was folded
+            prices = self.view.prices
+            self._call("sent", Usage(self.view.base + sum(self.view.sizes), request.answered_at, prices.model, prices.ttl_s))
+        else:
+            super().answered(request)
 
-    def end(self) -> None:
-        """Put right what the policy changed of what it was given; Failed where that was anything."""
-        changed = set()
-        for given, values in self.given.items():
-            for name, value in zip(_FIELDS[type(given)], values):
-                if getattr(given, name) != value:
-                    setattr(given, name, value)
-                    changed.add(f"{type(given).__name__}.{name}")
-        if changed:
-            raise Failed(f"it changed what it was given: {', '.join(sorted(changed))}")
+    # --- compactions ----------------------------------------------------------------------------------------------------------
+
+    def decide(self, view: View) -> list[Choice]:
+        self.view = view
+        is_full = self.threshold and view.base + sum(view.sizes) >= _AS_LARGE * self.threshold
+        if self.is_due or is_full:
+            self.is_due = False
+            return self._compacted(view, self.at(view.now), self.target)
+        if self.cold and self.is_turn and self.is_cold(view.now):
+            conversation = self.at(view.now)
+            found = verdict.when_cold(conversation, view.now, self.model, self.prices, self.tuned, self.cold_target, self.caution)
+            return self._compacted(view, conversation, self.cold_target, found.least) if found.pays else []
+        return []
+
+    def _compacted(self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0) -> list[Choice]:
+        """Return what a compaction down to this share does; nothing where fewer tokens than `least_gain` leave."""
+        before = messages_of(view)
+        after = compacting.compact(before, conversation, self.soon, share, self._handle, least=COMPACT_LEAST_TOKENS)
+        if after.before - after.after < least_gain:
+            return []
+        choices = choices_of(view, before, after)
+        live = {result.id for result in self.conversation.results() if not result.cleared}
+        left = [(block, text) for block, text, _ in choices if block.id in live]
+        self.out.update((block.id, view.size(block) - tokens_of(len(text))) for block, text in left)
+        self._call("unthought")
+        self._clear([block.id for block, _ in left])
+        return choices
+
+    def _handle(self, id: str, content: object) -> str:
+        return self.blocks[id].handle if id in self.blocks else NO_HANDLE
 
 
-def _copy(view: View) -> View:
-    return replace(
-        view, context=view.context[:], sizes=view.sizes[:], cleared=dict(view.cleared), entered=dict(view.entered), lost=set(view.lost),
-        ends=view.ends[:],
-    )  # fmt: skip
+def messages_of(view: View) -> list[Message]:
+    """Return the context as the messages that a compaction is made of, without calls whose result has not come, and those that are only
+    listed on a line. Of other texts only the length is known, which is all that a compaction needs: they stay."""
+    asking = {block.asks: block for block in view.context if block.asks}
+    messages: list[Message] = []
+    for block in view.context:
+        text = view.cleared.get(block, view.entered.get(block, block.text))
+        if block.id and not (block in view.cleared and (not text or stubs.handle_of_fold(text))):
+            call = block.call
+            stub = view.cleared.get(asking[block.id], "") if block.id in asking else ""  # "": the result came back, called again
+            use = Use(block.id, call.traits, json.loads(stub) if stub else call.tool_input)
+            messages += [Message(ASSISTANT, "", [use]), Message(USER, "", (), [Shown(block.id, text, call.outcome.error)])]
+        elif block.id and text:
+            messages.append(Message(USER, text))
+        elif block.estimate and not block.asks and block not in view.cleared:
+            messages.append(Message(USER, "x" * round(CHARS_PER_TOKEN["dialogue"] * block.estimate)))
+    return messages
 
 
-def _block_of(choice: object) -> Block:
-    """Return the block of a choice; Failed for what is none."""
-    if isinstance(choice, tuple) and len(choice) == 3:
-        block, text, reasons = choice
-        if (
-            isinstance(block, Block)
-            and isinstance(text, str)
-            and isinstance(reasons, list)
-            and all(isinstance(one, str) for one in reasons)
-        ):
-            return block
-    raise Failed("decide returned something other than a list of (block, text in its place, list of reasons)")
+def choices_of(view: View, before: Sequence[Message], after: compacting.Compacted) -> list[Choice]:
+    """Return what a compaction puts in the places of blocks: placeholders, stubs as JSON, and where calls are only listed, the line in the
+    place of the first result and nothing in those of the others."""
+    texts = {shown.id: shown.text for message in before for shown in message.results}
+    inputs = {use.id: use.input for message in before for use in message.uses}
+    whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
+    of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
+    old = set(map(id, before))
+    lines = [message.text for message in after.messages if id(message) not in old and stubs.handle_of_fold(message.text)]
+    new_texts, new_inputs = dict(texts), dict(inputs)
+    for message in after.messages:
+        new_texts.update((each.id, each.text) for each in message.results)
+        new_inputs.update((each.id, each.input) for each in message.uses)
+    listed: dict[str, str] = {}
+    for left, line in zip([each for each in after.left if each.kind == compacting.CALLS], lines):
+        ids = [use["tool_use_id"] for each in left.content for use in each["toolUses"]]  # type: ignore[index]
+        listed.update(dict.fromkeys(ids, ""), **{ids[0]: line})
+        whys.update(dict.fromkeys(ids, left.why))
+    choices: list[Choice] = []
+    for block in view.context:
+        if block.id in listed:
+            choices.append((block, listed[block.id], [whys[block.id]]))
+        elif block.asks in listed:
+            choices.append((block, "", [whys[block.asks]]))
+        elif block.id in texts and new_texts[block.id] is not texts[block.id]:
+            choices.append((block, new_texts[block.id], [whys[block.id]]))
+        elif block.asks in inputs and new_inputs[block.asks] is not inputs[block.asks]:
+            choices.append((block, json.dumps(new_inputs[block.asks], ensure_ascii=False), [of_inputs[block.asks]]))
+    return choices
 
 
-def _kind(value: object) -> str:
-    name = type(value).__name__
-    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
+# --- all policies by name -----------------------------------------------------------------------------------------------------------------
 
 Factory = Callable[[Session, Prices], Policy]
-
-
-# --- all policies by name ----------------------------------------------------------------------------------------------------------------
 
 # Where prices decide nothing.
 ANY_PRICES = Prices(0.1, 1.25, 5.0, 300, False)
@@ -242,27 +262,82 @@ POLICIES: dict[str, tuple[Factory, str]] = {
 
 
 def described(name: str) -> str:
-    """Return what a policy does, in a line; loading.Unusable for a name that stands for none."""
-    if loading.is_own(name):
-        return loading.load(name).described
+    """Return what a policy does, in a line; own_policies.Unusable for an unknown name."""
+    if own_policies.is_own(name):
+        return own_policies.load(name).described
     if name in POLICIES:
         return POLICIES[name][1]
-    raise loading.Unusable(
+    raise own_policies.Unusable(
         f"unknown policy {name}. Known: {', '.join(POLICIES)}. One of your own is named module:Class, or path/to/file.py:Class"
     )
 
 
 def policy_of(name: str, session: Session, prices: Prices) -> Policy:
     """Return the policy of a name that `described` knows, for a session. Only a policy that ships may look at the session."""
-    return Checked(loading.load(name).make) if loading.is_own(name) else POLICIES[name][0](session, prices)
+    return Checked(own_policies.load(name).make) if own_policies.is_own(name) else POLICIES[name][0](session, prices)
 
 
 def score(name: str, session: Session, prices: Prices) -> measure.Score:
     """Return the score of a session under a policy of `described`; Failed where somebody's own policy failed."""
-    with loading.printing_to_stderr():
+    with own_policies.printing_to_stderr():
         policy = policy_of(name, session, prices)
         try:
             return measure.score(session, policy, prices)
         finally:
             if isinstance(policy, Checked):
                 policy.end()
+
+
+# --- the card -----------------------------------------------------------------------------------------------------------------------------
+
+DIGEST_CHARS = 12  # characters of a digest
+# What decides the figures: the engine with its model of need, the readers of transcripts, the lab, and the shipped settings and prices.
+_SOURCES = ("hooks/utils/policy", "hooks/utils/archive", "hooks/utils/hosts", "hooks/utils/state", "hooks/utils/data")
+_CHUNK = 1 << 20
+
+
+def digest_of(path: str) -> str:
+    """Return the SHA-256 of a file's content, and of a session in a host's own storage of its translation; OSError."""
+    digest = hashlib.sha256()
+    for line in (stored := entries.stored(path)) or ():
+        digest.update(line)
+    if stored is not None:
+        return digest.hexdigest()
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def engine() -> str:
+    """Return the digest of the code and the shipped settings that the figures come from."""
+    root = home.plugin_root()
+    lab = os.path.dirname(os.path.abspath(__file__))
+    files = [os.path.join(root, "retention-config.json")]
+    for folder in (*(os.path.join(root, name) for name in _SOURCES), lab):
+        for at, _, names in os.walk(folder):
+            files += [os.path.join(at, name) for name in names if name.endswith((".py", ".json"))]
+    return _all_of(f"{os.path.basename(path)} {digest_of(path)}" for path in files)
+
+
+def _all_of(lines: Iterable[str]) -> str:
+    """Return the digest of lines, in whatever order."""
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def card_of(survey: dict[str, Any], version: str) -> dict[str, Any]:
+    """Return the card of a survey by this version of PopKit. `policies`: of somebody's own ones the digests of their files."""
+    lifetimes = {ttl_s: {own_policies.shown(name): one for name, one in policies.items()} for ttl_s, policies in survey["ttls"].items()}
+    return {
+        "popkit": version,
+        "engine": engine(),
+        "prices": survey["dated"],
+        "model": survey["model"],
+        "sessions": survey["sessions"],
+        "corpus": _all_of(row["digest"] for row in survey["rows"]),
+        "policies": {
+            own_policies.shown(name): own_policies.load(name).digest for name in survey["descriptions"] if own_policies.is_own(name)
+        },
+        "results": hashlib.sha256(json.dumps(lifetimes, sort_keys=True).encode()).hexdigest(),
+    }

@@ -1,5 +1,5 @@
-"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each; with a card of which code, prices and
-sessions these figures come from, as digests, which is what two people need to compare their runs. Reads only.
+"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only; its rows can go into a Parquet
+file while they come.
 
 A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept of it. The sums are means over
 repositories and pooled counts. No digit depends on the order of the sessions: costs are added as whole numbers of the smallest part of a
@@ -9,22 +9,17 @@ number of processes.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Protocol
 
-from hooks.utils.hosts.claude_code import entries
-from hooks.utils.io import home
-
 from ..parallel import Skipped, Where, find, results, why_nothing
-from . import loading, sessions
-from .loading import Unusable
+from . import sessions
 from .measure import DEARER
-from .policies import POLICIES, Failed, described, models, prices_for, score
+from .own_policies import Failed, Unusable
+from .policies import POLICIES, described, digest_of, models, prices_for, score
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
@@ -100,7 +95,7 @@ def survey(
     table: Table | None = None,
 ) -> dict[str, Any]:
     """Score the sessions below some paths or addresses under policies (names; all that ship by default; "nothing" is always there);
-    loading.Unusable.
+    Unusable.
 
     `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is called after each file · `model`: at whose
     prices, "" for the one that answered each session · `scheduler`: address of that of a Dask cluster, which works in place of processes ·
@@ -247,54 +242,68 @@ def _share(part: float, whole: float) -> float:
     return round(part / whole, 5) if whole else 0.0
 
 
-# --- the card ----------------------------------------------------------------------------------------------------------------------------
+# --- a Parquet file -----------------------------------------------------------------------------------------------------------------------
 
-DIGEST_CHARS = 12  # characters of a digest
-# What decides the figures: the engine with its model of need, the readers of transcripts, the lab, and the shipped settings and prices.
-_SOURCES = ("hooks/utils/policy", "hooks/utils/archive", "hooks/utils/hosts", "hooks/utils/state", "hooks/utils/data")
-_CHUNK = 1 << 20
-
-
-def digest_of(path: str) -> str:
-    """Return the SHA-256 of a file's content, and of a session in a host's own storage of its translation; OSError."""
-    digest = hashlib.sha256()
-    for line in (stored := entries.stored(path)) or ():
-        digest.update(line)
-    if stored is not None:
-        return digest.hexdigest()
-    with open(path, "rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+# Their types are pyarrow's. What a session that was left out does not have is null.
+COLUMNS = {
+    "session": "string", "repository": "string", "model": "string", "requests": "int64", "bytes": "int64", "bad_lines": "int64",
+    "cache_ttl_s": "double", "policy": "string", "cost": "double", "cost_share": "double", "carried": "int64", "carried_share": "double",
+    "dearer": "bool", **dict.fromkeys(COUNTS, "int64"), "left_out": "string",
+}  # fmt: skip
+_GROUP = 20_000  # rows that are held before they are written
+_OF_SESSION = ("repository", "model", "requests", "bytes", "bad_lines")
 
 
-@lru_cache(maxsize=1)
-def engine() -> str:
-    """Return the digest of the code and the shipped settings that the figures come from."""
-    root = home.plugin_root()
-    lab = os.path.dirname(os.path.abspath(__file__))
-    files = [os.path.join(root, "retention-config.json")]
-    for folder in (*(os.path.join(root, name) for name in _SOURCES), lab):
-        for at, _, names in os.walk(folder):
-            files += [os.path.join(at, name) for name in names if name.endswith((".py", ".json"))]
-    return _all_of(f"{os.path.basename(path)} {digest_of(path)}" for path in files)
+class Parquet:
+    """A file that is there, whole, at the end of the `with`, and not at all if that ends with an error."""
 
+    def __init__(self, path: str) -> None:
+        import tempfile
 
-def _all_of(lines: Iterable[str]) -> str:
-    """Return the digest of lines, in whatever order."""
-    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
 
+        self.path = path
+        self.schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
+        self.table_of = pa.Table.from_pylist
+        handle, self.unfinished = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=".popkit-")
+        os.close(handle)
+        self.writer = ParquetWriter(self.unfinished, self.schema, compression="zstd")
+        self.rows: list[dict[str, Any]] = []
 
-def card_of(survey: dict[str, Any], version: str) -> dict[str, Any]:
-    """Return the card of a survey by this version of PopKit. `policies`: of somebody's own ones the digests of their files."""
-    lifetimes = {ttl_s: {loading.shown(name): one for name, one in policies.items()} for ttl_s, policies in survey["ttls"].items()}
-    return {
-        "popkit": version,
-        "engine": engine(),
-        "prices": survey["dated"],
-        "model": survey["model"],
-        "sessions": survey["sessions"],
-        "corpus": _all_of(row["digest"] for row in survey["rows"]),
-        "policies": {loading.shown(name): loading.load(name).digest for name in survey["descriptions"] if loading.is_own(name)},
-        "results": hashlib.sha256(json.dumps(lifetimes, sort_keys=True).encode()).hexdigest(),
-    }
+    def __enter__(self) -> Parquet:
+        return self
+
+    def __exit__(self, kind: object, *_exc: object) -> None:
+        try:
+            if kind is None:
+                self._write()
+            self.writer.close()
+            if kind is None:
+                os.replace(self.unfinished, self.path)
+        finally:
+            if os.path.exists(self.unfinished):
+                os.unlink(self.unfinished)
+
+    def take(self, row: dict[str, Any]) -> None:
+        """Add a session, as `survey.row_of` returns it."""
+        of_session = {"session": row["path"], **{name: row[name] for name in _OF_SESSION}}
+        for ttl_s, scores in row["scores"].items():
+            base = scores["nothing"]
+            for policy, one in scores.items():
+                shares = {name + "_share": one[name] / base[name] for name in ("cost", "carried")}
+                dearer = one["cost"] > DEARER * base["cost"]
+                self._add({**of_session, "cache_ttl_s": float(ttl_s), "policy": policy, **one, **shares, "dearer": dearer})
+
+    def skip(self, path: str, reason: str) -> None:
+        """Add a session that was left out."""
+        self._add({"session": path, "left_out": reason})
+
+    def _add(self, row: dict[str, Any]) -> None:
+        self.rows.append(row)
+        if len(self.rows) >= _GROUP:
+            self._write()
+
+    def _write(self) -> None:
+        self.writer.write_table(self.table_of(self.rows, self.schema))
+        self.rows.clear()

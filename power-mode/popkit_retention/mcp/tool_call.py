@@ -78,7 +78,7 @@ def message_of(error: Exception) -> str:
     from hooks.utils.io.sqlite_file import StoreError
     from hooks.utils.reclaim import access, restoring
 
-    from ..governance.errors import GovernanceError
+    from ..governance import GovernanceError
     from ..memory.holds import OnHold
     from ..memory.items import BadItem
     from ..memory.memory import Busy, NotThere

@@ -14,15 +14,15 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
-    "ARCHIVE_TIER_POLICY": "tier_policies",
+    "ARCHIVE_TIER_POLICY": "valuation",
     "BadItem": "items",
     "Busy": "memory",
-    "COLD_TIER_POLICY": "tier_policies",
+    "COLD_TIER_POLICY": "valuation",
     "CompressionPolicy": "compression",
     "DuplicateId": "stores",
     "ForgettingCurveModel": "valuation",
-    "HOT_TIER_POLICY": "tier_policies",
-    "InMemoryStore": "stores.in_memory",
+    "HOT_TIER_POLICY": "valuation",
+    "InMemoryStore": "stores.reference",
     "InformationLossMetrics": "reports",
     "Item": "items",
     "Lesson": "items",
@@ -35,7 +35,7 @@ _HOMES = {
     "SqliteStore": "stores.sqlite",
     "StoreUnavailable": "stores",
     "ValueClassification": "valuation",
-    "WARM_TIER_POLICY": "tier_policies",
+    "WARM_TIER_POLICY": "valuation",
 }
 
 TYPE_CHECKING = False
@@ -46,11 +46,18 @@ if TYPE_CHECKING:
     from .memory import Busy, Memory, NotThere
     from .reports import InformationLossMetrics
     from .stores import DuplicateId, StoreUnavailable
-    from .stores.in_memory import InMemoryStore
+    from .stores.reference import InMemoryStore
     from .stores.sqlite import SqliteStore
     from .tier_manager import MemoryTierManager
-    from .tier_policies import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, HOT_TIER_POLICY, WARM_TIER_POLICY
-    from .valuation import ForgettingCurveModel, SignalCalculator, ValueClassification
+    from .valuation import (
+        ARCHIVE_TIER_POLICY,
+        COLD_TIER_POLICY,
+        HOT_TIER_POLICY,
+        WARM_TIER_POLICY,
+        ForgettingCurveModel,
+        SignalCalculator,
+        ValueClassification,
+    )
 
 __all__ = [
     "ARCHIVE_TIER_POLICY",

@@ -1,8 +1,9 @@
-"""Exports and imports of items as JSON lines, and the weekly backups of the ARCHIVE tier that are made of them.
+"""Exports and imports of items as JSON lines, the weekly backups of the ARCHIVE tier that are made of them, and the folder that has these:
+its lock, the alerts that hooks give, doctor's check. What belongs to a project is `hooks.utils.state.memory`'s.
 
-An export is a head, then one object an item, with its full text beside what is left of it, last a digest. What is imported is checked whole
-before any of it is kept, and secrets in it are masked. An import is the user's own word for all that is in the file: who could write
-"accepted" into it could write "user" as well, so the file says who said an item, and is believed. What waits for a yes in the file waits
+An export is a head, then one object for each item (a compressed one with its full text), and a digest at the end. An import is checked as a
+whole before any of it is kept, and its secrets are masked. The user vouches for the whole file by importing it: whoever could write
+"accepted" into it could write "user" as well, so the file is believed about who said an item. An item that waits for a yes there waits
 here, too.
 """
 
@@ -14,23 +15,27 @@ import json
 import math
 import os
 import re
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import durable, files
+from hooks.utils.io import durable, failures, files, home, repository
+from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.policy.masking import mask
+from hooks.utils.state import memory
+from hooks.utils.text import clean, counted, size, span
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
 from .stores import Batch, audited
-from .tier_policies import ARCHIVE_TIER_POLICY
-from .valuation import DAY_S
+from .valuation import ARCHIVE_TIER_POLICY, DAY_S
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from .stores import Store
 
 FORMAT = 1
-_CONTROLS = re.compile("[\x7f-\x9f]")  # which JSON lets stand, and a terminal obeys
+_CONTROLS = re.compile("[\x7f-\x9f]")  # JSON allows them, and a terminal obeys them
 LONGEST_LINE = 8_000_000  # characters
 LARGEST = 100_000_000  # characters of all lines: they are checked whole, in memory, which takes a dozen times as much
 
@@ -160,7 +165,7 @@ def without(text: str, ids: Collection[str]) -> str:
 KEPT = 4
 EVERY_S = {"daily": DAY_S, "weekly": 7 * DAY_S}[ARCHIVE_TIER_POLICY["backup_frequency"]]
 _BEFORE, _BEHIND = "archive-", ".jsonl"
-_NAME = re.compile(rf"{_BEFORE}([0-9]{{1,15}}){re.escape(_BEHIND)}")
+_BACKUP = re.compile(rf"{_BEFORE}([0-9]{{1,15}}){re.escape(_BEHIND)}")
 
 
 def back_up(store: Store, folder: str, now: float) -> str | None:
@@ -202,5 +207,107 @@ def _times(folder: str) -> dict[str, float]:
 
 def _made_at(name: str) -> float | None:
     """Return when a backup of this file name was made (seconds); None for another file."""
-    match = _NAME.fullmatch(name)
+    match = _BACKUP.fullmatch(name)
     return float(match[1]) if match else None
+
+
+# --- the folder ---------------------------------------------------------------------------------------------------------------------------
+
+_CHECK = "memory"  # of the check
+_OURS = ("memory", "memory-learn")  # in the log of hooks
+
+
+class Folder:
+    """`$POPKIT_HOME/memory`."""
+
+    def __init__(self, popkit_home: str) -> None:
+        self.home = popkit_home
+        self.path = os.path.join(popkit_home, memory.FOLDER)
+
+    @property
+    def lock(self) -> str:
+        """Return the path of the lock that one job at a time holds."""
+        return os.path.join(self.path, "job.lock")
+
+    @property
+    def backups(self) -> str:
+        """Return the folder of the backups that `back_up` makes."""
+        return os.path.join(self.path, "backups")
+
+    def set_alerts(self, alerts: list[dict[str, object]], now: float) -> None:
+        """Write the alerts of each project into the folder that hooks keep of it; remove those that are over."""
+        for key in self._projects():
+            project = memory.Project(self.home, repository.Repository(key, "", ""))
+            project.set_alerts(
+                {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
+            )
+
+    def _projects(self) -> list[str]:
+        return [name for name in files.names(self.path) if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
+
+
+def _seconds(at: object, now: float) -> float:
+    return float(at) if isinstance(at, (int, float)) else now
+
+
+# --- doctor ------------------------------------------------------------------------------------------------------------------------------
+
+
+def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
+    """Return what doctor finds: whether memory is on for the project, how large it is, when its job ran, what went wrong. Changes
+    nothing."""
+    failed = failures.count(popkit_home, _OURS)
+    facts: dict[str, Any] = {"on": False, "failures": failed}
+    notes = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
+    if not memory.is_used(popkit_home):
+        return Check(_CHECK, OK, f"off. /popkit:context memory on says what it would do{notes}", **facts)
+    mine = memory.project_of(popkit_home, project)
+    name = clean(mine.repository.name)
+    try:
+        facts["on"] = mine.is_on()
+        given = mine.document()
+    except (OSError, ValueError) as error:
+        advice = f"Look into {mine.folder}. Sessions are given nothing until then."
+        return Check(_CHECK, WARNING, f"its files for {name} cannot be used: {clean(_why(error))}{notes}", advice, **facts)
+    facts["bytes"] = STORAGE[0].bytes_in(popkit_home)
+    facts["waiting"] = len(mine.to_learn())
+    if not facts["on"]:
+        return Check(_CHECK, OK, f"off for {name}; the memory of all projects takes {size(facts['bytes'])}{notes}", **facts)
+    from .memory import Memory
+    from .stores import StoreUnavailable
+
+    try:
+        with closing(Memory.of(environ, project)) as opened:
+            status: dict[str, Any] = opened.status()
+    except StoreUnavailable as error:
+        return Check(
+            _CHECK, WARNING, f"on for {name}, but its store cannot be used: {clean(error)}{notes}", "popkit memory verify", **facts
+        )
+    ran = status["run"]
+    facts.update(items=status["items"], last_run=ran["at"] if ran else None, run_failures=len(ran["failures"]) if ran else 0)
+    state = f"on for {name}: {counted(status['items'], 'item')}, {size(facts['bytes'])}; its job "
+    state += f"ran {span(max(0.0, now - ran['at']))} ago" if ran else "has not run yet"
+    state += "" if given else "; MEMORY.md is empty"
+    if facts["run_failures"]:
+        return Check(
+            _CHECK, WARNING, f"{state}, with {counted(facts['run_failures'], 'failure')}{notes}", "popkit memory run --force", **facts
+        )
+    return Check(_CHECK, OK, state + notes, **facts)
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+STORAGE = (
+    Storage(
+        "memory",
+        {
+            "": r"memory\.sqlite",
+            memory.FOLDER: r"job\.lock|backups/archive-[^/]*"
+            r"|.+-[0-9a-f]{12}/(MEMORY\.md|entries\.json|settings\.json|alerts\.json|learning\.lock|ended-)[^/]*",
+        },
+        check_folder,
+        keep=("To keep what sessions taught:", "popkit memory export --all FILE"),
+    ),
+)

@@ -1,25 +1,27 @@
 """The job: every item is valued, moved, compressed, marked or deleted, as it is due. It can be stopped anywhere and run again; run twice it
-changes nothing the second time."""
+changes nothing the second time. `HourlyJob` runs that of an agent's own memory, on a thread of its own: `Memory(…, job="hourly")`."""
 
 from __future__ import annotations
 
 import heapq
+import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from . import compression, holds, transitions, valuation
+from .compression import SummariserLate
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .learning import session_number
 from .stores import Batch, Change, Outdated, StoreUnavailable, audited
-from .summariser import SummariserLate
-from .tier_policies import levels_of
+from .stores.sqlite import SqliteStore
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
-from .valuation import DAY_S
+from .valuation import DAY_S, levels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .embeddings import Embedder
+    from .memory import Memory
     from .stores import Store
 
 KEY = "job"
@@ -281,3 +283,44 @@ def last_run(store: Store) -> dict[str, object] | None:
     """Return the report of the last run, with `at`; None where it never ran."""
     last = store.value(KEY)
     return last if isinstance(last, dict) else None
+
+
+# --- every hour, on a thread --------------------------------------------------------------------------------------------------------------
+
+PATIENCE_S = 10.0  # that a job gets to end; it may be stopped anywhere
+
+
+class HourlyJob:
+    """Runs the job of a memory at once and then at every interval, if it is due, until `close`. `opened()` opens that memory in the thread;
+    `failure` is what went wrong in the last run, None where nothing did."""
+
+    def __init__(self, opened: Callable[[], Memory], every_s: float = EVERY_S) -> None:
+        self.failure: Exception | None = None
+        self.over = threading.Event()
+        self._thread = threading.Thread(target=self._work, args=(opened, every_s), name="popkit-memory-job", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread; a run that takes too long ends with the process."""
+        self.over.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join(PATIENCE_S)
+
+    def _work(self, opened: Callable[[], Memory], every_s: float) -> None:
+        while not self.over.is_set():
+            try:
+                memory = opened()
+                try:
+                    memory.run()
+                finally:
+                    if isinstance(memory.store, SqliteStore):  # another is the owner's
+                        memory.close()
+                self.failure = None
+            except Exception as error:  # noqa: BLE001  the next run tries again
+                self.failure = error
+            self.over.wait(every_s)
+
+
+def for_thread(store: Store) -> Store:
+    """Return a store of the same items that another thread may use."""
+    return SqliteStore(store.path) if isinstance(store, SqliteStore) else store

@@ -1,21 +1,49 @@
 """What a session taught becomes items, and strengthens those that are there.
 
-A session may be taught twice: before a compaction, and at its end. Beside the items stands what each session gave, so that it is counted
-once, however often it is taught; both are written as one.
+A session may teach twice: before a compaction, and at its end. The store keeps what each session gave beside the items, so that it is
+counted once, however often it is learnt; both are written as one.
+
+An item that was of use is reinforced, at most once in a session. It was of use where somebody opened or restored it, and where a session
+followed it: memory showed it, and the assistant wrote its name soon after. The name of a path is its file's, that of a command the whole of
+it; any other text has the names in it that look like code. A text without such a name cannot be seen to be followed: only opening or
+restoring it shows that it was of use.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import erasure, following, holds, transitions, valuation
-from .items import ACCEPTED, BY_JOB, BY_POLICY, CODE, KINDS, NOTE, PROSE, SESSION, USER, Item, id_of
+from hooks.utils.state.memory_text import HEAD, commands_in, paths_in
+
+from . import holds, transitions, valuation
+from .items import (
+    ACCEPTED,
+    ACCESSES_KEPT,
+    BY_JOB,
+    BY_POLICY,
+    CODE,
+    COMMAND,
+    KINDS,
+    NAME,
+    NOTE,
+    PATH,
+    PROSE,
+    SESSION,
+    USER,
+    Item,
+    Shown,
+    id_of,
+)
 from .stores import Batch, Change, DuplicateId, audited, listed, mapping
+from .transitions import ACTIVE_HOURS, HOUR_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from .extraction import Returned
     from .items import Lesson, Observed
     from .stores import Store
 
@@ -48,12 +76,12 @@ def learn(store: Store, lesson: Lesson, now: float, tries: int = 4) -> Learnt:
 
 
 def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
-    key = _key(lesson)
+    key = _key(lesson.project, lesson.session)
     before = mapping(store.value(key))
     numbers = mapping(store.value("sessions:" + lesson.project))
     number = _whole(before.get("number")) or _whole(numbers.get("count")) + 1
     counted = {id: _whole(writes) for id, writes in mapping(before.get("writes")).items()}
-    unwanted = erasure.forgotten_ids(store, lesson.project)
+    unwanted = holds.forgotten_ids(store, lesson.project)
     seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in unwanted}
     written = {id_of(lesson.project, kind, text) for kind, text in lesson.written} - {*seen, *unwanted}
     gone = {id_of(lesson.project, kind, text) for kind, text in lesson.gone} - {*seen}
@@ -62,7 +90,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     new = [_new(id, one, lesson, number) for id, one in seen.items() if id not in known]
     again = [id for id in seen if id in known and id not in counted]
     at = min(lesson.ended, now)
-    opened = following.opened_in(store, lesson.project, lesson.session)
+    opened = opened_in(store, lesson.project, lesson.session)
     reinforced = {*opened, *listed(before.get("followed"))}
     followed = _followed(store, lesson, {*seen, *counted, *reinforced}, at)
     changes = [_seen_again(known[id], one, counted.get(id), number, at, id in reinforced) for id, one in seen.items() if id in known]
@@ -85,7 +113,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
         values={
             key: value,
             "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))},
-            **({following.key_of(lesson.project, lesson.session): None} if opened else {}),
+            **({key_of(lesson.project, lesson.session): None} if opened else {}),
         },
         log=[audited(now, "learnt", lesson.project, session=lesson.session, added=len(new), again=len(again))],
     )
@@ -102,7 +130,7 @@ def session_number(store: Store, project: str) -> int:
 def taught(store: Store, project: str) -> dict[str, Mapping[str, object]]:
     """Return what each session gave, by its id: `number`, `began`, `ended`, `writes` (id -> times), `followed` and `used` (ids), `lookups`,
     `lookup_tokens`."""
-    prefix = f"lesson:{project}:"
+    prefix = _key(project, "")
     return {key[len(prefix) :]: mapping(value) for key, value in store.values(prefix).items()}
 
 
@@ -112,8 +140,41 @@ def taught_in(store: Store, item: Item) -> list[str]:
     return sorted({str(lesson["root"]) for lesson in lessons if lesson.get("root") and item.id in mapping(lesson.get("writes"))})
 
 
-def _key(lesson: Lesson) -> str:
-    return f"lesson:{lesson.project}:{lesson.session}"
+class Taught:
+    """What sessions have taught, read once for each project that is asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._projects: dict[str, dict[str, tuple[list[str], float]]] = {}
+
+    def of(self, item: Item) -> tuple[tuple[str, ...], float | None]:
+        """Return the sessions that an item is from, and when (seconds) it was last written or asked for, None where that is unknown. A
+        session that goes on after it has taught books no access, so the end of the last one that wrote it counts."""
+        project = self._projects.get(item.project)
+        if project is None:
+            project = self._projects[item.project] = self._read(item.project)
+        sessions, ended = project.get(item.id, ((), 0.0))
+        times = (item.created_at, item.last_accessed, ended)
+        if not all(isinstance(at, (int, float)) and 0 <= at < math.inf for at in times):
+            return (item.episode, *sessions), None
+        if not item.episode or item.episode in sessions:
+            return tuple(sessions), max(times)
+        return (item.episode, *sessions), max(times)
+
+    def _read(self, project: str) -> dict[str, tuple[list[str], float]]:
+        found: dict[str, tuple[list[str], float]] = {}
+        for session, lesson in taught(self._store, project).items():
+            writes, ended = lesson.get("writes"), lesson.get("ended")
+            at = float(ended) if isinstance(ended, (int, float)) else 0.0
+            for id in writes if isinstance(writes, dict) else ():
+                sessions, latest = found.get(id, ([], 0.0))
+                sessions.append(session)
+                found[id] = sessions, max(latest, at)
+        return found
+
+
+def _key(project: str, session: str) -> str:
+    return f"lesson:{project}:{session}"
 
 
 def _new(id: str, one: Observed, lesson: Lesson, number: int) -> Item:
@@ -140,14 +201,14 @@ def _followed(store: Store, lesson: Lesson, counted: set[str], at: float) -> lis
     if not lesson.shown:
         return []
     items = {item.id: item for item in store.scan(lesson.project, marked=False, bare=True) if item.id not in counted}
-    ids = following.followed(lesson.shown, (item for item in items.values() if item.episode != lesson.session))
-    return [following.reinforcement(items[id], at) for id in ids]
+    ids = followed_ids(lesson.shown, (item for item in items.values() if item.episode != lesson.session))
+    return [reinforcement(items[id], at) for id in ids]
 
 
 def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at: float, reinforced: bool) -> Change:
     """Return the change of an item that a session has written. `counted`: how often it wrote it by what it taught before, None where it
     has taught nothing of it; `reinforced`: whether this session has reinforced it already."""
-    change = Change(item.id) if reinforced or counted is not None else following.reinforcement(item, at)
+    change = Change(item.id) if reinforced or counted is not None else reinforcement(item, at)
     change.by["writes"] = one.writes - (counted or 0)
     if counted is None:
         change.by["sessions"] = 1
@@ -164,3 +225,124 @@ def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at:
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
+
+
+# --- what was followed --------------------------------------------------------------------------------------------------------------------
+
+REQUESTS = 10  # so soon after it was shown an item is followed, if at all
+APART_S = ACTIVE_HOURS * HOUR_S  # where nobody says which session it is, uses so close together are of one
+
+_CHARS = 20_000  # of one request's text
+_TITLE = HEAD.partition("\n")[0]
+_COMMAND = re.compile(r"\bpopkit(?:\.py)?['\"]?\s+memory\s+(?:search|list|why)\b")
+_TOOL = "memory_search"
+_WORD = re.compile(r"[\w.@~/-][\w./:@~-]*")
+_AROUND = ".:-/@~"
+_LINES = re.compile(r":\d.*")
+# Part of a word that is code rather than prose.
+_CODE = re.compile(r"[/_]|\w\.\w{2}|[a-z][A-Z]|^--\w|[A-Za-z]\d|\d[A-Za-z]")
+_LEAST = 4  # characters of a name: shorter ones are written by chance
+_BEGINNING = 60  # characters of a text by which it is recognised
+
+
+class Showings:
+    """Everything that memory showed in one session."""
+
+    def __init__(self) -> None:
+        self._texts: list[tuple[int, str]] = []  # with the number of requests that there were before
+        self._wrote: list[str] = []  # by request
+
+    def give(self, text: str) -> None:
+        """Take in what a hook gave the assistant."""
+        if _TITLE in text:
+            self._texts.append((len(self._wrote), text))
+
+    def see(self, returned: Returned) -> None:
+        """Take in a completed call."""
+        command = returned.call.tool_input.get("command")
+        if returned.call.tool.endswith(_TOOL) or (isinstance(command, str) and _COMMAND.search(command)):
+            self._texts.append((len(self._wrote), returned.text))
+
+    def write(self, request: int, text: str) -> None:
+        """Take in a text that the assistant wrote in a request (numbered from 1)."""
+        self._wrote += [""] * (request - len(self._wrote))
+        self._wrote[request - 1] = "\n".join(filter(None, (self._wrote[request - 1], text)))[:_CHARS]
+
+    def all(self) -> tuple[Shown, ...]:
+        """Return what was shown, in order, each with what was written in the requests after it."""
+        return tuple(Shown(text, "\n".join(self._wrote[at : at + REQUESTS])) for at, text in self._texts)
+
+
+def followed_ids(shown: Sequence[Shown], items: Iterable[Item]) -> list[str]:
+    """Return the ids of those items that were shown and whose names were written in the requests after that."""
+    texts = [(_squeezed(each.text), _named_in(each.text), _squeezed(each.wrote), words_of(each.wrote)) for each in shown]
+    return [
+        item.id
+        for item in items
+        if any(_is_in(item, text, words) and _is_named(item, wrote, written) for text, words, wrote, written in texts)
+    ]
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text, names and paths as they are written, and the last part of each path."""
+    words = {_LINES.sub("", word).rstrip(_AROUND) for word in _WORD.findall(text)}
+    return words | {word.rpartition("/")[2] for word in words if "/" in word}
+
+
+def _named_in(text: str) -> set[str]:
+    """Return what an answer of memory's names: its words, and the paths and commands that a MEMORY.md writes together."""
+    return words_of(text) | set(paths_in(text)) | set(commands_in(text))
+
+
+def _is_in(item: Item, text: str, words: set[str]) -> bool:
+    """Return whether an answer of memory's shows an item."""
+    if item.id in words:
+        return True
+    if item.kind in (PATH, NAME):
+        return item.text in words or (item.kind == PATH and item.text.rpartition("/")[2] in words)
+    if item.kind == COMMAND and item.text in words:
+        return True
+    beginning = _squeezed(item.text)[:_BEGINNING]
+    return bool(beginning) and beginning in text
+
+
+def _is_named(item: Item, wrote: str, words: set[str]) -> bool:
+    """Return whether the assistant has written the name of an item."""
+    if item.id in words:
+        return True
+    if item.kind == COMMAND:
+        return _squeezed(item.text) in wrote
+    if item.kind in (PATH, NAME):
+        return item.text.rpartition("/")[2] in words
+    return any(name in words for name in words_of(item.text) if len(name) >= _LEAST and _CODE.search(name))
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def reinforcement(item: Item, at: float) -> Change:
+    """Return the change of an item that was of use at a time (seconds)."""
+    return Change(item.id, {"reinforced": sorted([*item.reinforced, at])[-ACCESSES_KEPT:]}, {"reinforcements": 1})
+
+
+def reinforce(store: Store, items: Sequence[Item], session: str, at: float) -> None:
+    """Reinforce items that were of use in a session ("": in none that is known), except those that it has made or reinforced already."""
+    for item in items:
+        known = opened_in(store, item.project, session) if session else set()
+        lesson = mapping(store.value(_key(item.project, session))) if session else {}
+        counted = {item.episode, *known, *mapping(lesson.get("writes")), *listed(lesson.get("followed"))}
+        if session in counted or item.id in counted if session else at - max(item.reinforced, default=-APART_S) < APART_S:
+            continue
+        values: dict[str, object] = {key_of(item.project, session): sorted({*known, item.id})} if session else {}
+        store.write(Batch(change=[reinforcement(item, at)], values=values))
+
+
+def opened_in(store: Store, project: str, session: str) -> set[str]:
+    """Return the ids of the items that were reinforced during a session, before it was learnt."""
+    return set(listed(store.value(key_of(project, session))))
+
+
+def key_of(project: str, session: str) -> str:
+    """Return the key of what was reinforced during a session that is not learnt yet."""
+    return f"opened:{project}:{session}"

@@ -19,13 +19,13 @@ from hooks.utils.state import memory_checks
 from hooks.utils.state.memory import project_of
 
 from ..extras import reach
-from . import document, embeddings, erasure, exchange, following, holds, job, learning, reports, search, transitions, valuation
-from .folder import Folder
-from .hourly import HourlyJob, for_thread
+from . import document, embeddings, exchange, holds, job, learning, reports, search, transitions, valuation
+from .compression import summarise_with
+from .exchange import Folder
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
+from .job import HourlyJob, for_thread
 from .stores import Batch, Change, Outdated, Store, audited, configured_store, listed, mapping
-from .stores.in_memory import InMemoryStore
-from .summariser import summarise_with
+from .stores.reference import InMemoryStore
 from .terms import terms_of
 from .transitions import Moment
 
@@ -227,7 +227,7 @@ class Memory:
     def reinforce(self, ids: Sequence[str]) -> Items:
         """Say that items were of use, as an agent that acted on them does: each is reinforced, at most once a session. Return them."""
         items = [self.find(id) for id in dict.fromkeys(ids)]
-        following.reinforce(self.store, items, self.session, self.now())
+        learning.reinforce(self.store, items, self.session, self.now())
         return self.store.get([item.id for item in items])
 
     # --- changing ------------------------------------------------------------------------------------------------------------------
@@ -329,14 +329,14 @@ class Memory:
             raise Busy("another process runs the job of the memory. Try again when it is done") from None
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
-        erasure.prepare(self.store, self.folder, now)
+        holds.prepare_erasure(self.store, self.folder, now)
         report = job.run(self.store, now, self.embedder, self.summarise, progress)
         if self.embedder.name != embeddings.HashedEmbedder.name:
             embeddings.embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
             self._tell()
             self.folder.set_alerts(report.alerts, now)
-        erasure.finish(self.store, self.folder, now)
+        holds.finish_erasure(self.store, self.folder, now)
         if self.folder is not None:
             exchange.back_up(self.store, self.folder.backups, now)
         return report
@@ -374,7 +374,7 @@ class Memory:
                 holds.refuse(items, held)
                 batch.given = held.given()
             if kind.forgets is not None:
-                erasure.note_forgotten(batch, self.store, items, kind.forgets)
+                holds.note_forgotten(batch, self.store, items, kind.forgets)
             holds.touch_marks(batch)
             try:
                 self.store.write(batch)
@@ -387,7 +387,7 @@ class Memory:
     def _tell(self) -> None:
         """Write for hooks what others than the user have marked."""
         if self.folder is not None:
-            self.folder.set_marks(self.store)
+            holds.publish_marks(self.folder.home, self.store)
 
     def _as_said(self, item: Item) -> Item:
         """Return an item in the user's own words where it is theirs: as keywords "never push" may read as its opposite."""

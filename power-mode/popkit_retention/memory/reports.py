@@ -1,9 +1,10 @@
-"""Reports on a memory: why an item is where it is, what there is of a project, and what compression loses (the specification's metrics,
-3.3)."""
+"""Reports on a memory: why an item is where it is, what there is of a project, the specification's four queries over a store of any kind
+(6.3; `tier_manager` has them as Cypher), and what compression loses (its metrics, 3.3)."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -13,9 +14,10 @@ from hooks.utils.policy.estimate import estimate_tokens
 from . import compression, holds, job, learning, search, transitions, valuation
 from .compression import at_level, keywords
 from .embeddings import likeness
-from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, TIERS, Item
+from .items import EMBEDDING, FULL, HOT, KEYWORDS, LEVELS, SUMMARY, TIERS, WARM, Item
 from .sentences import Corpus
-from .stores.in_memory import InMemoryStore
+from .stores.reference import InMemoryStore
+from .transitions import HOT_HOURS, HOT_STAYS, HOUR_S, KEY_ACCESSES, KEY_SCORE
 from .valuation import DAY_S
 
 if TYPE_CHECKING:
@@ -246,3 +248,67 @@ def _nearest(ids: Sequence[str], vectors: Sequence[Sequence[float]], queries: Se
         alike = likeness(query, dict(zip(ids, units)))
         nearest.append([id for _, id in sorted((-value, id) for id, value in alike.items())[:RESULTS]])
     return nearest
+
+
+# --- monitoring ---------------------------------------------------------------------------------------------------------------------------
+
+MOST_DEMOTION, MOST_ARCHIVE = 10, 5  # candidates, as the specification has it
+PREVIEW = 100  # characters
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """How compression works at one level: so many items, their mean tokens and score."""
+
+    level: str
+    items: int
+    mean_tokens: float
+    mean_score: float
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """Items by tier, the fullest first; the levels below full; and candidates: HOT items for demotion (older than 24 hours and worth less
+    than 0.6), WARM ones for ARCHIVE (worth at least 0.8, asked for five times)."""
+
+    tiers: dict[str, int]
+    levels: list[Compressed]
+    demotion: list[Item]
+    archive: list[Item]
+
+    def to_json(self) -> dict[str, object]:
+        levels = [vars(level) for level in self.levels]
+        return {"tiers": self.tiers, "levels": levels, "demotion": _listed(self.demotion), "archive": _listed(self.archive)}
+
+
+def _listed(items: list[Item]) -> list[dict[str, object]]:
+    return [
+        {"id": item.id, "project": item.project, "score": item.score, "accesses": item.access_count, "preview": item.text[:PREVIEW]}
+        for item in items
+    ]
+
+
+def monitor(store: Store, now: float, project: str | None = None) -> Monitoring:
+    """Return the answers to the four queries, with scores as the last run of the job has left them."""
+    tiers: Counter[str] = Counter()
+    tokens: dict[str, list[int]] = defaultdict(list)
+    scores: dict[str, list[float]] = defaultdict(list)
+    demotion, archive = [], []
+    for item in store.scan(project, bare=True):
+        tiers[item.tier] += 1
+        if item.level != FULL:
+            tokens[item.level].append(estimate_tokens(item.text))
+            scores[item.level].append(item.score)
+        if item.tier == HOT and item.created_at < now - HOT_HOURS * HOUR_S and item.score < HOT_STAYS:
+            demotion.append(item)
+        if item.tier == WARM and item.score >= KEY_SCORE and item.access_count >= KEY_ACCESSES:
+            archive.append(item)
+    levels = [
+        Compressed(level, len(tokens[level]), sum(tokens[level]) / len(tokens[level]), sum(scores[level]) / len(scores[level]))
+        for level in LEVELS
+        if level in tokens
+    ]
+    demotion.sort(key=lambda item: (item.score, item.id))
+    archive.sort(key=lambda item: (-item.score, item.id))
+    ordered = sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))
+    return Monitoring(dict(ordered), levels, demotion[:MOST_DEMOTION], archive[:MOST_ARCHIVE])

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Protocol
 
 from .items import BY_JOB, TIERS, WARM
-from .monitoring import Compressed
+from .reports import Compressed
 from .transitions import HOUR_S, Standing, decide
 from .valuation import DAY_S, ForgettingCurveModel, ValueClassification
 

@@ -1,7 +1,7 @@
 """Transitions from tier to tier, by rules and by the word of the user. The first rule that holds decides, and says why. Pure: the time
 comes in (seconds).
 
-The specification's part 5, by the bounds of its policies (`tier_policies`), mended where it contradicts itself: its code never reaches
+The specification's part 5, by the bounds of its policies (`valuation`), mended where it contradicts itself: its code never reaches
 ARCHIVE from WARM, deletes what is remembered well, and lets an item go back and forth between HOT and WARM for ever. These laws hold
 instead: every tier can be reached; nothing comes back to a tier it has left without a new access or a higher score; more score and more
 accesses never lead lower; what every session makes use of never falls from HOT; what nobody uses is COLD within a month, unless it is among
@@ -21,8 +21,7 @@ from hooks.utils.archive import deletion
 
 from . import valuation
 from .items import ACCEPTED, ARCHIVE, COLD, HOT, WARM, BadItem
-from .tier_policies import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, HOT_TIER_POLICY, WARM_TIER_POLICY
-from .valuation import DAY_S
+from .valuation import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, DAY_S, HOT_TIER_POLICY, WARM_TIER_POLICY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.io import home
 
-from .records import Sum, month_of, range_of, remaining_of
+from . import Sum, month_of, range_of, remaining_of
 from .store import DatabaseUnavailable
 
 if TYPE_CHECKING:

@@ -16,17 +16,14 @@ from hooks.utils.state.days import day_of
 from hooks.utils.text import clean, counted
 
 from .. import extras
-from . import budgets
-from .address import WHOLE, BadAddress, server_of
-from .records import CLIENT, Tokens, Used, month_of, name_of
+from . import CLIENT, Tokens, Used, budgets, month_of, name_of
 from .sqlite import FILE, WORDS, SqliteStore, has_old_file
-from .store import AT_ONCE, USAGE, DatabaseUnavailable, NotWritable
+from .store import AT_ONCE, USAGE, WHOLE_URL, BadAddress, DatabaseUnavailable, NotWritable, server_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .address import Server
-    from .store import Statements, UsageStore
+    from .store import Server, Statements, UsageStore
 
 
 _NAME = "budget"  # of the check
@@ -77,7 +74,7 @@ def server_in(environ: Mapping[str, str]) -> Server | None:
 
 def is_configured(context: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
     """Return whether the user has set anything that needs usage: a limit or a database. `context`: the settings of that name."""
-    return budgets.limits_of(context).any or bool(context.get("database") or environ.get(WHOLE))
+    return budgets.limits_of(context).any or bool(context.get("database") or environ.get(WHOLE_URL))
 
 
 def user_in(environ: Mapping[str, str]) -> str:

@@ -24,8 +24,8 @@ from hooks.utils.policy.models import models_of
 from hooks.utils.state import journal, peek, session
 from hooks.utils.state.store import ContextFiles
 
+from . import DAY_S, KEPT_DAYS, MOD, TRANSCRIPT, Tokens, Used, usd_of, warmed_id
 from .database import Replication, open_local, server_in, user_in
-from .records import DAY_S, KEPT_DAYS, MOD, TRANSCRIPT, Tokens, Used, usd_of, warmed_id
 from .sqlite import FILE
 from .store import LATEST
 

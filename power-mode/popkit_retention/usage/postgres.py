@@ -11,16 +11,14 @@ import traceback
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from .address import ENCRYPTION, PASSWORD, USER
-from .store import DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+from .store import ENCRYPTION, PASSWORD, USER, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .address import Server
+    from .store import Server
 
-DRIVER = "pg8000"
 PATIENCE_S = 5.0  # for an answer of the server, and for another thread's transaction
 MIGRATION_S = 60.0  # for another process that makes the tables
 LOCK = 0x506F704B  # the server's advisory lock for the creation of the tables

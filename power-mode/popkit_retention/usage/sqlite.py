@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.io import files
 from hooks.utils.io.sqlite_file import BUSY_S, Schema, StoreError, StoreTooNew, Transaction, open_store
 
-from .records import MOD, warmed_id
+from . import MOD, warmed_id
 from .store import SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Union
 
 from hooks.utils.io import home
 
-from .records import Snapshot, Used
+from . import Snapshot, Used
 from .store import DatabaseUnavailable, NotWritable
 
 if TYPE_CHECKING:

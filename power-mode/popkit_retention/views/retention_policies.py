@@ -9,7 +9,7 @@ from __future__ import annotations
 from hooks.utils import text
 from hooks.utils.text import size
 
-from ..governance import collection, rules
+from ..governance import collection, domains
 from ..governance.answers import SOON_DAYS
 from ..governance.domains import JOB, TOOL, USER
 from ..governance.policies import KEYS, MEMORY, RAG, SOURCE_TYPES
@@ -185,7 +185,7 @@ def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]
     lines = text.title(f"{domain}{of}: {counted(counts['total'], domain)}")
     if not counts["total"]:
         return [*lines, "Nothing is stored."]
-    why = f": {reason(rules.ELIGIBLE, days)}" if counts["eligible"] else ""
+    why = f": {reason(domains.ELIGIBLE, days)}" if counts["eligible"] else ""
     lines += pair("Eligible", eligible(counts["eligible"], answer["left_out"]) + why)
     lines += listed(_labelled(answer["eligible"], described), most, now)
     lines += pair("Protected", f"{counts['protected']:,}" if counts["protected"] else "none")
@@ -221,21 +221,21 @@ NAMED = {MEMORY: "what past sessions have taught", RAG: "results that left conte
 THINGS = {MEMORY: "memory", RAG: "result"}
 # For one thing and for many: "younger than 30 days", "3 on hold".
 _REASONS = {
-    rules.PROTECTED_SESSION: "of a session in keep_session_ids",
-    rules.PROTECTED_CONTEXT: "of a context in keep_context_ids",
-    rules.INVALID_SOURCE_TYPE: "of no known source type",
-    rules.EXCLUDED_SOURCE_TYPE: "of a source type that source_types leaves out",
-    rules.INVALID_TIMESTAMP: "of unknown age",
-    rules.INVALID_RESOURCE: "unreadable",
-    rules.ON_HOLD: "on hold",
-    rules.PINNED: "pinned, or in the tier ARCHIVE",
-    rules.PLACEHOLDER: "needed by a placeholder in a transcript",
+    domains.PROTECTED_SESSION: "of a session in keep_session_ids",
+    domains.PROTECTED_CONTEXT: "of a context in keep_context_ids",
+    domains.INVALID_SOURCE_TYPE: "of no known source type",
+    domains.EXCLUDED_SOURCE_TYPE: "of a source type that source_types leaves out",
+    domains.INVALID_TIMESTAMP: "of unknown age",
+    domains.INVALID_RESOURCE: "unreadable",
+    domains.ON_HOLD: "on hold",
+    domains.PINNED: "pinned, or in the tier ARCHIVE",
+    domains.PLACEHOLDER: "needed by a placeholder in a transcript",
     collection.USED_SINCE: "used since it was marked",
     collection.GONE: "no longer stored",
     collection.UNDONE: "undone",
 }
 _WHO = {USER: "you", TOOL: "an agent", JOB: "the hourly job"}
-_AGES = {rules.ELIGIBLE: "older than", rules.WITHIN_PERIOD: "younger than"}
+_AGES = {domains.ELIGIBLE: "older than", domains.WITHIN_PERIOD: "younger than"}
 _ID_COLUMNS = 24
 _AGE_COLUMNS = 9
 
@@ -312,7 +312,7 @@ def named_actor(who: str) -> str:
 
 def seconds_of(given: object) -> float:
     """Return the seconds of a time as answers have it; 0 where there is none."""
-    return rules.created_at_of({"created_at": given}) or 0.0
+    return domains.created_at_of({"created_at": given}) or 0.0
 
 
 def age_of(given: object, now: float) -> str:

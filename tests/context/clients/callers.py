@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, LayerShare, PruningStrategy, Sources, TierBreakdown
-from popkit_retention.context.clients.wrapping import with_context
+from popkit_retention.context.clients import with_context
 from popkit_retention.context.service import Caller, ContextService, Request, Used
 from tests.patience import HANG_S
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from popkit_retention.usage import Sum
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.records import Sum
 
 from . import litellm_proxy
 from .providers import Providers

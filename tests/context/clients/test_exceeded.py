@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from popkit_retention.context import BudgetExceeded, build_context
-from popkit_retention.context.clients.wrapping import with_context
+from popkit_retention.context.clients import with_context
 from popkit_retention.context.service import Caller, ContextService, configured_service
 from popkit_retention.context.usage_log import Exceeded
+from popkit_retention.usage import Tokens
 from popkit_retention.usage.budgets import Standing
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.records import Tokens
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.usage.records import used

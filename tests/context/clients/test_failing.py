@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
-from popkit_retention.context.clients.wrapping import may_pass_elsewhere
+from popkit_retention.context.clients import may_pass_elsewhere
 from tests.patience import HANG_S
 
 from .callers import BUILT, FALLBACK, KINDS, MODEL, QUESTION, Desk, Kind, Ledger, id_of

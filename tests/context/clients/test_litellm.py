@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.models import models_of
+from popkit_retention.usage import DAY_S, Tokens
 from popkit_retention.usage.database import open_store
 from popkit_retention.usage.ingestion import used_of
-from popkit_retention.usage.records import DAY_S, Tokens
 from tests.patience import until
 from tests.usage.records import used
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.context.hostile import HOSTILE
-from tests.context.silent import Way
+from tests.context.hostile import HOSTILE, Way
 
 from .litellm_proxy import ROOT
 from .litellm_team import Team, home_of, running

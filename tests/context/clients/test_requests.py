@@ -1,8 +1,11 @@
-"""Whatever callers put into messages comes to the builder as plain data, and arrives as it would have."""
+"""Whatever callers put into messages comes to the builder as plain data, and arrives as it would have; a user of Claude Code has one
+name; the example of docs/context.md that builds by hand runs as it stands there."""
 
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +14,48 @@ from hypothesis import strategies as st
 
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.parsed import made_plain
+from popkit_retention.context.clients.call import made_plain, person_of
 
 from .callers import BUILT, KINDS, MODEL, QUESTION, Desk, Ledger, result, with_a_mark
 from .providers import Providers
+
+TEXT = (Path(__file__).resolve().parents[3] / "docs" / "context.md").read_text(encoding="utf-8")
+
+
+def test_the_example_builds_each_request_on_the_one_before(api: Providers) -> None:
+    example = re.search(r"\n# By hand\n\n```python\n(.*?)```", TEXT, re.DOTALL)
+    assert example is not None
+    # Closed here: globals are a cycle, and the collector may come to a socket in it before it comes to the client that would close it.
+    with KINDS[0].make(api) as client:
+        told: dict[str, Any] = {"client": client, "messages": [], "MODEL": "claude-opus-4-8"}
+        exec(example[1], told)  # noqa: S102  our own example
+    first, second = api.requests
+    assert [message["role"] for message in second.messages] == ["user", "assistant", "user"]
+    assert second.messages[: len(first.messages)] == first.messages
+    assert told["built"].appended
+
+
+DEVICE, ACCOUNT = "7f" * 32, "0f8c1e9a-3b1d-4c55-9e0a-5d2a7b6c4e11"
+SESSIONS = ("5a1f0c3e-7b2d-4f6a-8c9e-1d2b3a4c5e6f", "c0ffee00-7b2d-4f6a-8c9e-1d2b3a4c5e6f")
+
+
+def as_json(account: str, session: str) -> str:
+    return json.dumps({"device_id": DEVICE, "account_uuid": account, "session_id": session, "team": "blue"})
+
+
+@pytest.mark.parametrize("account", [ACCOUNT, ""])
+def test_a_user_is_the_same_in_every_session_and_either_form(account: str) -> None:
+    joined = [f"user_{DEVICE}_account_{account}_session_{session}" for session in SESSIONS]
+    told = [as_json(account, session) for session in SESSIONS]
+    assert {person_of(named) for named in (*joined, *told)} == {f"user_{DEVICE}_account_{account}"}
+
+
+@pytest.mark.parametrize(
+    "other", ["dana", "user_session_1", "a_session_b", "{", "{}", "[1]", '{"device_id": "a"}', '{"session_id": "s"}', "7"]
+)
+def test_any_other_name_stays_as_it_is(other: str) -> None:
+    assert person_of(other) == other
+
 
 ANTHROPIC, OPENAI = KINDS[0], KINDS[2]
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -13,7 +13,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import Tracer, TracerProvider
 
-from popkit_retention.context import ContextBuildOptions, build_context, tracing
+from popkit_retention.context import ContextBuildOptions, build_context, service
 from tests.context.traces.receiver import Receiver, attributes, receiving
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
@@ -34,9 +34,9 @@ def ended(tracer: Tracer) -> None:
 
 
 def test_a_build_is_a_span_with_what_the_context_holds_and_no_contents(receiver: Receiver) -> None:
-    tracer = tracing.sending_to(receiver.endpoint)
-    with tracer.start_as_current_span("request"), tracing.building("reviewer", "s1", "claude-opus-5", 1, tracer) as span:
-        tracing.built(span, build_context(ContextBuildOptions(messages=MESSAGES, budgetPercent=30.0)))
+    tracer = service.sending_to(receiver.endpoint)
+    with tracer.start_as_current_span("request"), service.building("reviewer", "s1", "claude-opus-5", 1, tracer) as span:
+        service.built(span, build_context(ContextBuildOptions(messages=MESSAGES, budgetPercent=30.0)))
     ended(tracer)
     assert receiver.paths == ["/v1/traces"]
     assert receiver.services == {"popkit"}
@@ -56,8 +56,8 @@ def test_a_build_is_a_span_with_what_the_context_holds_and_no_contents(receiver:
 
 
 def test_a_build_that_fails_is_told_by_the_kind_of_its_error(receiver: Receiver) -> None:
-    tracer = tracing.sending_to(receiver.endpoint)
-    with pytest.raises(ValueError, match="launch"), tracing.building("", "s1", "m", 1, tracer):
+    tracer = service.sending_to(receiver.endpoint)
+    with pytest.raises(ValueError, match="launch"), service.building("", "s1", "m", 1, tracer):
         raise ValueError(SECRET)
     ended(tracer)
     (span,) = receiver.spans
@@ -118,12 +118,12 @@ def test_an_address_in_the_environment_alone_switches_nothing_on(tmp_path: Path,
 
 
 def test_nobody_who_listens_is_told_nothing() -> None:
-    with tracing.building("", "s1", "m", 1, trace.NoOpTracer()) as span:
+    with service.building("", "s1", "m", 1, trace.NoOpTracer()) as span:
         assert not span.is_recording()
 
 
 def test_a_provider_of_the_applications_own_is_used() -> None:
     tracer = TracerProvider().get_tracer("theirs")
-    with tracing.building("", "s1", "m", 1, tracer) as span:
+    with service.building("", "s1", "m", 1, tracer) as span:
         assert span.is_recording()
         assert trace.get_current_span() is span

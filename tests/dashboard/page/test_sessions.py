@@ -14,8 +14,8 @@ from hooks.utils import text
 from hooks.utils.views import phrases
 from popkit_retention.dashboard.contexts import CLEARED
 from popkit_retention.dashboard.server import Instance
+from popkit_retention.usage import Snapshot
 from popkit_retention.usage.database import open_store
-from popkit_retention.usage.records import Snapshot
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
 from tests.dashboard.page.served import PATIENCE_S, Served, Visit
 from tests.reclaim.shops import EXPIRED

@@ -12,9 +12,9 @@ from pathlib import Path
 from popkit_retention.memory.items import ACCESSES_KEPT, BadItem, Item
 from popkit_retention.memory.stores import Batch, Change, check_given, write_all
 from popkit_retention.memory.stores import change_contracts as changes
-from popkit_retention.memory.stores import item_contracts as items
+from popkit_retention.memory.stores import conformance as items
 from popkit_retention.memory.stores import query_contracts as queries
-from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.reference import InMemoryStore
 
 FAULTY: list[tuple[object, type[InMemoryStore]]] = []
 

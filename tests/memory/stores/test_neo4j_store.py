@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.governance.domains import Hold
+from hooks.utils.archive.holds import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory import tier_manager as monitoring
 from popkit_retention.memory.items import LEVELS
-from popkit_retention.memory.monitoring import monitor
+from popkit_retention.memory.reports import monitor
 from popkit_retention.memory.stores import Change, conformance, neo4j_schema
 from popkit_retention.memory.stores.conformance import NOW, example, full
 from popkit_retention.memory.stores.neo4j import Neo4jStore

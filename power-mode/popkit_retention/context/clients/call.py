@@ -6,13 +6,12 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ...usage.budgets import BudgetExceeded
-from ..build_types import Provider
-from ..parsed import made_plain
+from ..provider_forms import Provider, plain
 from ..service import Caller, ContextService, Notice, Request, Used
 
 # The keyword arguments with which a client's `post` is called.
@@ -233,3 +232,21 @@ def person_of(user_id: str) -> str:
         return user_id
     device, account = fields.get("device_id"), fields.get("account_uuid")
     return f"user_{device}_account_{account or ''}" if device and isinstance(fields.get("session_id"), str) else user_id
+
+
+def made_plain(value: Any) -> Any:
+    """Return the same data as plain JSON values, whatever callers give (models, tuples, iterators): the very object where it is plain
+    already, so nothing is copied and an iterator is read only once. A value that has no plain form stays as it is."""
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return value
+    if isinstance(value, dict):
+        fields = {name: made_plain(each) for name, each in value.items()}
+        return value if all(fields[name] is each for name, each in value.items()) else fields
+    if isinstance(value, list):
+        items = [made_plain(each) for each in value]
+        return value if all(new is old for new, old in zip(items, value)) else items
+    if isinstance(value, Mapping):
+        return {name: made_plain(each) for name, each in value.items()}
+    if isinstance(value, (tuple, set, frozenset, Iterator)):
+        return [made_plain(each) for each in value]
+    return plain(value)

@@ -23,10 +23,9 @@ from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
 from ...usage.budgets import BudgetExceeded
-from ..build_types import Provider
-from ..parsed import made_plain
+from ..provider_forms import Provider
 from ..service import Caller, ContextService, Notice, Request, Used, default_service
-from .call import person_of
+from .call import made_plain, person_of
 
 # LiteLLM's names for requests that carry messages -> the provider whose form these have.
 _PROVIDERS = {"completion": Provider.OPENAI, "acompletion": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC}

@@ -1,4 +1,5 @@
-"""The domain `memory`: items of the long-term memory, in whatever store the user has configured.
+"""The domain `memory`: items of the long-term memory, in whatever store the user has configured, as resources of governance: their age,
+their sessions, their bytes in an archive.
 
 Its marks are those that a retention policy made (`marked_by` is BY_POLICY); what the user, a tool or memory's own job wants forgotten is
 memory's own matter. A store that nobody has made is an empty domain, and only a hold or an archive that comes back makes one.
@@ -6,25 +7,29 @@ memory's own matter. A store that nobody has made is an empty domain, and only a
 
 from __future__ import annotations
 
+import json
+import math
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hooks.utils import text
+from hooks.utils.archive.deletion import Mark
+from hooks.utils.archive.holds import Hold
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
 from ...extras import reach
-from ...memory import erasure, exchange, holds
-from ...memory.folder import Folder
-from ...memory.items import ARCHIVE, BY_POLICY, BadItem
+from ...memory import exchange, holds
+from ...memory.exchange import Folder
+from ...memory.items import ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
+from ...memory.learning import Taught
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store
-from ...memory.stores.in_memory import InMemoryStore
-from ...memory.stores.validation import in_batches
-from ..errors import DomainUnavailable
-from ..policies import MEMORY
-from ..rules import ON_HOLD, PINNED, Resource
-from . import USER, Content, Described, Hold, Mark
-from .memory_items import Taught, about, as_bytes, label, read_back, source_type, stage_of
+from ...memory.stores.reference import InMemoryStore, in_batches
+from ...memory.transitions import GRACE_S
+from .. import DomainUnavailable
+from ..policies import ACTION, CONTEXT, MEMORY, THOUGHT
+from . import ON_HOLD, PINNED, USER, Content, Described, Resource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -175,14 +180,14 @@ class MemoryDomain:
         while True:
             with self._using() as store:
                 held = holds.read(store, self._now())
-                batch, about = decide(store, held)
+                batch, changed = decide(store, held)
                 try:
-                    if about:
+                    if changed:
                         holds.touch_marks(batch)
                         store.write(replace(batch, given=held.given()))
                 except Outdated:
                     continue
-                return about
+                return changed
 
     # --- archives ----------------------------------------------------------------------------------------------------------------------
 
@@ -220,9 +225,9 @@ class MemoryDomain:
             if full is not None:
                 batch.originals[item.id] = full
             batch.log.append(audited(now, "restored", item.project, item.id, reasons=["it came back from an archive"]))
-        unwanted = {project: erasure.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
+        unwanted = {project: holds.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
         again = [item for item in batch.add if item.id in unwanted[item.project]]
-        erasure.note_forgotten(batch, store, again, forgotten=False)
+        holds.note_forgotten(batch, store, again, forgotten=False)
         store.write(batch)
         return [item.id for item in batch.add]
 
@@ -269,3 +274,76 @@ def _hold_of(value: Mapping[str, object]) -> Hold:
 def _without(store: Store, ids: Sequence[str]) -> dict[str, object]:
     gone = set(ids)
     return {holds.ACTORS_KEY: {id: by for id, by in holds.actors(store).items() if id not in gone} or None}
+
+
+# --- items as resources -------------------------------------------------------------------------------------------------------------------
+
+_TYPES = {PATH: CONTEXT, NAME: CONTEXT, NOTE: THOUGHT}
+_LABEL = 200  # characters
+# What is another after an archive has come back: it counts as wanted from then on, and is not marked.
+_RENEWED = ("last_accessed", "marked_at", "marked_by")
+_FULL_TEXT = "full_text"
+_MARKED_BY = {
+    BY_USER: "forgotten by you",
+    BY_TOOL: "forgotten by an agent's tool",
+    BY_JOB: "forgotten by memory's own job",
+    BY_POLICY: "marked by its retention policy",
+}
+
+
+def source_type(kind: str) -> str:
+    """Return the specification's type of an item of this kind."""
+    return _TYPES.get(kind, ACTION)
+
+
+def label(item: Item) -> str:
+    """Return the beginning of an item's text, on one line."""
+    return " ".join(text.clean(item.text[: 2 * _LABEL]).split())[:_LABEL] or "(its text was compressed away)"
+
+
+def stage_of(item: Item, now: float) -> str:
+    """Return at which stage of its own life an item is."""
+    words = f"{item.tier} for {text.span(max(0.0, now - item.tier_since))}"
+    words += "" if item.level == FULL else f", compressed to its {item.level}"
+    words += ", pinned" if item.held else ", a key decision" if item.for_good else ""
+    words += ", added by an agent and not accepted yet" if item.waits else ""
+    if item.marked_at is None:
+        return words
+    left = item.marked_at + GRACE_S - now
+    if item.marked_by == BY_POLICY:  # nothing collects by itself where auto_gc is false
+        when = f"can be deleted in {text.span(left)}" if left > 0 else "deleted by the next collection"
+    else:
+        when = f"deleted in {text.span(left)}" if left > 0 else "deleted with the next run"
+    return f"{words}, {_MARKED_BY.get(item.marked_by, 'marked')}, {when}"
+
+
+def as_bytes(item: Item, full: str | None) -> bytes:
+    """Return an item as a line of an export, without what is renewed when it comes back. `full`: its full text, where that is kept
+    apart."""
+    value = {name: field for name, field in item.to_json().items() if name not in _RENEWED}
+    if full is not None:
+        value[_FULL_TEXT] = full
+    return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+
+def about(item: Item) -> dict[str, object]:
+    """Return what else was known of an item when it was archived: a person may want to know, `read_back` does not."""
+    return {"project": item.project, "kind": item.kind, "last_accessed": item.last_accessed}
+
+
+def read_back(content: Content, now: float) -> tuple[Item, str | None]:
+    """Return the item of such bytes, wanted from `now` (seconds) on, and its full text where that is kept apart. BadItem for what is
+    none."""
+    try:
+        value: Mapping[str, object] = json.loads(content.data.decode("utf-8", "surrogatepass"))
+        fields = {**value, "last_accessed": now}
+    except (ValueError, TypeError, RecursionError):
+        raise BadItem(f"{content.id!r:.40}: what the archive holds is not an item") from None
+    full = fields.pop(_FULL_TEXT, None)
+    try:
+        item = from_json(fields, math.inf)  # a clock that has leapt back spoils no archive
+    except BadItem as error:
+        raise BadItem(f"{content.id!r:.40}: what the archive holds cannot be kept: {error}") from None
+    if item.id != content.id or not (full is None or isinstance(full, str)):
+        raise BadItem(f"{content.id!r:.40}: what the archive holds is another item")
+    return item, full

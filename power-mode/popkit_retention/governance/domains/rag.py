@@ -21,19 +21,18 @@ from hooks.utils.policy.masking import mask
 from hooks.utils.state import archived
 from hooks.utils.state.archived import THINKING
 
-from ..errors import DomainUnavailable
+from .. import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
-from ..rules import ON_HOLD, Resource, created_at_of
-from . import Content, Described
+from . import ON_HOLD, Content, Described, Resource, created_at_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
     from typing import Any
 
+    from hooks.utils.archive.deletion import Mark
+    from hooks.utils.archive.holds import Hold
     from hooks.utils.archive.records import Record
-
-    from . import Hold, Mark
 
 _SOURCE_TYPES = {
     kinds.READ: CONTEXT, kinds.SEARCH: CONTEXT, kinds.DECISION: THOUGHT, kinds.TASKS: THOUGHT, "note": THOUGHT, THINKING: THOUGHT,

@@ -28,12 +28,10 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import EDITS
 
 from .. import sentences
-from ..following import Showings
 from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
-from . import provenance
+from ..learning import Showings
 from .commands import Commands
-from .files import Files
-from .names import Names
+from .files import Files, Names, known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +68,7 @@ def lesson(path: str, repository: Repository, session: str = "") -> Lesson:
 def lesson_of(shown: Taught, repository: Repository) -> Lesson:
     """Return the lesson of what a session has shown: what is no longer in the checkout is left out."""
     root = repository.root
-    observed = [*shown.notes, *provenance.known(shown.observed, root)]
+    observed = [*shown.notes, *known(shown.observed, root)]
     made = {(each.kind, each.text) for each in observed}
     written = [(NAME, name) for name in shown.written if (NAME, name) not in made]
     unaided = {each.text for each in observed if any(name in shown.unaided for name in _names_in(each))}

@@ -1,33 +1,48 @@
-"""Which files of a repository a session opened, and which it found to be gone. Pure.
+"""Files and names of a project, as a session shows them: which files it opened and which it found to be gone, which names it looked for and
+where they are defined; and what the checkout says of all that it taught. Reads only.
 
 A file counts once a call has shown that it is there: it was read, edited or written with success. What the assistant merely wrote of it,
 and a call that failed, show nothing.
+
+A name is what `policy/outline.py` calls one: no plain word. It was looked for where the assistant searched for it, or wrote it having read
+it only in the result of a look-up. Where it is defined is read from the contents of the project's files, by how languages define what has
+its name elsewhere, too: what is local to a function does not count, and what libraries define never comes up.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
+from dataclasses import replace
+from os.path import isdir, isfile, join
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import repository
+from hooks.utils.io import files, git, repository
 from hooks.utils.policy.commandline.shell import parse
-from hooks.utils.policy.masking import MASK
+from hooks.utils.policy.masking import MASK, mask
+from hooks.utils.policy.outline import PLAIN
 from hooks.utils.policy.parts import normal_path
-from hooks.utils.policy.tools import EDITS, READS, SHELLS
+from hooks.utils.policy.tools import EDITS, READS, SEARCH, SHELLS
+from hooks.utils.state.memory_checks import content
 
-from ..items import PATH, Observed
+from ..items import COMMAND, ERROR, NAME, PATH, Observed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from hooks.utils.policy.classify import Classification
     from hooks.utils.policy.tools import Call
+
+    from . import Wrote
 
 # Of a session so many are kept, the most opened first.
 MOST_PATHS = 300
 _LONGEST_PATH = 200
+_LONGEST_LINE = 4_000  # of a shell
 _READ = "read:"
 _FILE = re.compile(r"[^/]*[^/.][^/]*\Z")
-# What a tool keeps for itself, what is made by others, and what bears the name of one moment or day: one in 200 of these is opened again.
+# Files that a tool keeps for itself, that others make, or that are named for one moment or day: one in 200 of these is opened again.
 _OTHERS = re.compile(r"(?:.*/)?(?:\.git|node_modules|__pycache__|\.venv|dist|target/debug|target/release)/")
 _CLIENTS = re.compile(
     r"(?:.*/)?(?:[Tt]e?mp/claude|\.popkit)/|(?:.*/)?\.claude/(?!(?:agents|commands|hooks|rules|skills|CLAUDE\.md|settings\.json))"
@@ -123,4 +138,211 @@ class Files:
         return [Observed(PATH, path, times, self.last[path], {"opened": True}) for path, times in most]
 
 
-_LONGEST_LINE = 4_000
+# --- names --------------------------------------------------------------------------------------------------------------------------------
+
+# So much of a text is looked at, and of each later one once a session has written SESSION_CHARS: masking takes most of the time.
+TEXT_CHARS, LATER_CHARS = 20_000, 2_000
+SESSION_CHARS = 150_000
+# Of a session so many are kept, the most written first.
+MOST_NAMES = 200
+MOST_WRITTEN = 600
+LEAST_NAME, LONGEST_NAME = 8, 60
+# Shorter ones are guessed as often as they are known.
+LEAST_UNAIDED = 12
+
+_KNOWN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{4,80}")
+_PATHS = re.compile(r"[A-Za-z0-9_.@][A-Za-z0-9_\-./@]{4,190}[A-Za-z0-9_]")
+_PLAIN = re.compile(PLAIN)
+PROSE = (".md", ".mdx", ".txt", ".rst", ".json", ".jsonl", ".lock", ".log")
+_MASKED = re.compile(r"\S*" + re.escape(MASK) + r"\S*")
+_MODIFIERS = (
+    "export default declare public private protected internal static final abstract async override open pub unsafe extern virtual inline"
+    " readonly sealed partial data suspend fileprivate"
+)
+_KEYWORDS = "def class function func fn interface type struct enum trait protocol record object mod module namespace union extension"
+_DEFINES = re.compile(
+    r"^(?:(?P<file>[\w./@-]{1,200}):(?:\d+:)?|[ \t]*\d+[\u2192\t:-])?"
+    r"(?P<indent>[ \t]*)(?:(?:" + _MODIFIERS.replace(" ", "|") + r"|pub\([a-z]+\))[ \t]+)*"
+    r"(?:(?:" + _KEYWORDS.replace(" ", "|") + r")\*?[ \t]+(?:\([^()\n]{0,80}\)[ \t]*)?(?P<named>[A-Za-z_$][\w$]*)"
+    r"|(?P<top>(?:const|let|var|val)[ \t]+)(?P<value>[A-Za-z_$][\w$]*)[^\w$]"
+    r"|(?P<constant>[A-Z][A-Z0-9_]{3,})[ \t]*(?::[^=\n]{0,60})?=[^=]"
+    r"|(?P<method>[A-Za-z_$][\w$]*)[ \t]*\([^()\n]{0,120}\)[ \t]*(?::[^{\n]{0,80})?\{[ \t]*$)",
+    re.MULTILINE,
+)  # fmt: skip
+_NO_METHODS = frozenset(("constructor", "describe", "function"))
+
+
+class Names:
+    """What was looked for and defined in a session."""
+
+    def __init__(self) -> None:
+        self.names: Counter[str] = Counter()
+        self.last: dict[str, float] = {}
+        self.sought: set[str] = set()
+        self.unaided: set[str] = set()  # names, and the last parts of paths
+        self.defined: dict[str, str] = {}  # name -> the file that it was last seen defined in
+        self.shown: set[str] = set()  # by results
+        self.mentioned: set[str] = set()  # by prompts, or written before
+        self.chars = 0  # that were looked at
+
+    def hear(self, text: str) -> None:
+        """Take in a text that reached the assistant: names in it need no look-up."""
+        self.mentioned |= _parts(text)
+
+    def see(self, text: str, file: str, inside: Callable[[str], str]) -> None:
+        """Take in a text that a tool returned, and the file of the project that it is a part of; "" for another text, each of whose lines
+        may begin with its file. `inside`: such a file as the project names it, "" for none of it."""
+        self.shown |= _parts(text)
+        self._define(text, file, inside)
+
+    def write(self, wrote: Wrote, into: str) -> None:
+        """Take in a text that the assistant wrote, and the file of the project that it was written into, "" for none."""
+        text = wrote.text[: TEXT_CHARS if self.chars < SESSION_CHARS else LATER_CHARS]
+        self.chars += len(text)
+        parts = _parts(_MASKED.sub(" ", mask(text)))
+        for name in parts - self.mentioned:
+            if name not in self.shown:
+                self.unaided.update([name] if len(name) >= LEAST_UNAIDED else [])
+            elif _is_name(name):
+                self.sought.add(name)
+        if wrote.operation == SEARCH:
+            self.sought.update(filter(_is_name, parts))
+        for name in parts:
+            if _is_name(name):
+                self.names[name] += 1
+                self.last[name] = wrote.at
+        if into:
+            self._define(text, into, lambda path: "")
+        self.mentioned |= parts
+
+    def _define(self, text: str, file: str, inside: Callable[[str], str]) -> None:
+        for name, at in definitions(text[:TEXT_CHARS]):
+            path = file or (inside(at) if "." in at else "")
+            if path and not path.endswith(PROSE):
+                self.defined[name] = path
+
+    def observed(self) -> list[Observed]:
+        """Return the names that were looked for, with the file that defines them where the session has seen that."""
+        made = []
+        for name, times in _most({name: self.names[name] for name in self.sought}, MOST_NAMES):
+            details: dict[str, object] = {"defined_in": self.defined[name]} if name in self.defined else {}
+            made.append(Observed(NAME, name, times, self.last[name], details))
+        return made
+
+    def written(self) -> list[str]:
+        """Return the names that were written, looked for or not, the most written first."""
+        return [name for name, _ in _most(self.names, MOST_WRITTEN)]
+
+
+def definitions(text: str) -> list[tuple[str, str]]:
+    """Return the names that a text, of a file or of a part of one, defines for others, each with the file that its line begins with, ""
+    for none."""
+    found = []
+    for match in _DEFINES.finditer(text):
+        if (match["top"] or match["constant"]) and match["indent"]:
+            continue  # local to a function or class
+        name = match["named"] or match["value"] or match["constant"] or match["method"]
+        if _is_name(name) and name not in _NO_METHODS:
+            found.append((name, match["file"] or ""))
+    return found
+
+
+def _is_name(name: str) -> bool:
+    return LEAST_NAME <= len(name) <= LONGEST_NAME and not _PLAIN.match(name) and name.isidentifier() and not name.isdigit()
+
+
+def _parts(text: str) -> set[str]:
+    """Return the names in a text, and the last part of each path."""
+    names = {name for name in _KNOWN.findall(text) if not _PLAIN.match(name)}
+    return names | {path.rpartition("/")[2] for path in _PATHS.findall(text) if "/" in path}
+
+
+def _most(counts: dict[str, int], most: int) -> Iterable[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda one: (-one[1], len(one[0]), one[0]))[:most]
+
+
+# --- provenance ---------------------------------------------------------------------------------------------------------------------------
+
+# Which file holds the scripts or targets of a runner, and how each begins there.
+_SCRIPTS = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run)? (?!run\b|install\b|exec\b|dlx\b|x\b|-)([\w:.-]+)")
+_MANIFESTS = {"go": "go.mod", "cargo": "Cargo.toml"}
+_TARGETS = re.compile(r"make (?!-)([\w.-]+)")
+_GIT_S = 1.0
+_MOST_CHARS = 500_000  # of git's answer
+
+
+def known(observed: Iterable[Observed], root: str) -> list[Observed]:
+    """Return what was observed with its provenance in `details`: `commit`, and of a file `blob`; of a command the files that it `needs`, as
+    [path, what it holds]; of a name the file that it is `defined_in`, where only the checkout says so. A path that is no longer in the
+    checkout is left out; nothing can be said where the checkout itself is gone."""
+    observed = list(observed)
+    if not isdir(root):
+        return observed
+    defined = defined_in([each.text for each in observed if each.kind == NAME and "defined_in" not in each.details], root)
+    commit = repository.head(root)
+    blobs: dict[str, str] = {}
+    made = []
+    for each in observed:
+        details = {**each.details, **({"commit": commit} if commit else {})}
+        if each.kind == NAME and each.text in defined:
+            details["defined_in"] = defined[each.text]
+        file = each.text if each.kind == PATH else str(details.get("defined_in") or "")
+        if each.kind == ERROR and str(each.details.get("fix")).startswith("edit "):
+            file = details["file"] = str(each.details["fix"])[len("edit ") :]
+        if file:
+            if file not in blobs:
+                data = content(join(root, file))
+                blobs[file] = git.blob_of(data) if data is not None else ""
+            if blobs[file]:
+                details["blob"] = blobs[file]
+            elif each.kind == PATH:
+                continue
+            else:
+                details = {name: value for name, value in details.items() if name not in ("file", "defined_in")}
+        if each.kind == COMMAND:
+            found = needs(each.text, str(each.details.get("folder") or ""), root)
+            if found is None:
+                continue
+            details["needs"] = found
+        made.append(replace(each, details=details))
+    return made
+
+
+def defined_in(names: list[str], root: str) -> dict[str, str]:
+    """Return, of names that one file of a checkout defines and no other, that file: as git says, which reads tracked files alone."""
+    any_of_them = "|".join(name.replace("$", "[$]") for name in names)
+    said = git.ask(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
+    found: dict[str, set[str]] = {}
+    for name, file in definitions(files.text_of(said or b"")[:_MOST_CHARS]):
+        if file and not file.endswith(PROSE):
+            found.setdefault(name, set()).add(file)
+    return {name: min(some) for name, some in found.items() if len(some) == 1 and name in names}
+
+
+def needs(command: str, folder: str, root: str) -> list[list[str]] | None:
+    """Return the files of a checkout that a command needs, each with what it has to hold, "" for anything; None where it cannot run in its
+    folder: a transcript may be behind with the folder that a shell is in."""
+    found = [[folder, ""]] if folder else []
+    line = command.rpartition(" && ")[2]
+    manifest = _MANIFESTS.get(line.partition(" ")[0])
+    if manifest and not any(isfile(join(root, above, manifest)) for above in _above(folder)):
+        return None
+    if folder and not isdir(join(root, folder)):
+        return None
+    under = folder + "/" if folder else ""
+    script, target = _SCRIPTS.match(line), _TARGETS.match(line)
+    if script and f'"{script[1]}"'.encode() in (content(join(root, under + "package.json")) or b""):
+        found.append([under + "package.json", f'"{script[1]}"'])
+    if target and f"\n{target[1]}:".encode() in b"\n" + (content(join(root, under + "Makefile")) or b""):
+        found.append([under + "Makefile", f"{target[1]}:"])
+    for word in shlex.split(line):
+        path = repository.within(join(root, folder, word), root) if "/" in word or "." in word else ""
+        if path and ".." not in path and content(join(root, path)) is not None:
+            found.append([path, ""])
+    return found
+
+
+def _above(folder: str) -> list[str]:
+    """Return a folder and those above it, to the top of the repository."""
+    names = folder.split("/")
+    return ["/".join(names[:depth]) for depth in range(len(names), -1, -1)]

@@ -14,7 +14,7 @@ from ..items import ACCESSES_KEPT, BadItem
 from . import Candidates, DuplicateId, StoreUnavailable, Total, check_given
 from . import neo4j_schema as cypher
 from .neo4j_schema import complaint_about, explained, found_by, item_of, parts_of, properties_of, query_of
-from .validation import (
+from .reference import (
     FIELDS,
     as_json,
     check_change,

@@ -14,8 +14,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, BadItem
 from . import StoreUnavailable, Total, sqlite_schema, write_all
-from .sqlite_schema import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, marks, row_of
-from .validation import (
+from .reference import (
     as_json,
     check_change,
     check_new,
@@ -28,6 +27,7 @@ from .validation import (
     packed,
     speakable,
 )
+from .sqlite_schema import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, marks, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
