@@ -8,9 +8,9 @@ structured data are never touched, nor an error's message.
 from __future__ import annotations
 
 from .. import kinds, outline
-from . import failures
-from .noise import is_data
+from . import outputs
 from .once import REMINDER
+from .outputs import is_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told
             return Told(text, 0)
     elif is_data(own, lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
         return Told(text, 0)
-    telling = failures.told_in(lines[:end], kind)
+    telling = outputs.told_in(lines[:end], kind)
     if kind == kinds.SEARCH:
         kept = _within(lines, _round(files.values()), budget) | set(telling)
         about = _counts(files, kept)
