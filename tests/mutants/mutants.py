@@ -891,14 +891,14 @@ MUTANTS = [
     ),
     Mutant(
         "a name stands once",
-        "names.py",
+        "standing.py",
         "for name in home if name not in standing}",
         "for name in home}",
         "test_names.py",
     ),
     Mutant(
         "no key is a name",
-        "names.py",
+        "standing.py",
         'if not secret_shapes.spans(" ".join(names)):',
         "if names:",
         "test_names.py",

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import names, stubs
+from hooks.utils.policy import stubs
 from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, texts_in
 from hooks.utils.policy.outline import NAME, names_said
 from hooks.utils.policy.placeholder import handle_in
+from hooks.utils.policy.standing import NAMES_SHARE, names_of_left
 from hooks.utils.policy.ways import Pair
 from tests.examples import examples
 from tests.policy.compactable import SHARES, WORDS, Talk, archived, plain, standing
@@ -105,7 +106,7 @@ def first_of(*acts) -> str:
     """The name that is chosen where there is room for one alone."""
     talk = talk_of(*acts, quiet=12)
     pairs = pairs_in(talk)
-    chosen = names.names_of_left(pairs, {pair.use.id for pair in pairs}, names_said([]), 13)
+    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, names_said([]), 13)
     (name,) = [name for each in chosen.values() for name in each]
     return name
 
@@ -159,11 +160,11 @@ def test_the_password_of_a_command_is_no_name():
 def test_they_are_few_and_what_left_held_each_of_them(talk: Talk, share: float, model):
     done, pairs = talk.compact(share, model), pairs_in(talk)
     held = names_said([text for pair in pairs for text in [*texts_in(pair.use.input), pair.shown.text]])
-    chosen = names.names_of_left(pairs, {pair.use.id for pair in pairs}, frozenset(), names.SHARE * done.before)
+    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, frozenset(), NAMES_SHARE * done.before)
     each = [name for some in chosen.values() for name in some]
     assert len(set(each)) == len(each)
     assert set(each) <= held
     assert all(re.search(NAME, name) for name in each)
-    assert estimate_tokens(" ".join(each)) <= names.SHARE * done.before
+    assert estimate_tokens(" ".join(each)) <= NAMES_SHARE * done.before
     said = names_said(beside(done))
     assert said - {""} <= held

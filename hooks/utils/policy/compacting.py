@@ -3,22 +3,21 @@
 What the user and the assistant said stands word for word, always. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results. What is dead leaves first. Where that is not enough for the target, what is worth least
 for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names
-of what left stand beside it (names.py). What left is archived: `stubs.put_back` gives the conversation as it was.
+of what left stand beside it (standing.py). What left is archived: `stubs.put_back` gives the conversation as it was.
 """
 
 from __future__ import annotations
 
 from math import inf
 
-from . import names
+from . import standing
 from .estimate import estimate_tokens
 from .messages import Message, result_tokens
 from .outline import findings
 from .placeholder import handle_in, placeholder_tokens
 from .planning import is_small, last_words
-from .room import give_back, make_room
 from .standing import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
-from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of
+from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of, give_back, make_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, names.SHARE * before, said)
+        fitting.fit(target, standing.NAMES_SHARE * before, said)
     built = fitting.built
     return Compacted(
         built.messages,
@@ -131,7 +130,7 @@ class _Fitting:
                 self.build(aim, aim)
         else:
             for_names = min(for_names, target - self.built.tokens)
-        self.build(inf, inf, names.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
+        self.build(inf, inf, standing.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
         """Build what stands; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
