@@ -734,14 +734,14 @@ MUTANTS = [
     ),
     Mutant(
         "an outline is at most a tenth",
-        "outline.py",
+        "placeholder.py",
         "        if room < 0:",
         "        if room < -50:",
         "test_outline.py",
     ),
     Mutant(
         "no key stays in an outline",
-        "outline.py",
+        "placeholder.py",
         "bare, lines = secret_shapes.without(text), []",
         "bare, lines = text, []",
         "test_outline.py",

@@ -12,8 +12,7 @@ from hooks.utils.policy import stubs
 from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, texts_in
-from hooks.utils.policy.outline import NAME, names_said
-from hooks.utils.policy.placeholder import handle_in
+from hooks.utils.policy.placeholder import NAME, handle_in, names_said
 from hooks.utils.policy.standing import NAMES_SHARE, names_of_left
 from hooks.utils.policy.ways import Pair
 from tests.examples import examples

@@ -13,8 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy import secret_shapes
-from hooks.utils.policy.outline import CHARS, LEAST_CHARS, most_tokens, outline, outline_of, said_of
-from hooks.utils.policy.placeholder import handle_in, placeholder, with_outline
+from hooks.utils.policy.placeholder import (
+    LEAST_CHARS,
+    OUTLINE_CHARS,
+    handle_in,
+    most_tokens,
+    outline,
+    outline_of,
+    placeholder,
+    said_of,
+    with_outline,
+)
 from tests.policy.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,6 +216,6 @@ def test_of_a_run_too_it_is_at_most_a_tenth_on_one_line_and_known_again(text: st
     result, kept = ran(text, failed, *(["pytest"] if superseded else []))
     assert kept.startswith(said_of(result))
     assert len(kept.removeprefix(said_of(result))) <= len(text) // 10 + len(" -- ")
-    assert set(kept) <= CHARS
+    assert set(kept) <= OUTLINE_CHARS
     notice = placeholder("Bash pytest", "a newer one follows", "abcd2345")
     assert handle_in(with_outline(notice, kept)) == "abcd2345"

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.outline import outline
-from hooks.utils.policy.placeholder import _WHY, LONGEST, LONGEST_WHY, handle_in, is_handle, placeholder, why, with_outline
+from hooks.utils.policy.placeholder import _WHY, LONGEST, LONGEST_WHY, handle_in, is_handle, outline, placeholder, why, with_outline
 from tests.policy.scenario import Scenario
 from tests.policy.test_outline import texts
 

@@ -12,8 +12,9 @@ from contextlib import suppress
 from .. import text
 from ..hosts.claude_code.usage import newest_usage
 from ..operations import reclaiming
-from ..policy import kinds, outline
+from ..policy import kinds
 from ..policy.messages import Shown
+from ..policy.placeholder import LEAST_CHARS, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.messages import Use
-    from ..policy.outline import Findings
+    from ..policy.placeholder import Findings
     from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
     from ..state.site import Site
@@ -45,7 +46,7 @@ _OLDER = 0.6
 class Compactions:
     """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outline.findings` is."""
 
-    def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = outline.findings) -> None:
+    def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
         self.find = find
         self.marked = Marked(transcript_path)
         self.wanted: Wanted | None = None
@@ -203,7 +204,7 @@ class Outlines:
         key = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), is_run)
         known = self.known.get(key)
         if known is None:
-            known = outline.findings(text, is_run)
+            known = findings(text, is_run)
             with self._lock:
                 self._hold(key, known)
         return known
@@ -221,7 +222,7 @@ class Outlines:
             try:
                 if use is not None:
                     Pair(use, Shown(use.id, text))
-                if len(text) >= outline.LEAST_CHARS:
+                if len(text) >= LEAST_CHARS:
                     self.findings(text, is_run)
             except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for
                 self._failed(error)

@@ -13,8 +13,7 @@ from math import inf
 from . import standing
 from .estimate import estimate_tokens
 from .messages import Message, result_tokens
-from .outline import findings
-from .placeholder import handle_in, placeholder_tokens
+from .placeholder import findings, handle_in, placeholder_tokens
 from .planning import is_small, last_words
 from .standing import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
 from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of, give_back, make_room
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .messages import Shown, Use
     from .need import NeedModel
-    from .outline import Findings
+    from .placeholder import Findings
     from .standing import Built, Content
 
 __all__ = (

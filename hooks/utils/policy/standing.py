@@ -12,8 +12,7 @@ from __future__ import annotations
 from . import secret_shapes, stubs
 from .estimate import estimate_tokens
 from .messages import Message, Shown, Use, texts_in
-from .outline import LONGEST, SHORTEST, is_plain, names_said
-from .placeholder import NO_HANDLE, handle_in, with_names
+from .placeholder import LONGEST_NAME, NO_HANDLE, SHORTEST_NAME, handle_in, is_plain, names_said, with_names
 from .ways import WHOLE
 
 TYPE_CHECKING = False
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Union
 
     from .conversation import Conversation
-    from .outline import Findings
+    from .placeholder import Findings
     from .ways import Pair, Way
 
     Content = Union[str, dict[str, Any], list[dict[str, Any]]]
@@ -264,7 +263,7 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Conta
 
 
 def _names(texts: Iterable[str]) -> set[str]:
-    return {word for word in names_said(text for text in texts if _KEY not in text) if SHORTEST <= len(word) <= LONGEST}
+    return {word for word in names_said(text for text in texts if _KEY not in text) if SHORTEST_NAME <= len(word) <= LONGEST_NAME}
 
 
 def _without_keys(names: list[str]) -> list[str]:

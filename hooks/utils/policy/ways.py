@@ -11,11 +11,11 @@ from __future__ import annotations
 import heapq
 from math import sqrt
 
-from . import outline, stubs
+from . import stubs
 from .estimate import estimate_tokens
 from .masking import mask
 from .messages import Shown, Use, result_tokens
-from .placeholder import NO_HANDLE, beside, placeholder, why, with_outline
+from .placeholder import NO_HANDLE, beside, most_tokens, placeholder, said_of, why, with_outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .context import Result
     from .conversation import Conversation
-    from .outline import Findings
+    from .placeholder import Findings
 
 # How much of a result stands, and how much of an input.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
@@ -193,7 +193,7 @@ class Pair:
             if self._outline is None:
                 self._outline = beside(result, self.shown.text, conversation.rules, find, said)
             return with_outline(notice, self._outline)
-        return with_outline(notice, outline.said_of(result))
+        return with_outline(notice, said_of(result))
 
 
 def _all_ways(pair: Pair) -> list[Way]:
@@ -212,7 +212,7 @@ def _all_ways(pair: Pair) -> list[Way]:
         for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, level_of_input in inputs
     ]
-    if pair.result and outline.said_of(pair.result):
+    if pair.result and said_of(pair.result):
         return made
     line = _LINE_TOKENS + estimate_tokens(pair.line())
     return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
@@ -225,8 +225,8 @@ def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
     worth = _worth_of_result(pair, whole)
     ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
-        notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), outline.said_of(result)))
-        most = outline.most_tokens(whole)
+        notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), said_of(result)))
+        most = most_tokens(whole)
         for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
             if notice + names < ways[-1][0] or pair.lost:
                 ways.append((notice + names, share * worth, level, names))

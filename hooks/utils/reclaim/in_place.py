@@ -12,11 +12,12 @@ from contextlib import nullcontext
 from .. import archive
 from ..hosts.claude_code import calls, usage
 from ..io import files, home
-from ..policy import compacting, events, messages, outline, stubs
+from ..policy import compacting, events, messages, stubs
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
 from ..policy.messages import Message
 from ..policy.occasions import CLEARED_BY_USER
+from ..policy.placeholder import findings
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, live, receipts, shipped, store
 from ..state.archived import content_of, errors, task_id
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.compacting import Compacted, Content, Left
-    from ..policy.outline import Findings
+    from ..policy.placeholder import Findings
     from ..state.site import Site
     from .carried import Marked
 
@@ -89,7 +90,7 @@ class Declined(Exception):
 
 def answer(
     site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float,
-    found_in: Callable[[str, bool], Findings] = outline.findings, marked: Marked | None = None,
+    found_in: Callable[[str, bool], Findings] = findings, marked: Marked | None = None,
 ) -> Answer:  # fmt: skip
     """Return the answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where something
     is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does it;

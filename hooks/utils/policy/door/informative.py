@@ -7,7 +7,8 @@ structured data are never touched, nor an error's message.
 
 from __future__ import annotations
 
-from .. import kinds, outline
+from .. import kinds
+from ..placeholder import OUTLINE_SHARE, outline
 from . import outputs
 from .once import REMINDER
 from .outputs import is_data
@@ -178,7 +179,7 @@ def _round(files: Iterable[Sequence[int]]) -> Iterator[int]:
 def _counts(files: dict[str, list[int]], kept: Collection[int]) -> str:
     """Return a text that says in which files most of the lines are that a search leaves out, in a tenth of their size."""
     counted = [(sum(at not in kept for at in places), file) for file, places in files.items() if file]
-    told, room = [], max(200, int(outline.SHARE * sum(count * len(file) for count, file in counted)))
+    told, room = [], max(200, int(OUTLINE_SHARE * sum(count * len(file) for count, file in counted)))
     for count, file in sorted(counted, key=lambda pair: -pair[0]):
         room -= len(file) + 10
         if room < 0 or not count:
@@ -203,7 +204,7 @@ def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: s
             out += [f"[… {gap - at:,} line{'s' * (gap - at > 1)}]"] if marked else []
         out += lines[gap : gap + 1]
         at = gap + 1
-    names = outline.outline("\n".join(hidden)[:_NAMES_IN])
+    names = outline("\n".join(hidden)[:_NAMES_IN])
     notes = [f"{_NOTICE}{len(hidden):,} of {len(lines):,} lines"]
     notes += [about] * bool(about) + [f"to see all: popkit restore {handle}"] * bool(handle) + [f"they name: {names}"] * bool(names)
     return Told("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))

@@ -1,8 +1,8 @@
 """The names that a session looked for, and where the project defines them. Pure.
 
-A name is what `policy/outline.py` calls one: no plain word. It was looked for where the assistant searched for it, or wrote it having read
-it only in the result of a look-up. Where it is defined is read from the contents of the project's files, by how languages define what has
-its name elsewhere, too: what is local to a function does not count, and what libraries define never comes up.
+A name is what `policy/placeholder.py` calls one: no plain word. It was looked for where the assistant searched for it, or wrote it having
+read it only in the result of a look-up. Where it is defined is read from the contents of the project's files, by how languages define what
+has its name elsewhere, too: what is local to a function does not count, and what libraries define never comes up.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.policy.outline import PLAIN
+from hooks.utils.policy.placeholder import PLAIN
 from hooks.utils.policy.tools import SEARCH
 
 from ..items import NAME, Observed
