@@ -749,7 +749,7 @@ MUTANTS = [
     Mutant(
         "only names on one line may stand behind a placeholder",
         "placeholder.py",
-        " or not CHARS.issuperset(outline)",
+        " or not OUTLINE_CHARS.issuperset(outline)",
         "",
         "test_placeholder.py",
     ),
