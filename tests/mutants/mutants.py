@@ -828,14 +828,14 @@ MUTANTS = [
     ),
     Mutant(
         "the two sides of an edit never say the same",
-        "stubs.py",
-        'placeholder(f"{name} of this {use.tool}", why(failed), handle)',
-        'placeholder(f"input of this {use.tool}", why(failed), handle)',
+        "messages.py",
+        'placeholder(f"{name} of this {use.tool}", why_stubbed(failed), handle)',
+        'placeholder(f"input of this {use.tool}", why_stubbed(failed), handle)',
         "test_stubs.py",
     ),
     Mutant(
         "who quotes a line for whole calls brings none of them back twice",
-        "stubs.py",
+        "messages.py",
         "content_of(handle) if handle and handle not in returned else None",
         "content_of(handle) if handle else None",
         "test_stubs.py",
@@ -905,7 +905,7 @@ MUTANTS = [
     ),
     Mutant(
         "what has left in part leaves no second time",
-        "stubs.py",
+        "messages.py",
         " or any(handle_in(use.input[name]) for name in fields)",
         "",
         "test_stubs.py",

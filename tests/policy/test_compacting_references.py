@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import compacting, stubs
-from hooks.utils.policy.messages import USER
+from hooks.utils.policy import compacting
+from hooks.utils.policy.messages import USER, put_back
 from tests.examples import examples
 from tests.policy.compactable import CODE, DEEDS, SHARES, Talk, archived, assert_valid, plain, refer, standing, talked, words
 from tests.policy.conversing import NEVER, SURE
@@ -49,7 +49,7 @@ def test_archive_and_answer_give_the_conversation_back_with_these_whole(talk: Ta
         for shown in message.results:
             if shown.id in done.made_whole:
                 shown.text = talk.wholes[shown.id]
-    is_same = json.dumps(plain(stubs.put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
+    is_same = json.dumps(plain(put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
     assert is_same, "the texts are too long for a comparison that says where"
     assert not done.met or done.after <= share * done.before + 1
     assert len(done.made_whole) == len({*done.made_whole})

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import stubs
 from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import ASSISTANT, USER, texts_in
+from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back, texts_in
 from hooks.utils.policy.placeholder import NAME, handle_in, names_said
 from hooks.utils.policy.standing import NAMES_SHARE, names_of_left
 from hooks.utils.policy.ways import Pair
@@ -26,7 +25,7 @@ SHORT = "it took a while and went on as it was said\n" * 8  # no name in it
 
 def beside(done: Compacted) -> list[str]:
     """The names behind each list, in order."""
-    lines = [each.text for each in done.messages if stubs.handle_of_fold(each.text)]
+    lines = [each.text for each in done.messages if handle_of_fold(each.text)]
     return [found[1] for line in lines if (found := re.search(r"; in them: (.*?): popkit restore", line))]
 
 
@@ -70,7 +69,7 @@ def test_a_stub_has_the_names_of_its_input():
     field = standing(done.messages)["T1"][0]["content"]
     assert handle_in(field) == done.left[0].handle
     assert field.endswith("]\nshippingCosts3")
-    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
 
 def test_a_name_stands_once_with_the_newest_call_that_held_it():

@@ -3,7 +3,7 @@
 What the user and the assistant said stands word for word, always. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results. What is dead leaves first. Where that is not enough for the target, what is worth least
 for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names
-of what left stand beside it (standing.py). What left is archived: `stubs.put_back` gives the conversation as it was.
+of what left stand beside it (standing.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
 """
 
 from __future__ import annotations

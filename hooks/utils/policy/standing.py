@@ -9,9 +9,9 @@ of one large result. A name is worth more the later it was last shown, the more 
 
 from __future__ import annotations
 
-from . import secret_shapes, stubs
+from . import secret_shapes
 from .estimate import estimate_tokens
-from .messages import Message, Shown, Use, texts_in
+from .messages import LISTED, Message, Shown, Use, folded, stub, stub_with_names, texts_in, why_stubbed
 from .placeholder import LONGEST_NAME, NO_HANDLE, SHORTEST_NAME, handle_in, is_plain, names_said, with_names
 from .ways import WHOLE
 
@@ -82,7 +82,7 @@ class _Exchange:
 
 class Builder:
     """Builds what stands of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
-    archived. `find`: as `outline.findings` does it. `why`: the reason for which a live result leaves."""
+    archived. `find`: as `findings` of placeholder.py does it. `why`: the reason for which a live result leaves."""
 
     __slots__ = ("_exchanges", "_known", "_words", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
 
@@ -168,14 +168,14 @@ class Builder:
             label = pair.line(named)
             labels.append(label)
             different.add(label)
-            if len(different) <= stubs.LISTED and label.endswith(pair.masked):
+            if len(different) <= LISTED and label.endswith(pair.masked):
                 named.add(pair.file)
         handle = NO_HANDLE
         if names is not None:
             content: Content = [message.to_json() for message in away]
             handle = self.handle_of("", content)
             built.left.append(Left(CALLS, "", f"{len(ids)} calls", NEEDED_ROOM, handle, content))
-        message = stubs.folded(labels, handle, [name for id in ids for name in names.get(id, ())] if names else ())
+        message = folded(labels, handle, [name for id in ids for name in names.get(id, ())] if names else ())
         built.messages.append(message)
         built.tokens += estimate_tokens(message.text)
         built.ids.update(ids)
@@ -193,7 +193,7 @@ class Builder:
             if left[0].kind == RESULT:
                 shown = Shown(shown.id, with_names(shown.text, beside), shown.error)
             else:
-                use = Use(use.id, use.traits, stubs.stub_with_names(use, beside))
+                use = Use(use.id, use.traits, stub_with_names(use, beside))
         return use, shown, left
 
     def _in_way(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
@@ -207,8 +207,8 @@ class Builder:
         fields = pair.fields_left(way.input)
         if fields:
             handle = self.handle_of(use.id, use.input)
-            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), stubs.why(shown.error), handle, use.input))
-            use = Use(use.id, use.traits, stubs.stub(use, handle, fields, shown.error))
+            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), why_stubbed(shown.error), handle, use.input))
+            use = Use(use.id, use.traits, stub(use, handle, fields, shown.error))
         return use, shown, left
 
 

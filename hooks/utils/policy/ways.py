@@ -11,10 +11,9 @@ from __future__ import annotations
 import heapq
 from math import sqrt
 
-from . import stubs
 from .estimate import estimate_tokens
 from .masking import mask
-from .messages import Shown, Use, result_tokens
+from .messages import Shown, Use, folded, long_fields, replaced_fields, result_tokens, stub
 from .placeholder import NO_HANDLE, beside, most_tokens, placeholder, said_of, why, with_outline
 
 TYPE_CHECKING = False
@@ -37,7 +36,7 @@ _NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
 _OUTLINED, _NOTICED, _WRITTEN = 0.5, 0.1, 0.95
 UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _REPLACING = ("superseded", "same_content")
-_LINE_TOKENS = estimate_tokens(stubs.folded([""], NO_HANDLE).text)  # of a line that lists calls, beside them
+_LINE_TOKENS = estimate_tokens(folded([""], NO_HANDLE).text)  # of a line that lists calls, beside them
 # What tells of a call that the engine does not know, or whose result has left before.
 _ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
 # What a list names as it was written, for that is written again most: a path and a command.
@@ -159,7 +158,7 @@ class Pair:
         replaced nothing."""
         if level == WHOLE or (level == WRITTEN and self.shown.error):
             return []
-        return stubs.replaced_fields(self.use) if level == WRITTEN else stubs.long_fields(self.use)
+        return replaced_fields(self.use) if level == WRITTEN else long_fields(self.use)
 
     @property
     def label(self) -> str:
@@ -204,9 +203,7 @@ def _all_ways(pair: Pair) -> list[Way]:
     for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)):
         fields = pair.fields_left(level)
         if fields:
-            inputs.append(
-                (Use(use.id, use.traits, stubs.stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level)
-            )
+            inputs.append((Use(use.id, use.traits, stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level))
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
         for tokens, worth, level, names in _results(pair)

@@ -12,10 +12,10 @@ from contextlib import nullcontext
 from .. import archive
 from ..hosts.claude_code import calls, usage
 from ..io import files, home
-from ..policy import compacting, events, messages, stubs
+from ..policy import compacting, events, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
-from ..policy.messages import Message
+from ..policy.messages import Message, handle_of_fold, put_back
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import findings
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
@@ -190,7 +190,7 @@ def _with_back(
     with Opened(site.home) as db:
         contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, standing, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
-    back = stubs.put_back(standing, contents.get, site.tools)
+    back = put_back(standing, contents.get, site.tools)
     if [message.to_json() for message in back] == [message.to_json() for message in standing]:
         raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)
@@ -226,13 +226,13 @@ def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
 
 def _with_lists(db: Connection, standing: Sequence[Message], handles: Collection[str]) -> list[str]:
     """Return the handles, and those of lists of calls in which one of them stands."""
-    lists = [handle for handle in map(stubs.handle_of_fold, (message.text for message in standing)) if handle]
+    lists = [handle for handle in map(handle_of_fold, (message.text for message in standing)) if handle]
     holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
     return list(dict.fromkeys([*handles, *holding]))
 
 
 def _content(archived: str | None) -> Any:
-    """Return an archived content as `stubs.put_back` takes it: the text of a result, the input of a call, or messages."""
+    """Return an archived content as `put_back` takes it: the text of a result, the input of a call, or messages."""
     if archived is None:
         return None
     try:

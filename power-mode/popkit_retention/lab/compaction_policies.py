@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hooks.utils.policy import compacting, stubs, verdict
+from hooks.utils.policy import compacting, verdict
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
 from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.state import shipped
@@ -136,7 +136,7 @@ def messages_of(view: View) -> list[Message]:
     messages: list[Message] = []
     for block in view.context:
         text = view.cleared.get(block, view.entered.get(block, block.text))
-        if block.id and not (block in view.cleared and (not text or stubs.handle_of_fold(text))):
+        if block.id and not (block in view.cleared and (not text or handle_of_fold(text))):
             call = block.call
             stub = view.cleared.get(asking[block.id], "") if block.id in asking else ""  # "": the result came back, called again
             use = Use(block.id, call.traits, json.loads(stub) if stub else call.tool_input)
@@ -156,7 +156,7 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
     whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
     of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
     old = set(map(id, before))
-    lines = [message.text for message in after.messages if id(message) not in old and stubs.handle_of_fold(message.text)]
+    lines = [message.text for message in after.messages if id(message) not in old and handle_of_fold(message.text)]
     new_texts, new_inputs = dict(texts), dict(inputs)
     for message in after.messages:
         new_texts.update((each.id, each.text) for each in message.results)
