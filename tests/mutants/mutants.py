@@ -941,14 +941,14 @@ MUTANTS = [
     # What something is worth in a window of the plan.
     Mutant(
         "of a window nothing is claimed whose error is more than a third",
-        "limit_weights.py",
+        "limits.py",
         "found[1] > WIDEST * abs(found[0])",
         "found[1] > abs(found[0])",
         "test_limit_weights.py",
     ),
     Mutant(
         "what a clear takes is written once less in the cold, and then read",
-        "limit_weights.py",
+        "limits.py",
         '"read": gone * (requests - 1)',
         '"read": gone * requests',
         "test_limit_weights.py",

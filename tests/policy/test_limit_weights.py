@@ -7,13 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.io.codec import dumps, loads
-from hooks.utils.policy import limit_weights
 from hooks.utils.policy.economics import LIKELY_REQUESTS, Change, Prices, Sum
-from hooks.utils.policy.limit_weights import KINDS, WIDEST, share, share_of_clear, share_of_reads, weights_of
-from hooks.utils.policy.limits import SEVEN_DAY
+from hooks.utils.policy.limits import SEVEN_DAY, TOKEN_USES, WIDEST, share_of_amounts, share_of_clear, share_of_reads, tokens_of, weights_of
 from tests.policy.weighed import MODEL, PERCENT, weights
 
-AMOUNTS = st.dictionaries(st.sampled_from(KINDS), st.integers(-(10**8), 10**8))
+AMOUNTS = st.dictionaries(st.sampled_from(TOKEN_USES), st.integers(-(10**8), 10**8))
 ERRORS = st.floats(0.001, 1)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
@@ -27,8 +25,8 @@ def percent(amounts: dict[str, float]) -> float:
 
 @given(AMOUNTS, ERRORS)
 def test_a_share_is_what_its_tokens_are_worth_and_claimed_only_where_the_error_is_a_third_of_it(amounts, error):
-    found = share([weights(error)], MODEL, amounts)
-    worth, width = weights(error).worth(limit_weights.tokens_of(MODEL, amounts))
+    found = share_of_amounts([weights(error)], MODEL, amounts)
+    worth, width = weights(error).worth(tokens_of(MODEL, amounts))
     assert worth == pytest.approx(percent(amounts))
     if found is None:
         assert not worth or width > WIDEST * abs(worth)
@@ -44,15 +42,15 @@ def test_no_error_is_less_than_two_parts_in_a_hundred():
 
 def test_the_shorter_window_is_claimed_and_the_weekly_one_where_that_cannot_be():
     wide, close = weights(0.9), weights(0.05, window=SEVEN_DAY)
-    assert share([weights(0.05), close], MODEL, {"read": 1e6})["window"] == "five_hour"
-    assert share([wide, close], MODEL, {"read": 1e6})["window"] == SEVEN_DAY
-    assert share([wide], MODEL, {"read": 1e6}) is None
-    assert share([], MODEL, {"read": 1e6}) is None
+    assert share_of_amounts([weights(0.05), close], MODEL, {"read": 1e6})["window"] == "five_hour"
+    assert share_of_amounts([wide, close], MODEL, {"read": 1e6})["window"] == SEVEN_DAY
+    assert share_of_amounts([wide], MODEL, {"read": 1e6}) is None
+    assert share_of_amounts([], MODEL, {"read": 1e6}) is None
 
 
 def test_of_a_model_that_was_never_seen_nothing_is_claimed():
-    assert share([weights()], "claude-opus-9", {"read": 1e6}) is None
-    assert share([weights()], f"us.anthropic.{MODEL}[1m]", {"read": 1e6})["percent"] == 0.4
+    assert share_of_amounts([weights()], "claude-opus-9", {"read": 1e6}) is None
+    assert share_of_amounts([weights()], f"us.anthropic.{MODEL}[1m]", {"read": 1e6})["percent"] == 0.4
 
 
 @given(ERRORS)

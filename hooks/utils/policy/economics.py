@@ -39,7 +39,7 @@ def used_by(prompt: int, read: int, created: int, output: int) -> dict[str, int]
 
 
 def write_kind(cache_ttl_s: float) -> str:
-    """Return how a token is used that is written to a cache of this lifetime, as limit_weights.KINDS names it."""
+    """Return how a token is used that is written to a cache of this lifetime, as limits.TOKEN_USES names it."""
     return "write_1h" if cache_ttl_s >= HOUR_S else "write_5m"
 
 

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .limit_weights import Column
+    from .limits import Column
     from .shapes import Figures, LedgerFigures
 
 # name -> that of the ledger: what is counted beside the four.

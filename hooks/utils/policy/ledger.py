@@ -66,7 +66,7 @@ class Ledger:
     `warmings`: requests of ours that kept the cache warm, `kept_warm`: those of the user's that found it so · `memory_tokens`: what memory
     gave contexts, `spared`: look-ups that were not made because of it (an estimate) · `gained` and `charged` (by cause): units ·
     `charged_usd` (by cause): dollars, of those whose price is known · `amounts`: AMOUNTS, `days`: DAILY of each day ·
-    `moved`: (model, kind as in limit_weights.KINDS) -> tokens that were used less, or more where negative.
+    `moved`: (model, kind as in limits.TOKEN_USES) -> tokens that were used less, or more where negative.
     """
 
     __slots__ = (*_COUNTS, "_day_of", "_is_partial", "amounts", "charged", "charged_usd", "days", "gained", "moved")

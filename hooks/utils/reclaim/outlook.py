@@ -5,9 +5,10 @@ line are drawn from it. Reconciles once; writes nothing but the tracker's own st
 from __future__ import annotations
 
 from ..hosts.claude_code import entries, usage
-from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
+from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
+from ..policy.limits import share_of_clear
 from ..state import journal, limits, live, peek, settling, shipped, store
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Conversation
     from ..policy.events import Event
-    from ..policy.limit_weights import Weights
+    from ..policy.limits import Weights
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.rebuild import Rebuilt
@@ -101,7 +102,7 @@ class Outlook:
         said = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
         plan = {"clear": self.now, "wait": self.cold}.get(said["kind"])
         if plan is not None:
-            said["share"] = limit_weights.share_of_clear(self.weights, plan.sum)
+            said["share"] = share_of_clear(self.weights, plan.sum)
         return said
 
 

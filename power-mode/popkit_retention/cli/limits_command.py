@@ -12,8 +12,7 @@ from hooks.utils.config.fields import FIELDS
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.limit_weights import KINDS
-from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, windows
+from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, TOKEN_USES, windows
 from hooks.utils.state import limits
 
 from .. import extras
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.limit_weights import Weights
-    from hooks.utils.policy.limits import Window
+    from hooks.utils.policy.limits import Weights, Window
 
 MISTAKES = (OSError, StoreError, DatabaseUnavailable)
 LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
@@ -89,7 +87,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 
 def _worth(weights: Weights, model: str) -> dict[str, Any]:
-    amounts = {kind: {(model, kind): 1e6} for kind in KINDS}
+    amounts = {kind: {(model, kind): 1e6} for kind in TOKEN_USES}
     amounts.update({f"cold_{ttl}": {(model, f"write_{ttl}"): 1e5, (model, "read"): -1e5} for ttl in ("5m", "1h")})
     worth: dict[str, Any] = {}
     for name, tokens in amounts.items():
