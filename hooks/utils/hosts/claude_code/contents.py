@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json  # noqa: TID253  as in entries
 
-from ...policy.composition import ADDED, CALLED, RESULT, SAID, SUMMARY, THOUGHT, WROTE, Composition
 from ...policy.estimate import IMAGE_TOKENS, content_of_path, estimate_tokens
+from ...policy.lost_cache import ADDED, CALLED, RESULT, SAID, SUMMARY, THOUGHT, WROTE, Composition
 from ...policy.messages import thinking_tokens
 from ...policy.tools import FIND, LIST, READ, SEARCH, SHELL
 from .. import tool as tool_named

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import os
 
-from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent, drops_thinking, lost_tokens
+from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, THOUGHT, Between, Sent, drops_thinking, lost_tokens
 from . import entries, noted
 from .contents import Contents
 from .moments import is_answer
