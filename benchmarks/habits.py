@@ -37,7 +37,7 @@ from hooks.utils.io.home import plugin_root
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.conversation import Usage
-from hooks.utils.policy.models import Models, models_of
+from hooks.utils.policy.economics import Models, models_of
 from hooks.utils.policy.trials import PER_ARM
 from hooks.utils.state import shipped
 from popkit_retention.bill import digests, trial

@@ -29,9 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from hooks.utils.hosts.claude_code import sent
-from hooks.utils.policy.economics import write_kind
+from hooks.utils.policy.economics import plain, write_kind
 from hooks.utils.policy.limits import FIVE_HOUR, LENGTHS_S, TOKEN_USES, Reading
-from hooks.utils.policy.models import plain
 from hooks.utils.state import limits, shipped
 from popkit_retention.bill.fit import Fit, movements
 from popkit_retention.bill.sums import GRAIN_S

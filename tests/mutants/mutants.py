@@ -720,7 +720,7 @@ MUTANTS = [
     ),
     Mutant(
         "what an unknown model costs is the most cautious case",
-        "models.py",
+        "economics.py",
         '_number(known.get("read"), 0.025)',
         '_number(known.get("read"), 0.1)',
         "test_economics.py",

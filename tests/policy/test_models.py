@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from hooks.utils.policy.models import Model, models_of
+from hooks.utils.policy.economics import Model, models_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 SHIPPED = models_of(json.loads((ROOT / "retention-config.json").read_text())["retention"])

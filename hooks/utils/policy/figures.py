@@ -7,8 +7,8 @@ at the API's prices; where the price of a model is not known there is none, and 
 
 from __future__ import annotations
 
+from .economics import plain
 from .ledger import CAUSES, GAINS, MOVED
-from .models import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

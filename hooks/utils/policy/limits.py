@@ -6,8 +6,7 @@ A *column* is a model and how a token was used: the provider may count each diff
 
 from __future__ import annotations
 
-from .economics import LIKELY_REQUESTS, lifetime_of, write_kind
-from .models import plain
+from .economics import LIKELY_REQUESTS, lifetime_of, plain, write_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

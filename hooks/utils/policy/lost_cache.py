@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from .conversation import Usage
-    from .models import Models
+    from .economics import Models
 
     # kind -> tokens [plain, read, written, all of them but what was lost]. What was lost is counted as read.
     Shares = dict[str, list[float]]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..hosts.claude_code.transcript import Index
     from ..policy.context import Result
     from ..policy.conversation import Usage
-    from ..policy.models import Models
+    from ..policy.economics import Models
     from ..policy.parts import Part
     from ..policy.ruleset import Ruleset
     from ..policy.tools import Call

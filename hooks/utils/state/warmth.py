@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..policy.economics import Prices
-    from ..policy.models import Models
+    from ..policy.economics import Models, Prices
     from .site import Site
 
 ON, OFF = "on", "off"

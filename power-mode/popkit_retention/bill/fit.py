@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from hooks.utils.policy.economics import plain
 from hooks.utils.policy.limits import FIVE_HOUR, LEAST_WINDOWS, TOKEN_USES, Weights
-from hooks.utils.policy.models import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

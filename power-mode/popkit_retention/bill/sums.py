@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.policy.conversation import Usage
+    from hooks.utils.policy.economics import Models
     from hooks.utils.policy.lost_cache import Sent, Shares
-    from hooks.utils.policy.models import Models
 
     from .digests import Digest, Priced, Used
 

@@ -13,7 +13,7 @@ from hooks.utils import text
 from hooks.utils.config import layers
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
-from hooks.utils.policy.models import models_of
+from hooks.utils.policy.economics import models_of
 from hooks.utils.state import prompt_overhead
 from hooks.utils.views import bill as views
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.models import Models
+    from hooks.utils.policy.economics import Models
 
     from ..bill.digests import Digest
     from .many_sessions import LeftOut

@@ -20,7 +20,7 @@ from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.bookings import Warmed
-from hooks.utils.policy.models import models_of
+from hooks.utils.policy.economics import models_of
 from hooks.utils.state import journal, peek, session
 from hooks.utils.state.store import ContextFiles
 
@@ -32,7 +32,7 @@ from .store import LATEST
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hooks.utils.policy.models import Models
+    from hooks.utils.policy.economics import Models
 
     from .sqlite import SqliteStore
 
