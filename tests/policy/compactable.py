@@ -13,8 +13,8 @@ from hooks.utils.policy import compacting, events
 from hooks.utils.policy.compacting import Compacted
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold, long_fields, paired
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import handle_in, placeholder
+from hooks.utils.policy.worth import NeedModel
 from tests.policy.conversing import NEVER, Conversing
 
 SHARES = st.sampled_from([1.0, 0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0])

@@ -9,8 +9,8 @@ import pytest
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
 from hooks.utils.policy.messages import ASSISTANT, LISTED, USER, Message, Shown, Use, handle_of_fold, paired, put_back
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import handle_in, placeholder
+from hooks.utils.policy.worth import NeedModel
 from tests.policy.compactable import CODE, WORDS, Talk, archived, assert_valid, handle_of, plain, standing, words
 from tests.policy.conversing import NEVER, SURE
 

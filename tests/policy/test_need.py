@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import kinds
-from hooks.utils.policy.need import FEATURES, SCHEMA, NeedModel, features, model_of
+from hooks.utils.policy.worth import FEATURES, SCHEMA, NeedModel, features, model_of
 from tests.policy.scenario import Scenario
 
 SHIPPED = Path(__file__).resolve().parents[2] / "hooks" / "utils" / "data" / "need-model.json"

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
     from .messages import Shown, Use
-    from .need import NeedModel
     from .placeholder import Findings
     from .standing import Built, Content
+    from .worth import NeedModel
 
 __all__ = (
     "CALLS",

@@ -12,8 +12,8 @@ from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
+from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from .engine_policies import AutoPolicy
