@@ -19,8 +19,8 @@ from hooks.utils.io import home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.bookings import Warmed
 from hooks.utils.policy.economics import models_of
+from hooks.utils.policy.ledger import Warmed
 from hooks.utils.state import journal, peek, session
 from hooks.utils.state.store import ContextFiles
 
