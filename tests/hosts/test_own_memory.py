@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import own_memory
-from hooks.utils.hosts.claude_code.own_memory import OwnMemory
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.claude_code.projects import OwnMemory
 
 ROOT = "/home/dev/my.shop"
 
@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(tmp_path: Path) -> OwnMemory:
-    return own_memory.read({"CLAUDE_CONFIG_DIR": str(tmp_path)}, ROOT)
+    return projects.own_memory({"CLAUDE_CONFIG_DIR": str(tmp_path)}, ROOT)
 
 
 def test_its_document_and_topics_are_read(folder: Path, tmp_path: Path):
