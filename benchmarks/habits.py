@@ -30,8 +30,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import calls, entries
+from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.claude_code.host import arriving_call
-from hooks.utils.hosts.claude_code.moments import is_answer
 from hooks.utils.hosts.claude_code.usage import usage_of
 from hooks.utils.io.home import plugin_root
 from hooks.utils.policy import kinds

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.hosts.claude_code import calls, entries
-from hooks.utils.hosts.claude_code.moments import is_answer
+from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.hosts.claude_code.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired

@@ -15,7 +15,7 @@ import os
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
 from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, THOUGHT, Between, Sent, drops_thinking, lost_tokens
 from . import entries
-from .moments import is_answer
+from .entries import is_answer
 from .request_parts import LONGEST_NAME, REQUEST, SHAPE, Contents, Notes, listed
 from .stamps import seconds_of
 from .usage import usage_of
