@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code import seconds_of
 from hooks.utils.state.limits import weights
 from hooks.utils.views.limits import pane_lines
 from popkit_retention.bill.digests import digest_of

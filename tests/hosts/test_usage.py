@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import stamps, usage
+from hooks.utils.hosts import claude_code
+from hooks.utils.hosts.claude_code import usage
 
 from .lines import Lines
 
@@ -18,7 +19,7 @@ def test_the_newest_answer_of_the_main_chain_tells_the_size(tmp_path):
     lines.prompt("and")
     found = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
     assert found.tokens == 11_203
-    assert found.at == stamps.seconds_of("2026-01-05T10:00:03.000Z")
+    assert found.at == claude_code.seconds_of("2026-01-05T10:00:03.000Z")
 
 
 @pytest.mark.parametrize(
@@ -57,4 +58,4 @@ def test_a_missing_file_and_odd_usage_tell_nothing(tmp_path):
      (None, 0.0), ("2026-13-xx", 0.0)],
 )  # fmt: skip
 def test_times_are_read_as_the_host_writes_them(stamp, seconds):
-    assert stamps.seconds_of(stamp) == seconds
+    assert claude_code.seconds_of(stamp) == seconds

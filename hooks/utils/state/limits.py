@@ -4,7 +4,7 @@ files of our folder. The helper writes the one and `popkit limits` the other, no
 
 from __future__ import annotations
 
-from ..hosts.claude_code.stamps import seconds_of
+from ..hosts.claude_code import seconds_of
 from ..io import children, files
 from ..io.codec import dumps, loads, number
 from ..io.storage import LOGS, Storage

@@ -13,8 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from hooks.utils.config import cached
-from hooks.utils.hosts.claude_code import projects
-from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code import projects, seconds_of
 from hooks.utils.io import home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular

@@ -13,7 +13,7 @@ from ...io import files
 from ...io.codec import loads
 from ...policy.conversation import Usage
 from ...policy.economics import LONG_MARK, WINDOW_TOKENS
-from .stamps import seconds_of
+from . import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
