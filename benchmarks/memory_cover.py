@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import memory_transcripts
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.io import repository
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify

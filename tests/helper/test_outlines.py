@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.helper import compactions
 from hooks.utils.helper.compactions import Outlines
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import masking
 from hooks.utils.policy.messages import Use
 from hooks.utils.policy.placeholder import Findings, findings

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.hosts import protocol
-from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.hosts.claude_code import host as claude_code
-from hooks.utils.hosts.claude_code.tools import TOOLS
 from hooks.utils.policy import tools
 from hooks.utils.policy.tools import Call, Outcome
 from tests.hosts.lines import Lines

@@ -6,8 +6,7 @@ import hashlib
 
 import pytest
 
-from hooks.utils.hosts.claude_code import calls
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, calls
 
 READ = {"type": "text", "file": {"filePath": "/a.py", "content": "x = 1\ny = 2\n", "numLines": 3, "startLine": 1, "totalLines": 3}}
 

@@ -7,8 +7,7 @@ import tracemalloc
 import pytest
 
 from hooks.utils.hosts import claude_code
-from hooks.utils.hosts.claude_code import entries, transcript
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, entries, transcript
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
 

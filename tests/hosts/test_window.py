@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.handlers import context_monitor, pre_compact, session_start
-from hooks.utils.hosts.claude_code import usage
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, usage
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import session

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.lab.fitting import L2, Table, auc, fit, judged, learn, log_loss, rows_of, solve
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome

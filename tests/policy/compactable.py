@@ -8,7 +8,7 @@ import json
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import compacting, events
 from hooks.utils.policy.compacting import Compacted
 from hooks.utils.policy.conversation import Usage

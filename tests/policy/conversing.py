@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import events, planning, worth
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import calls
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.events import Call
 

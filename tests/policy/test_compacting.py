@@ -6,7 +6,7 @@ from math import ceil
 
 import pytest
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
 from hooks.utils.policy.messages import ASSISTANT, LISTED, USER, Message, Shown, Use, handle_of_fold, paired, put_back
 from hooks.utils.policy.placeholder import handle_in, placeholder

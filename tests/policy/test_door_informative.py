@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import hidden_lines
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door, kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten

@@ -8,7 +8,7 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door
 from hooks.utils.policy.door.outputs import quiet
 from tests.examples import examples

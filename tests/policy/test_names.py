@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back, texts_in

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import kinds
 from hooks.utils.policy.worth import FEATURES, SCHEMA, NeedModel, features, model_of
 from tests.policy.scenario import Scenario

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import planning, worth
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, Asked

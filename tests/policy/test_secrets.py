@@ -19,7 +19,7 @@ except ImportError:  # before Python 3.11
     import sre_constants as _constants
     import sre_parse as _parser
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.masking import MASK, NAMES, mask, named, programs, words
 from hooks.utils.policy.parts import covers

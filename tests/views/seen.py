@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.conversation import Conversation, Place, Usage
 from hooks.utils.policy.planning import Asked, Plan
 from hooks.utils.policy.ruleset import Ruleset

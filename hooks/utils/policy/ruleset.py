@@ -2,7 +2,7 @@
 
 Pure: no clock, no disk. Compiled once per hook from the effective `retention` object and never changed afterwards. What the configuration
 leaves out, or holds in a form that is not understood, comes from the tables here; the tiers of tools are the host's
-(`hosts/claude_code/tools.py`).
+(`hosts/claude_code/__init__.py`).
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ import functools
 from collections import OrderedDict
 from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import calls
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.policy import worth
 from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.context import ContextState, Result

@@ -12,9 +12,8 @@ from ...io import files
 from ...io.system import os
 from ...policy.estimate import estimate_tokens
 from ...policy.tools import ASK, PLAN
-from . import seconds_of
+from . import TOOLS, seconds_of
 from .calls import dumps_or_nothing
-from .tools import TOOLS
 from .usage import TAIL_BYTES, usage_of
 
 TYPE_CHECKING = False
