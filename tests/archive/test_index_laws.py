@@ -13,8 +13,8 @@ from hooks.utils import archive
 from hooks.utils.archive import Chain, NewRecord, add_records, archive_record, index
 from hooks.utils.archive.deletion import delete_records
 from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, place_folders, release_hold
+from hooks.utils.archive.index import terms_of
 from hooks.utils.archive.recovery import Returning, bring_back
-from hooks.utils.archive.terms import terms_of
 from tests.archive.searched import NOW, found, retrieve, said, with_all_queued
 
 WORDS = ["alpha", "betaGamma", "gamma_delta", "beta", "delta", "häuser", "数据库", "alphabet"]
