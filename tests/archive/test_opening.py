@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive import ArchiveDamaged, ArchiveTooNew, open_archive
-from hooks.utils.archive.opening import SCHEMA
+from hooks.utils.archive import SCHEMA, ArchiveDamaged, ArchiveTooNew, open_archive
 from tests.archive.written import CHAIN, fill, new
 from tests.kit.crowds import all_do
 from tests.kit.forks import Done, Forks, Function

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # The modules that declare a STORAGE, in the order in which doctor checks them.
 STORES = (
-    "hooks.utils.archive.opening",
+    "hooks.utils.archive",
     "hooks.utils.config.fields",
     "hooks.utils.hosts.opencode.host",
     "hooks.utils.io.failures",
