@@ -10,7 +10,7 @@ from threading import Timer
 
 import pytest
 
-from hooks.utils.reclaim import access, rewrite, thinking
+from hooks.utils.reclaim import access, places, rewrite
 from hooks.utils.reclaim.access import Refused
 from tests.patience import HANG_S
 from tests.reclaim import transcripts
@@ -135,13 +135,13 @@ def test_a_turn_that_begins_while_the_transcript_is_rewritten_ends_the_rewrite(t
     with path.open("ab") as file:
         file.write(HOSTS_OWN)
     edits = transcripts.clearing(data)
-    rewrite.rewrite(str(path), edits, seen, accept=thinking.check_no_words)
+    rewrite.rewrite(str(path), edits, seen, accept=places.check_no_words)
     assert path.read_bytes() == transcripts.edited(data, edits) + HOSTS_OWN
     path.write_bytes(data)
     seen = transcripts.seen(path)
     with path.open("ab") as file:
         file.write(HOSTS_OWN + TURN)
     with pytest.raises(rewrite.Changed, match="once it has answered"):
-        rewrite.rewrite(str(path), edits, seen, accept=thinking.check_no_words)
+        rewrite.rewrite(str(path), edits, seen, accept=places.check_no_words)
     assert path.read_bytes() == data + HOSTS_OWN + TURN
     assert transcripts.names(tmp_path) == ["t.jsonl"]
