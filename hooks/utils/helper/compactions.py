@@ -18,8 +18,8 @@ from ..policy.placeholder import LEAST_CHARS, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
-from ..reclaim.carried import Marked
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
+from ..reclaim.places import Marked
 from ..views import limits
 
 TYPE_CHECKING = False
