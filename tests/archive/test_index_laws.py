@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from hooks.utils import archive
 from hooks.utils.archive import Chain, NewRecord, add_records, archive_record, index
+from hooks.utils.archive.chains import ITEM, PROJECT, SESSION, Hold, add_hold, place_folders, release_hold
 from hooks.utils.archive.deletion import delete_records
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, place_folders, release_hold
 from hooks.utils.archive.index import terms_of
 from hooks.utils.archive.recovery import Returning, bring_back
 from tests.archive.searched import NOW, found, retrieve, said, with_all_queued

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hooks.utils.archive.holds import PROJECT, SESSION, Hold
+from hooks.utils.archive.chains import PROJECT, SESSION, Hold
 from hooks.utils.state import marked
 
 from .items import BY_POLICY, BY_TOOL

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from hooks.utils.archive.chains import ITEM, PROJECT, SCOPES, SESSION, Hold
 from hooks.utils.archive.deletion import Mark
-from hooks.utils.archive.holds import ITEM, PROJECT, SCOPES, SESSION, Hold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

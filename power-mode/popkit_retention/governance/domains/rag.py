@@ -12,8 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hooks.utils import archive
+from hooks.utils.archive import chains as holding
 from hooks.utils.archive import deletion, index, recovery
-from hooks.utils.archive import holds as holding
 from hooks.utils.archive.content import to_bytes, to_text
 from hooks.utils.io import home, repository
 from hooks.utils.policy import kinds
