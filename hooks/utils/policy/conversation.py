@@ -1,13 +1,11 @@
-"""One fold of what was said and sent: the state of a context, where everything stands in its prompt, and which results its requests lacked.
-Pure.
+"""One fold of what was said and sent: the state of a context, where all stands in its prompt, and which results its requests lacked. Pure.
 
 A driver (a transcript, the lab, code inside the host) tells it in order what happened: events of the engine, what the user and the
 assistant wrote, the requests with their usage. What comes out is the same for all: the engine's state, the requests, where each result
 stands, what the model has not seen yet, and how much was thought behind a place. Tokens are estimates but for the usage of requests.
 
-Results that requests lacked although the transcript holds them have been left out by the provider or the host. They are found again for
-each request, the oldest first. An answer may say how many those were. Where it does not, and it is known what the provider was asked to do,
-the prompt shows it: it has fallen by what that takes.
+A result that requests lacked although the transcript holds it has been left out by the provider or the host. An answer may say how many
+those were, the oldest first; else the prompt shows it, where it is known what was asked for: it has fallen by what that takes.
 """
 
 from __future__ import annotations
