@@ -232,14 +232,14 @@ MUTANTS = [
         "lifecycle.py",
         'if any(not part[0].startswith("search:") for part in left):',
         "if False:",
-        "test_several_parts.py",
+        "test_supersession.py",
     ),
     Mutant(
         "a line that shows two things lives until both have come again",
         "engine.py",
         "if len(dead) < len(old.parts):",
         "if False:",
-        "test_several_parts.py",
+        "test_supersession.py",
     ),
     # Touching.
     Mutant(
@@ -247,7 +247,7 @@ MUTANTS = [
         "context.py",
         "self.edits.get(str(result.turn), 0) if result.kind == kinds.READ and",
         "max(self.edits.values(), default=0) if result.kind == kinds.READ and",
-        "test_touching.py",
+        "test_edits.py",
     ),
     Mutant(
         "an answer that the file is unchanged touches the earlier read",
@@ -737,14 +737,14 @@ MUTANTS = [
         "placeholder.py",
         "        if room < 0:",
         "        if room < -50:",
-        "test_outline.py",
+        "test_placeholder.py",
     ),
     Mutant(
         "no key stays in an outline",
         "placeholder.py",
         "bare, lines = secret_shapes.without(text), []",
         "bare, lines = text, []",
-        "test_outline.py",
+        "test_placeholder.py",
     ),
     Mutant(
         "only names on one line may stand behind a placeholder",
@@ -859,7 +859,7 @@ MUTANTS = [
         "compacting.py",
         "not any(_has_left(each, pairs) for each in event.leans_on)",
         "event.leans_on",
-        "test_compacting_references.py",
+        "test_standing.py",
     ),
     Mutant(
         "of calls that were made at once none is listed while another stands",
@@ -894,14 +894,14 @@ MUTANTS = [
         "standing.py",
         "for name in home if name not in standing}",
         "for name in home}",
-        "test_names.py",
+        "test_standing.py",
     ),
     Mutant(
         "no key is a name",
         "standing.py",
         'if not secret_shapes.spans(" ".join(names)):',
         "if names:",
-        "test_names.py",
+        "test_standing.py",
     ),
     Mutant(
         "what has left in part leaves no second time",
@@ -944,14 +944,14 @@ MUTANTS = [
         "limits.py",
         "found[1] > WIDEST * abs(found[0])",
         "found[1] > abs(found[0])",
-        "test_limit_weights.py",
+        "test_limits.py",
     ),
     Mutant(
         "what a clear takes is written once less in the cold, and then read",
         "limits.py",
         '"read": gone * (requests - 1)',
         '"read": gone * requests',
-        "test_limit_weights.py",
+        "test_limits.py",
     ),
     Mutant(
         "what was settled without its tokens has no share of a window",
