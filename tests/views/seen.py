@@ -35,4 +35,4 @@ def seen(session: Scenario, now: float = 0.0, **conversation) -> Outlook:
 
 def planned(session: Scenario, asked: Asked, cold: bool = False, **conversation) -> Plan:
     """What a clear would do."""
-    return plan_of(SITE, conversation_of(session, **conversation), asked, session.at, cold)
+    return plan_of(conversation_of(session, **conversation), asked, session.at, cold)

@@ -68,7 +68,7 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_
     cold = plan
     if done is None and plan.sum.warm:
         once_cold = planning.Asked(plan.asked.tier, plan.asked.ids, plan.asked.pattern)
-        cold = outlook.plan_of(request.site, prospect.made.conversation, once_cold, request.now, True, is_in_place)
+        cold = outlook.plan_of(prospect.made.conversation, once_cold, request.now, True, is_in_place)
     seen = outlook.of(request.site, request.transcript_path, prospect.made, request.now)
     outlook.remember(seen, request.site)
     shown = report.build(seen)

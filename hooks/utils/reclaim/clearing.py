@@ -94,7 +94,7 @@ def clear(
 def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
     """Return what a clear would do; changes nothing but the tracker's own state."""
     made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
-    plan = plan_of(site, made.conversation, asked(made) if callable(asked) else asked, now, at_end, in_place)
+    plan = plan_of(made.conversation, asked(made) if callable(asked) else asked, now, at_end, in_place)
     check_understood(made.index, [result.id for result in plan.going])
     return Prospect(made, plan, now)
 

@@ -75,8 +75,8 @@ class Outlook:
         self.context = context_of(conversation, site.session, self.at)
         if self.doubt:
             return  # a clear refuses it
-        now = plan_of(site, conversation, asked, self.at, bool(is_cold), site.in_place)
-        self.now, self.cold = now, plan_of(site, conversation, asked, self.at, True, site.in_place) if now.sum.warm else now
+        now = plan_of(conversation, asked, self.at, bool(is_cold), site.in_place)
+        self.now, self.cold = now, plan_of(conversation, asked, self.at, True, site.in_place) if now.sum.warm else now
 
     @property
     def doubt(self) -> str:
@@ -181,9 +181,7 @@ def remember(view: Outlook, site: Site) -> None:
     site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
 
 
-def plan_of(
-    site: Whose, conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False
-) -> planning.Plan:
+def plan_of(conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False) -> planning.Plan:
     """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache; `in_place`: see
     `planning.plan`."""
     last = conversation.newest

@@ -74,7 +74,7 @@ def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told
         return Told(text, 0)
     if kind == kinds.SEARCH:
         files = _files(lines[:end])
-        if _defines(lines[:end], files):
+        if _defines(lines[:end]):
             return Told(text, 0)
     elif is_data(own, lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
         return Told(text, 0)
@@ -102,7 +102,7 @@ def is_listed(lines: Sequence[str]) -> bool:
     return bool(filled) and sum(re.match(_SETTING, line) is not None for line in filled) >= _SETTINGS * len(filled)
 
 
-def _defines(lines: Sequence[str], files: dict[str, list[int]]) -> bool:
+def _defines(lines: Sequence[str]) -> bool:
     """Return whether a search shows what stands around a definition: the rest of that is what was looked for."""
     import re
 
