@@ -1,4 +1,4 @@
-"""Turn texts into terms, and index those of every content in the archive, and of its label, in an FTS5 table that keeps neither texts nor
+"""Split texts into terms, and index those of every content in the archive, and of its label, in an FTS5 table that keeps neither texts nor
 places.
 
 A word is a run of letters and digits, `_` within it too; anything else between words (`/`, `.`, `-`, quotes) parts them, so a path

@@ -44,7 +44,7 @@ _OLDER = 0.6
 
 
 class Compactions:
-    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outline.findings` is."""
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `placeholder.findings` is."""
 
     def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
         self.find = find
@@ -184,8 +184,8 @@ def _size(tokens: int) -> str:
 
 class Outlines:
     """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
-    of a text and whether it is a run's, the result of `outline.findings`; the newest is last. What a list says of a call is masked ahead,
-    too, and remembered there (policy/masking)."""
+    of a text and whether it is a run's, the result of `placeholder.findings`; the newest is last. What a list says of a call is masked
+    ahead, too, and remembered there (policy/masking)."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
@@ -200,7 +200,7 @@ class Outlines:
         self._waiting.put((text, kinds.is_run(kind), use))
 
     def findings(self, text: str, is_run: bool) -> Findings:
-        """Return what `outline.findings` does, from memory where it is known."""
+        """Return what `placeholder.findings` does, from memory where it is known."""
         key = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), is_run)
         known = self.known.get(key)
         if known is None:

@@ -1,5 +1,5 @@
-"""What is known of a model (the prices of its cache, its window, whether its thinking is bound to an unedited past), and what clearing
-costs and when it pays, counted with the prompt cache. Pure.
+"""Say what a model costs, how large its window is and whether its thinking is bound to an unedited past; and reckon what a clear costs with
+the prompt cache, and when it pays. Pure.
 
 A request reads from the cache the longest beginning that an earlier request *ended* at, looked for a bounded number of positions back, and
 writes the rest. So dropping tokens from a warm cache costs a rewrite of what stays behind the first of them; of all messages where it

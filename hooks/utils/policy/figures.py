@@ -1,4 +1,4 @@
-"""Settle a ledger, as ledger.py says, and reckon from its sums what PopKit did for a person, in four quantities: the one place for that.
+"""Settle a ledger, as ledger.py says, and make of its sums the four quantities that say what PopKit did for a person. No other module does.
 Pure.
 
 *Kept out*: tokens that did not enter (an estimate, as the journal books each result) · *cleared*: tokens that left by a clear, as requests

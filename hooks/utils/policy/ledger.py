@@ -1,5 +1,5 @@
-"""What PopKit really saved and what it was charged, from the requests that were sent, as their usage tells, and from what we did between
-them; `figures.settle` does the sums. Pure.
+"""Hold what PopKit really saved and what it was charged: the requests that were sent, what we did between them, and the sums, which
+`figures.settle` works out. Pure.
 
 Compared is with the session that would have been without us. Its requests would carry what is out of the context, and read it from the
 cache or write it, whichever the request itself shows; it would lack what was fetched again, restored or said by us, and the writes to

@@ -1,5 +1,5 @@
-"""The windows of a plan's limits: how fast one fills, when it will be full if that goes on, and what tokens are worth in one: in percent of
-it, with the error of that, as a fit to one's own history has it. Pure.
+"""Follow the windows of a plan's limits: how fast one fills, when it will be full if that goes on, and what share of it tokens are worth,
+with the error of that, as a fit to one's own history has it. Pure.
 
 A *column* is a model and how a token was used: the provider may count each differently, so what was never seen has no known weight.
 """

@@ -1,5 +1,5 @@
-"""Which requests wrote to the prompt cache what the one before had left there, and why; and what the conversation in a prompt is made of,
-by kind, as requests measure it. Pure.
+"""Explain which requests wrote to the prompt cache what the one before had left there; and measure by kind what the conversation in a
+prompt is made of. Pure.
 
 A request is expected to read what the one before has read and written. Where it reads less, the reason is the first that the events between
 the two show, in the order of CAUSES: what changes the prompt for certain stands before what may have. Where it is known which parts of a

@@ -1,5 +1,5 @@
-"""The messages of a conversation as a host hands them over and takes them back (what was said, calls, results), what stands in the place of
-what a compaction leaves out of them, and the way back from it. Pure.
+"""Represent the messages of a conversation as a host hands them over and takes them back (words, calls, results), and the stubs that
+replace what a compaction leaves out of them. Pure.
 
 A host may hand over one message for each block. `paired` brings them into the one form that every provider takes: the calls that were made
 at once stand in one message, and the results of just these in the next.

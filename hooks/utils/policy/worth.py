@@ -1,4 +1,4 @@
-"""How likely a result is needed again, which results are therefore worth clearing now, and where it is best to begin. Pure.
+"""Estimate how likely a result is needed again, and so which results are worth clearing now, and where it is best to begin. Pure.
 
 The forgetting curve of the context is a logistic model over what the engine knows of a result: what it is, how long it has been quiet, its
 size, what ended it. Its weights are learnt from recorded sessions (`benchmarks/lab/fitting.py`), where needed means: the assistant later

@@ -1,5 +1,5 @@
-"""Find what the lines of a transcript hold for a change: the places of results, the thinking behind them, and what is more than text. Reads
-only, and keeps no content but that of the current line.
+"""Find in the lines of a transcript what a change of it is about: the places of results, the thinking behind them, and what is more than
+text. Reads only, and keeps no content but that of the current line.
 
 A model that binds its thinking to all that was said before it takes none that was thought over something else: it leaves with the change,
 as one run to the end, and is archived like a result. A line that holds nothing else keeps its place in the chain with an empty content,

@@ -1,10 +1,9 @@
-"""Read the lines of an output: those that tell of a failure, and what carries nothing (escape codes, progress that was overwritten, blank
-lines in a row, the same line again). Pure.
+"""Find the lines of an output that tell of a failure, and take out what carries nothing: escape codes, progress that was overwritten, blank
+lines in a row, the same line again. Pure.
 
-What tells of a failure is taken generously: a line too many costs little, one too few misleads. Of what carries nothing only the first
-three cannot be told again from what is left: a line that stood several times in a row stands once, and the line behind it says how often.
-Lines that differ in anything all stay, for the one number that differs may be what was asked for. Diffs, tables and structured data are
-never touched.
+What tells of a failure is taken generously: a line too many costs little, one too few misleads. Escape codes,
+progress and blank lines are lost; the same line in a row is not, for it stands once, and the line behind it says how often. Lines that
+differ in anything all stay, for the one number that differs may be what was asked for. Diffs, tables and structured data are never touched.
 """
 
 from __future__ import annotations
