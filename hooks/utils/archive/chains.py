@@ -1,9 +1,10 @@
-"""Chains, the records of one context, each bound to the one before by its hash: begin and verify them; clears: which records left the
-context together; and holds: which records must stay, whatever their age and whatever asks for their deletion.
+"""Begin, hold and verify chains, the records of one context, each bound to the one before by its hash; and note clears: which records left
+the context together.
 
-A verification walks every chain from its first record, with one record in memory at a time. A hold is on a record (`item`, by its handle),
-all records of a session, or all of a project (by its key). The archive knows the folder that a context worked in; `place_folders` gives it
-the project of each folder. While a project is held, a folder that is not placed yet counts as held too. A held record never goes cold.
+A verification walks every chain from its first record, with one record in memory at a time. A hold says which records must stay, whatever
+asks for their deletion. It is on a record (`item`, by its handle), all records of a session, or all of a project (by its key). The archive
+knows the folder that a context worked in; `place_folders` gives it the project of each folder. While a project is held, a folder that is
+not placed yet counts as held too. A held record never goes cold.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A transcript of the host as lines, the entries in them, and when the requests that they tell of were sent and answered. Reads only. A
-truncated or foreign line is no entry, and fails nobody.
+"""Read the lines of a transcript, the entries in them, and when the requests that they tell of were sent and answered. A truncated or
+foreign line is no entry, and fails nobody.
 
 Transcripts are read a line at a time, so that memory follows the longest line, not the file.
 """

@@ -1,5 +1,5 @@
-"""What the host keeps of each project: the transcripts of its sessions (where they are, which there are, by session, by project, the newest
-first), and its own memory: MEMORY.md, which every session is given, and topic files, which the model reads when it needs them. Reads only.
+"""Find what the host keeps of each project: the transcripts of its sessions, by session, by project, the newest first; and its own memory:
+MEMORY.md, which every session is given, and topic files, which the model reads when it needs them. Reads only.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a request is made of: what the entries of a transcript put into its conversation (of each text whose it is and how large it is
-estimated), and what newer clients note of it, with the parts that are others than in the one before. Reads only.
+"""Read what a request is made of: what the entries of a transcript put into its conversation, and what newer clients note of it and of its
+differences from the one before. Reads only.
 
 Most of a transcript are results, and most of a result's line is what the host keeps beside what the model got. So of such a line only the
 message is parsed. Notes are three kinds of lines: a shape (the tools and the system text, once for all requests that have them), a message

@@ -1,4 +1,4 @@
-"""Where programs take a secret on their command line: the facts, and how options and phrases are read by them. Pure.
+"""Know where programs take a secret on their command line, and read their options and phrases by that. Pure.
 
 Options: `-p` takes the next word or what follows `=`, `-p*` what is glued to it, `-p?` either.
 Phrases: the words of a command without its options; `.` is any word, `..` any number of them, `X` the secret, `=` stands for the value of
