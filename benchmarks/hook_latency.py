@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hooks.utils.hosts.claude_code.tools import TOOLS  # noqa: E402
+from hooks.utils.hosts.claude_code import TOOLS  # noqa: E402
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
 from hooks.utils.state import jobs, memory, store  # noqa: E402  the benchmark runs from anywhere

@@ -29,10 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from hooks.utils.hosts.claude_code import sent
-from hooks.utils.policy.economics import write_kind
-from hooks.utils.policy.limit_weights import KINDS
-from hooks.utils.policy.limits import FIVE_HOUR, LENGTHS_S, Reading
-from hooks.utils.policy.models import plain
+from hooks.utils.policy.economics import plain, write_kind
+from hooks.utils.policy.limits import FIVE_HOUR, LENGTHS_S, TOKEN_USES, Reading
 from hooks.utils.state import limits, shipped
 from popkit_retention.bill.fit import Fit, movements
 from popkit_retention.bill.sums import GRAIN_S
@@ -56,7 +54,7 @@ def sessions_of(folder: Path) -> list:
             usage = request.usage
             at += 0.0 if before is None else min(PAUSE_S, max(1.0, usage.at - before))
             before = usage.at
-            tokens = dict.fromkeys(KINDS, 0)
+            tokens = dict.fromkeys(TOKEN_USES, 0)
             tokens.update(plain=max(0, usage.tokens - usage.read - usage.created), read=usage.read, output=request.output)
             tokens[write_kind(usage.cache_ttl_s)] = usage.created
             rows.append((at, usage.model, tokens))
@@ -112,11 +110,11 @@ class History:
 
     def _worth(self, models: set, rule: str) -> dict:
         table = shipped.rules().models
-        kinds = {kind: 3 ** self.draw.uniform(-1, 1) if rule == "own" else 1.0 for kind in KINDS}
+        kinds = {kind: 3 ** self.draw.uniform(-1, 1) if rule == "own" else 1.0 for kind in TOKEN_USES}
         worth = {}
         for id in sorted(models):
             model = table.model(id)
-            units = dict(zip(KINDS, (1.0, model.read, model.write_5m, model.write_1h, model.output_units)))
+            units = dict(zip(TOKEN_USES, (1.0, model.read, model.write_5m, model.write_1h, model.output_units)))
             factor = (model.usd(0)[0] or UNKNOWN_USD) * (3 ** self.draw.uniform(-1, 1) if rule == "own" else 1.0)
             worth.update({(plain(id), kind): factor * kinds[kind] * value for kind, value in units.items()})
             if rule == "free reads":

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from .hosts.claude_code import calls
-from .hosts.claude_code.tools import TOOLS
+from .hosts.claude_code import TOOLS, calls
 from .policy import engine, events
 from .policy.context import ContextState
 from .policy.ruleset import Ruleset

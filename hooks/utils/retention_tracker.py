@@ -18,9 +18,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from .context_carrier import HookContext, ToolResultMeta
-from .hosts.claude_code import calls
+from .hosts.claude_code import TOOL_TIERS, TOOLS, calls
 from .hosts.claude_code.calls import hash_content
-from .hosts.claude_code.tools import TOOL_TIERS, TOOLS
 from .policy import engine, events, kinds, lifecycle, parts, ruleset
 from .policy.classify import classify
 from .policy.commandline import bash

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code import seconds_of
 from hooks.utils.state.limits import weights
 from hooks.utils.views.limits import pane_lines
 from popkit_retention import extras

@@ -12,7 +12,7 @@ SERVICES = ROOT / "power-mode/popkit_retention"
 ARCHIVE = ROOT / "hooks/utils/archive"
 TEXT = (ROOT / "docs" / "governance.md").read_text(encoding="utf-8")
 # Of the archive's modules and the command line's, those that are there for governance.
-OURS = ("holds.py", "deletion.py", "recovery.py", "index.py", "terms.py", "searching.py")
+OURS = ("chains.py", "deletion.py", "recovery.py", "index.py", "searching.py")
 MAPPED = [
     *(SERVICES / "governance").rglob("*.py"),
     *(SERVICES / "mcp").rglob("*.py"),

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from hooks.utils.helper import compactions
 from hooks.utils.helper.compactions import Outlines
-from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import masking, outline
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy import masking
 from hooks.utils.policy.messages import Use
+from hooks.utils.policy.placeholder import Findings, findings
 from tests.patience import HANG_S
 
 RUN = "\n".join(
@@ -26,7 +27,7 @@ def failing(error: Exception) -> None:
     raise error
 
 
-def same(one: outline.Findings, other: outline.Findings) -> bool:
+def same(one: Findings, other: Findings) -> bool:
     return (list(one.names), list(one.telling)) == (list(other.names), list(other.telling))
 
 
@@ -41,7 +42,7 @@ def waited_for(made: Outlines, many: int) -> int:
 def test_the_first_and_every_later_answer_is_what_is_in_the_text(text: str, is_run: bool):
     made = Outlines(failing)
     for _ in range(2):
-        assert same(made.findings(text, is_run), outline.findings(text, is_run))
+        assert same(made.findings(text, is_run), findings(text, is_run))
 
 
 def test_what_is_prepared_is_known_before_it_is_asked_for():
@@ -50,8 +51,8 @@ def test_what_is_prepared_is_known_before_it_is_asked_for():
     made.prepare(RUN, "run:test")
     assert waited_for(made, 2) == 2
     before = dict(made.known)
-    assert same(made.findings(FILE, False), outline.findings(FILE, False))
-    assert same(made.findings(RUN, True), outline.findings(RUN, True))
+    assert same(made.findings(FILE, False), findings(FILE, False))
+    assert same(made.findings(RUN, True), findings(RUN, True))
     assert made.known == before
 
 
@@ -80,19 +81,19 @@ def test_what_was_found_first_goes_where_there_is_no_room(monkeypatch: pytest.Mo
     assert 1 <= len(made.known) < 5
     assert made.chars == sum(compactions._chars(found) for found in made.known.values()) <= 1_000
     last = made.known[next(reversed(made.known))]
-    assert same(last, outline.findings(texts[-1], False))
+    assert same(last, findings(texts[-1], False))
 
 
 def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPatch):
     told = threading.Event()
-    whole = outline.findings
+    whole = findings
 
-    def spoilt(text: str, is_run: bool) -> outline.Findings:
+    def spoilt(text: str, is_run: bool) -> Findings:
         if text == RUN:
             raise ValueError("spoilt")
         return whole(text, is_run)
 
-    monkeypatch.setattr(outline, "findings", spoilt)
+    monkeypatch.setattr("hooks.utils.helper.compactions.findings", spoilt)
     made = Outlines(lambda error: told.set())
     made.prepare(RUN, "run:test")
     made.prepare(FILE, "read")

@@ -30,7 +30,7 @@ def declaring() -> set[str]:
         for path in root.rglob("*.py"):
             names = [node.targets[0] for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
             if any(isinstance(name, ast.Name) and name.id == "STORAGE" for name in names):
-                found.add(".".join(path.relative_to(base).with_suffix("").parts))
+                found.add(".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__"))
     return found
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks import reference_decoder as reading
 from benchmarks.hidden_failures import hidden_lines
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door, kinds
 from tests.policy.entering import block, read_of
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import strategies as st
 
 from benchmarks import reference_decoder as reading
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door
 
 FORMS = {"arrow": "{number:>6}→{line}", "tab": "{number}\t{line}"}

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code import transcript
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, transcript
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import journal

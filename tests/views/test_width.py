@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hooks.utils import flag_parser, text
 from hooks.utils.context_table import CONTEXT
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.operations import request
 from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures

@@ -51,6 +51,6 @@ def _repaired(site: live.Site, payload: dict[str, Any], call: Call, agent_id: st
     """Return (the answer to the host or None, the call as the model sees it)."""
     from ..reclaim.unchanged_read import repair  # seldom
 
-    answer, response = repair(site, payload, call, text(payload, "transcript_path"), agent_id)
+    answer, response = repair(site, call, text(payload, "transcript_path"), agent_id)
     seen = call_of({**payload, "tool_response": response}, call.at) if response is not None else None
     return answer, seen or call

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..hosts.claude_code import TOOLS
 from ..hosts.claude_code.calls import run_as_ours, text
-from ..hosts.claude_code.tools import TOOLS
 from ..policy.placeholder import is_handle
 from ..policy.tools import SHELL
 from ..state import live

@@ -12,13 +12,14 @@ from contextlib import suppress
 from .. import text
 from ..hosts.claude_code.usage import newest_usage
 from ..operations import reclaiming
-from ..policy import kinds, outline
+from ..policy import kinds
 from ..policy.messages import Shown
+from ..policy.placeholder import LEAST_CHARS, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
-from ..reclaim.carried import Marked
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
+from ..reclaim.places import Marked
 from ..views import limits
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.messages import Use
-    from ..policy.outline import Findings
+    from ..policy.placeholder import Findings
     from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
     from ..state.site import Site
@@ -43,9 +44,9 @@ _OLDER = 0.6
 
 
 class Compactions:
-    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outline.findings` is."""
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `placeholder.findings` is."""
 
-    def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = outline.findings) -> None:
+    def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
         self.find = find
         self.marked = Marked(transcript_path)
         self.wanted: Wanted | None = None
@@ -183,8 +184,8 @@ def _size(tokens: int) -> str:
 
 class Outlines:
     """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
-    of a text and whether it is a run's, the result of `outline.findings`; the newest is last. What a list says of a call is masked ahead,
-    too, and remembered there (policy/masking)."""
+    of a text and whether it is a run's, the result of `placeholder.findings`; the newest is last. What a list says of a call is masked
+    ahead, too, and remembered there (policy/masking)."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
@@ -199,11 +200,11 @@ class Outlines:
         self._waiting.put((text, kinds.is_run(kind), use))
 
     def findings(self, text: str, is_run: bool) -> Findings:
-        """Return what `outline.findings` does, from memory where it is known."""
+        """Return what `placeholder.findings` does, from memory where it is known."""
         key = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), is_run)
         known = self.known.get(key)
         if known is None:
-            known = outline.findings(text, is_run)
+            known = findings(text, is_run)
             with self._lock:
                 self._hold(key, known)
         return known
@@ -221,7 +222,7 @@ class Outlines:
             try:
                 if use is not None:
                     Pair(use, Shown(use.id, text))
-                if len(text) >= outline.LEAST_CHARS:
+                if len(text) >= LEAST_CHARS:
                     self.findings(text, is_run)
             except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for
                 self._failed(error)

@@ -8,7 +8,7 @@ import os
 import time
 
 from ..hosts.claude_code.calls import commits
-from ..hosts.opencode import host, tools
+from ..hosts.opencode import host, row_of
 from ..io import files, git
 from ..io.system import now as time_of_day
 from ..policy import engine, events
@@ -45,7 +45,7 @@ class Guest:
         if call is None:
             return {}
         self.later(self._observe, call, asked, agent_id)
-        row = tools.row_of(call.id, asked.get("output"), call.outcome.error)
+        row = row_of(call.id, asked.get("output"), call.outcome.error)
         blocks = self.door.row(row, {call.id: {"tool": call.tool, "input": call.tool_input}}, agent_id, call.cwd)
         return {} if blocks is None else {"output": blocks[0]["content"]}
 

@@ -17,7 +17,7 @@ import time
 from ..io import files, git, repository
 from ..io.codec import loads
 from ..io.system import join
-from .claude_code.stamps import seconds_of
+from .claude_code import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

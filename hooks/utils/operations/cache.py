@@ -4,7 +4,8 @@ and reclaim/cold_compaction.py decide."""
 from __future__ import annotations
 
 from ..io import home
-from ..policy import economics, limit_weights, warming
+from ..policy import economics, warming
+from ..policy.limits import share_of_amounts, share_of_clear
 from ..reclaim import cold_compaction
 from ..state import limits, warmth
 from ..state.warmth import Warmth
@@ -31,7 +32,7 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
 
     def costs(units: float, amounts: dict[str, float]) -> Costs:
         usd = None if found.usd is None else round(units * found.usd, 6)
-        return {"tokens": round(units), "usd": usd, "share": limit_weights.share(weights, found.model.id, amounts)}
+        return {"tokens": round(units), "usd": usd, "share": share_of_amounts(weights, found.model.id, amounts)}
 
     return {
         "on": found.on,
@@ -83,6 +84,6 @@ def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     if found is None or not found.pays or conversation is None:
         return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "least": 0}
     tokens, usd = cold_compaction.worth_of(found, conversation)
-    share = limit_weights.share_of_clear(limits.weights(site.home, seen.at), found.sum, found.thinking_tokens)
+    share = share_of_clear(limits.weights(site.home, seen.at), found.sum, found.thinking_tokens)
     usd = None if usd is None else round(usd, 4)
     return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "least": round(found.least)}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..efficiency_tracker import EfficiencyMetrics
-    from ..policy.limit_weights import Weights
+    from ..policy.limits import Weights
     from ..policy.shapes import Period, Share
     from ..state.site import Site
     from ..views.receipt import Receipt

@@ -6,7 +6,9 @@ import os
 
 from .. import flag_parser, text
 from ..hosts.claude_code.usage import newest_usage
-from ..policy import limit_weights, planning
+from ..policy import planning
+from ..policy.limits import share_of_clear
+from ..policy.limits import share_of_reads as share_of_fewer
 from ..reclaim import access, outlook, restoring
 from ..state import archived, limits, peek, receipts, store
 from ..views import clear as views
@@ -66,11 +68,11 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_
     cold = plan
     if done is None and plan.sum.warm:
         once_cold = planning.Asked(plan.asked.tier, plan.asked.ids, plan.asked.pattern)
-        cold = outlook.plan_of(request.site, prospect.made.conversation, once_cold, request.now, True, is_in_place)
+        cold = outlook.plan_of(prospect.made.conversation, once_cold, request.now, True, is_in_place)
     seen = outlook.of(request.site, request.transcript_path, prospect.made, request.now)
     outlook.remember(seen, request.site)
     shown = report.build(seen)
-    share = limit_weights.share_of_clear(limits.weights(request.site.home, request.now), plan.sum)
+    share = share_of_clear(limits.weights(request.site.home, request.now), plan.sum)
     return views.clear_data(plan, cold, done, shown, dry_run, is_in_place, share), shown
 
 
@@ -171,7 +173,7 @@ def share_of_reads(site: Site, transcript_path: str, tokens: int, now: float) ->
     newest = newest_usage(transcript_path) if weights and transcript_path else None
     if newest is None or tokens <= 0:
         return None
-    return limit_weights.share_of_reads(weights, newest.model, newest.cache_ttl_s, tokens)
+    return share_of_fewer(weights, newest.model, newest.cache_ttl_s, tokens)
 
 
 def _gone(receipt: Receipt) -> int:

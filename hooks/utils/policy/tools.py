@@ -1,7 +1,7 @@
 """What tools do, in terms that hold for every host: the one list of operations, a host's table of tools, a completed call of one with its
 outcome and the line that says how it went. Pure, and part of every hook.
 
-A host lists its tools as rows of a `Tools` (`hosts/claude_code/tools.py`). A driver that makes a call of its payloads gives it the row
+A host lists its tools as rows of a `Tools` (`hosts/claude_code/__init__.py`). A driver that makes a call of its payloads gives it the row
 of its tool; the rules hold the table, for what is known by a tool's name alone: a stored result, a configured tier.
 """
 

@@ -59,7 +59,7 @@ def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | 
         keep = [(result.label, texts.get(result.id) or result.verdict or result.label) for result in verbatim]
         dead = [(result.label, result.ended[0]) for result in reversed(state.expired.values()) if result.ended and result.kind != kinds.ACK]
         advice = advice_text(dead, [*pinned, *keep], MANUAL_TOKENS if manual else ADVICE_TOKENS)
-    echo = advice + _command_of_hook(site) if manual else ""
+    echo = advice + _command_of_hook() if manual else ""
     site.remember(index=index_text(rows) or None, echo_tokens=estimate_tokens(echo) or None)
     _book(site, estimate_tokens(advice), now)
     return advice or None
@@ -162,7 +162,7 @@ def _worth(state: ContextState, wanted: set[str]) -> list[list[Any]]:
     return [[result.id, result.cleared, result.label, round(result.tokens * state.calibration)] for result in results]
 
 
-def _command_of_hook(site: Site) -> str:
+def _command_of_hook() -> str:
     """Return the command line that hooks.json gives for PreCompact: the host prints it into the conversation."""
     from ..io import home
 

@@ -5,9 +5,10 @@ line are drawn from it. Reconciles once; writes nothing but the tracker's own st
 from __future__ import annotations
 
 from ..hosts.claude_code import entries, usage
-from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
+from ..policy import economics, engine, events, figures, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
+from ..policy.limits import share_of_clear
 from ..state import journal, limits, live, peek, settling, shipped, store
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.conversation import Conversation
     from ..policy.events import Event
-    from ..policy.limit_weights import Weights
+    from ..policy.limits import Weights
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.rebuild import Rebuilt
@@ -74,8 +75,8 @@ class Outlook:
         self.context = context_of(conversation, site.session, self.at)
         if self.doubt:
             return  # a clear refuses it
-        now = plan_of(site, conversation, asked, self.at, bool(is_cold), site.in_place)
-        self.now, self.cold = now, plan_of(site, conversation, asked, self.at, True, site.in_place) if now.sum.warm else now
+        now = plan_of(conversation, asked, self.at, bool(is_cold), site.in_place)
+        self.now, self.cold = now, plan_of(conversation, asked, self.at, True, site.in_place) if now.sum.warm else now
 
     @property
     def doubt(self) -> str:
@@ -101,7 +102,7 @@ class Outlook:
         said = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
         plan = {"clear": self.now, "wait": self.cold}.get(said["kind"])
         if plan is not None:
-            said["share"] = limit_weights.share_of_clear(self.weights, plan.sum)
+            said["share"] = share_of_clear(self.weights, plan.sum)
         return said
 
 
@@ -180,9 +181,7 @@ def remember(view: Outlook, site: Site) -> None:
     site.remember(planned={**sums, "calls": view.state.index, "warm": view.now.sum.warm})
 
 
-def plan_of(
-    site: Whose, conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False
-) -> planning.Plan:
+def plan_of(conversation: Conversation, asked: planning.Asked, now: float, cold: bool = False, in_place: bool = False) -> planning.Plan:
     """Return the plan over a conversation at the prices that hold for it; `cold`: the next request will find no cache; `in_place`: see
     `planning.plan`."""
     last = conversation.newest

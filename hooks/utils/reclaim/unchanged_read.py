@@ -82,9 +82,7 @@ def _text_of(path: str, most: int) -> str | None:
     return text.removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n").removesuffix("\r")
 
 
-def repair(
-    site: Site, payload: dict[str, Any], call: Call, transcript_path: str, agent_id: str
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+def repair(site: Site, call: Call, transcript_path: str, agent_id: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """Return (the answer to the host or None, the tool_response that the model sees now, or None where that stays as it is)."""
     path = parts.normal_path(str(call.tool_input.get("file_path") or ""), call.cwd)
     transcript_path = projects.transcript_of_agent(transcript_path, agent_id) if agent_id else transcript_path

@@ -6,7 +6,7 @@ from .. import archive
 from ..hosts.claude_code import transcript
 from ..state import journal, live
 from ..state.archived import THINKING, content_of, task_id
-from . import places, rewrite, thinking
+from . import places, rewrite
 from .access import (
     Opened,
     Refused,
@@ -162,7 +162,7 @@ def _put_back(
         back.records.append(record)
         back.tokens.append(max(0, record.tokens - place.tokens))
     if edits:
-        accept = thinking.check_no_words if with_thinking else None
+        accept = places.check_no_words if with_thinking else None
         if with_thinking:
             edits = _with_thinking(edits, site, transcript_path, index, db, back, thoughts)
         try:
@@ -180,15 +180,15 @@ def _with_thinking(
     edits = list(edits)
     first = next((edit.start for edit in edits if edit.start >= index.since), None)
     if first is not None:
-        since = thinking.thinking_behind(transcript_path, index, first).check_ended()
+        since = places.thinking_behind(transcript_path, index, first).check_ended()
         archive.add_records(db, chain_of(site, transcript_path), [thought.record() for thought in since.thoughts])
         edits += [thought.leaving() for thought in since.thoughts]
         back.left = since.tokens
     taken = {} if back.gone else {record.tool_use_id: record for record in thoughts}
-    for place, content in thinking.standing(transcript_path, index, taken):
+    for place, content in places.messages_of(transcript_path, index, taken):
         record = taken[place.id]
         original = content_of(db, record.id)
-        if original is None or content != thinking.without_thinking(original):
+        if original is None or content != places.without_thinking(original):
             break  # never from the middle
         edits.append(place.edit(original))
         back.thinking += record.tokens

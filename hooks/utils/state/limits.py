@@ -4,13 +4,12 @@ files of our folder. The helper writes the one and `popkit limits` the other, no
 
 from __future__ import annotations
 
-from ..hosts.claude_code.stamps import seconds_of
+from ..hosts.claude_code import seconds_of
 from ..io import children, files
 from ..io.codec import dumps, loads, number
 from ..io.storage import LOGS, Storage
 from ..io.system import join
-from ..policy.limit_weights import Weights, weights_of
-from ..policy.limits import FIVE_HOUR, KINDS, LEAST_WINDOWS, SEVEN_DAY, Reading, count
+from ..policy.limits import FIVE_HOUR, KINDS, LEAST_WINDOWS, SEVEN_DAY, Reading, Weights, count, weights_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

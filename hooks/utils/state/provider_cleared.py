@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..hosts.claude_code.usage import CLEAR
 from ..io.codec import loads
-from ..policy import provider_clearing
+from ..policy.conversation import Editing, lacking_steps
 from . import journal, store
 
 TYPE_CHECKING = False
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..policy.provider_clearing import Editing
     from .rebuild import Rebuilt
 
 # JSON that the client merges into the body of each request.
@@ -37,7 +36,7 @@ def editing_of(environ: Mapping[str, str]) -> Editing | None:
     counts_tokens = not isinstance(trigger, dict) or trigger.get("type") == "input_tokens"
     excluded = edit.get("exclude_tools")
     names = tuple(name for name in excluded if isinstance(name, str)) if isinstance(excluded, list) else ()
-    return provider_clearing.Editing(_value(trigger, _TRIGGER) if counts_tokens else 0, keep, least, names)
+    return Editing(_value(trigger, _TRIGGER) if counts_tokens else 0, keep, least, names)
 
 
 def _value(setting: object, otherwise: int) -> int:
@@ -47,7 +46,7 @@ def _value(setting: object, otherwise: int) -> int:
 
 def note(paths: store.ContextFiles, made: Rebuilt, editing: Editing | None) -> bool:
     """Journal the results that requests lacked; return whether there were any new ones. Two processes at the same time note them once."""
-    steps = provider_clearing.steps(made.conversation, editing)
+    steps = lacking_steps(made.conversation, editing)
     if not steps:
         return False
     try:

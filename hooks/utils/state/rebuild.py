@@ -7,12 +7,12 @@ disk, git's answers, what was cleared and restored. An entry that names a call b
 from __future__ import annotations
 
 from ..hosts.claude_code import entries, transcript, usage
-from ..policy import events, kinds, ledger, parts
-from ..policy.bookings import Refetched
+from ..policy import events, figures, kinds, ledger, parts
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
+from ..policy.ledger import Refetched
 from ..policy.messages import thinking_tokens
 from . import journal as journals
 from .days import day_of, newest_days
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..hosts.claude_code.transcript import Index
     from ..policy.context import Result
     from ..policy.conversation import Usage
-    from ..policy.models import Models
+    from ..policy.economics import Models
     from ..policy.parts import Part
     from ..policy.ruleset import Ruleset
     from ..policy.tools import Call
@@ -168,7 +168,7 @@ class _Replay:
             models = self.conversation.rules.models
             requests = self.conversation.requests
             moments = [moment(sent, added, models) for sent, added in requests if sent.tokens or not journals.is_in_place(journal, sent.at)]
-            settled = ledger.settle(moments, booked, day_of)
+            settled = figures.settle(moments, booked, day_of)
             counts.ledger, counts.days = settled.to_json(), newest_days(settled.days)
 
 

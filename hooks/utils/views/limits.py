@@ -6,8 +6,8 @@ import math
 import time
 
 from .. import text
+from ..policy.economics import plain
 from ..policy.limits import FIVE_HOUR, SEVEN_DAY, SPEND_LIMIT
-from ..policy.models import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import sqlite3
 import sys
 
 from hooks.utils import archive, text
-from hooks.utils.archive import chain, holds, index, searching
+from hooks.utils.archive import chain, chains, index, searching
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
@@ -136,7 +136,7 @@ def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
 def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
-    holds.place_folders(db, lambda folder: repository.of(folder).key)
+    chains.place_folders(db, lambda folder: repository.of(folder).key)
     placed = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if placed and doing and not args.yes:

@@ -19,9 +19,8 @@ from hooks.utils.config import layers
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.limit_weights import KINDS
-from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, windows
-from hooks.utils.policy.models import models_of
+from hooks.utils.policy.economics import models_of
+from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, TOKEN_USES, windows
 from hooks.utils.state import limits, prompt_overhead
 from hooks.utils.views import bill as views
 
@@ -40,9 +39,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.limit_weights import Weights
-    from hooks.utils.policy.limits import Window
-    from hooks.utils.policy.models import Models
+    from hooks.utils.policy.economics import Models
+    from hooks.utils.policy.limits import Weights, Window
 
     from ..bill.digests import Digest
 
@@ -283,7 +281,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 
 def _worth(weights: Weights, model: str) -> dict[str, Any]:
-    amounts = {kind: {(model, kind): 1e6} for kind in KINDS}
+    amounts = {kind: {(model, kind): 1e6} for kind in TOKEN_USES}
     amounts.update({f"cold_{ttl}": {(model, f"write_{ttl}"): 1e5, (model, "read"): -1e5} for ttl in ("5m", "1h")})
     worth: dict[str, Any] = {}
     for name, tokens in amounts.items():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils.config import cached
 from hooks.utils.io import failures, home
-from hooks.utils.policy.models import models_of
+from hooks.utils.policy.economics import models_of
 
 from .. import usage
 from ..usage import budgets, name_of

@@ -12,10 +12,10 @@ from hooks.utils.policy.context import ContextState, Result
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Cleared, Compacted, ManualClear, Restored, Tick
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import beside, placeholder, why, with_outline
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import READ
+from hooks.utils.policy.worth import NeedModel
 
 from .policy import Block, Choice, Policy, Request, View, tokens_of
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from hooks.utils.config import cached
-from hooks.utils.hosts.claude_code import own_memory
-from hooks.utils.hosts.claude_code.own_memory import OwnMemory
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.claude_code.projects import OwnMemory
 from hooks.utils.io import files, home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
@@ -135,7 +135,7 @@ class Memory:
             summarise=(lambda text: summarise_with(command, text)) if command else None,
             session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
             root=project.repository.root,
-            theirs=own_memory.read(environ, project.repository.root),
+            theirs=projects.own_memory(environ, project.repository.root),
         )
 
     # --- asking --------------------------------------------------------------------------------------------------------------------

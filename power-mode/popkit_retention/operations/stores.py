@@ -112,7 +112,7 @@ def write_document(project: Project, memory: Memory, config: Mapping[str, Any]) 
 
 # The modules that declare a STORAGE, in the order in which doctor checks them.
 STORES = (
-    "hooks.utils.archive.opening",
+    "hooks.utils.archive",
     "hooks.utils.config.fields",
     "hooks.utils.hosts.opencode.host",
     "hooks.utils.io.failures",

@@ -20,7 +20,7 @@ from hooks.utils.policy.masking import mask
 from hooks.utils.state.days import day_of
 
 if TYPE_CHECKING:
-    from hooks.utils.policy.models import Model
+    from hooks.utils.policy.economics import Model
 
 
 # The sources of a request's record: a client of ours that sent it; a transcript of the host; the journal, for the requests that the code

@@ -13,14 +13,13 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from hooks.utils.config import cached
-from hooks.utils.hosts.claude_code import projects
-from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code import projects, seconds_of
 from hooks.utils.io import home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.bookings import Warmed
-from hooks.utils.policy.models import models_of
+from hooks.utils.policy.economics import models_of
+from hooks.utils.policy.ledger import Warmed
 from hooks.utils.state import journal, peek, session
 from hooks.utils.state.store import ContextFiles
 
@@ -32,7 +31,7 @@ from .store import LATEST
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hooks.utils.policy.models import Models
+    from hooks.utils.policy.economics import Models
 
     from .sqlite import SqliteStore
 

@@ -13,7 +13,7 @@ from ...io.codec import dumps
 from ...io.system import sha256
 from ...policy.estimate import image_tokens, wide_chars
 from ...policy.tools import EDITS, FIND, READ, SEARCH, Call, Outcome, Tool, text_in
-from .tools import TOOLS
+from . import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

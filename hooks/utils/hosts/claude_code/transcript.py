@@ -18,11 +18,9 @@ from ...policy.placeholder import handle_in
 from ...policy.tools import EDITS
 from .. import IN_COMMITS, kept_by
 from .. import tool as tool_named
-from . import calls, entries, usage
+from . import TOOLS, calls, entries, seconds_of, usage
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
-from .stamps import seconds_of
-from .tools import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ where they are defined; and what the checkout says of all that it taught. Reads 
 A file counts once a call has shown that it is there: it was read, edited or written with success. What the assistant merely wrote of it,
 and a call that failed, show nothing.
 
-A name is what `policy/outline.py` calls one: no plain word. It was looked for where the assistant searched for it, or wrote it having read
-it only in the result of a look-up. Where it is defined is read from the contents of the project's files, by how languages define what has
-its name elsewhere, too: what is local to a function does not count, and what libraries define never comes up.
+A name is what `policy/placeholder.py` calls one: no plain word. A session looked for it if the assistant searched for it, or wrote it
+having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which languages
+define names that other files use: locals of a function do not count, and names of libraries never come up.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from hooks.utils.io import files, git, repository
 from hooks.utils.policy.commandline.shell import parse
 from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.policy.outline import PLAIN
 from hooks.utils.policy.parts import normal_path
+from hooks.utils.policy.placeholder import PLAIN
 from hooks.utils.policy.tools import EDITS, READS, SEARCH, SHELLS
 from hooks.utils.state.memory_checks import content
 

@@ -1,32 +1,141 @@
-"""The names that stand beside what a compaction left out: which, where, and how many."""
+"""The messages that stand after a compaction: no reference in them to something that has left, and beside what left the names that stand
+for it."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import names, stubs
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy import compacting
 from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import ASSISTANT, USER, texts_in
-from hooks.utils.policy.outline import NAME, names_said
-from hooks.utils.policy.placeholder import handle_in
+from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back, texts_in
+from hooks.utils.policy.placeholder import NAME, handle_in, names_said
+from hooks.utils.policy.standing import NAMES_SHARE, names_of_left
 from hooks.utils.policy.ways import Pair
 from tests.examples import examples
-from tests.policy.compactable import SHARES, WORDS, Talk, archived, plain, standing
+from tests.policy.compactable import CODE, DEEDS, SHARES, WORDS, Talk, archived, assert_valid, plain, refer, standing, talked, words
 from tests.policy.conversing import NEVER, SURE
 from tests.policy.test_compacting import talk_of
 from tests.policy.test_compacting_laws import MODELS, TALKS
+
+WHOLE = CODE * 20
+REFERRING = st.builds(talked, DEEDS, st.sampled_from(["auto", "spec"]), st.sampled_from([0, 0, 3]))
+many = settings(max_examples=examples(200, 2_000))
+
+
+def has_left(talk: Talk, done: compacting.Compacted, named: str) -> bool:
+    """Whether what a reference names stands no more as it stood."""
+    before, after = standing(talk.messages), standing(done.messages)
+    id = named.removeprefix("call ")
+    part = 0 if named.startswith("call ") else 1
+    return id not in after or after[id][part] not in (before[id][part], talk.wholes.get(id))
+
+
+@many
+@given(REFERRING, SHARES, st.sampled_from([NEVER, SURE]))
+def test_a_reference_stands_only_where_what_it_names_does(talk: Talk, share: float, model):
+    done = talk.compact(share, model, wholes=talk.wholes)
+    before, after = standing(talk.messages), standing(done.messages)
+    for id, event in talk.conversation.entered.items():
+        if id in after and after[id][1] == before[id][1]:
+            assert not any(has_left(talk, done, named) for named in event.leans_on if named in before)
+    assert_valid(done.messages)
+    assert words(done.messages, archived(done)) == words(talk.messages)
+
+
+@many
+@given(REFERRING, SHARES, st.sampled_from([NEVER, SURE]))
+def test_archive_and_answer_give_the_conversation_back_with_these_whole(talk: Talk, share: float, model):
+    done = talk.compact(share, model, wholes=talk.wholes)
+    given = talk.messages
+    for message in given:
+        for shown in message.results:
+            if shown.id in done.made_whole:
+                shown.text = talk.wholes[shown.id]
+    is_same = json.dumps(plain(put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
+    assert is_same, "the texts are too long for a comparison that says where"
+    assert not done.met or done.after <= share * done.before + 1
+    assert len(done.made_whole) == len({*done.made_whole})
+
+
+def referring(about: str = "T1") -> Talk:
+    """A large file, much after it, and a Read of it again that entered as a reference."""
+    talk = Talk()
+    talk.say(USER, "go")
+    talk.read("/p/src/cart.ts", text=CODE * 60)
+    for number in range(12):
+        talk.read(f"/p/src/other{number}.ts", text=f"{number}{CODE * 30}")
+    refer(talk, about, "/p/docs/cart.md", WHOLE)
+    for number in range(5):
+        talk.read(f"/p/src/late{number}.ts", text=f"{number}{CODE * 2}")
+    return talk
+
+
+def test_what_referred_to_it_is_whole_once_the_source_has_left():
+    talk = referring()
+    done = talk.compact(0.3, wholes=talk.wholes)
+    assert done.made_whole == ["T14"]
+    assert standing(done.messages)["T14"][1] == WHOLE
+    assert standing(done.messages)["T1"][1] != CODE * 60
+    assert done.met, "what is whole again counts"
+
+
+def test_where_the_source_stands_the_reference_does():
+    talk = referring()
+    done = talk.compact(1.0, wholes=talk.wholes)
+    assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
+    assert done.made_whole == []
+
+
+def test_a_reference_whose_whole_nobody_has_stands_as_it_is():
+    talk = referring()
+    done = talk.compact(0.3)
+    assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
+    assert done.made_whole == []
+
+
+def test_what_leaves_itself_leaves_as_it_was_where_the_source_still_stood():
+    talk = referring()
+    done = talk.compact(0.0, only=("T14",), wholes=talk.wholes)
+    assert done.made_whole == []
+
+
+@pytest.mark.parametrize("named", ["T1", "T99"])
+def test_a_source_that_the_person_takes_out_makes_it_whole_and_so_does_one_that_is_not_there(named: str):
+    talk = referring(named)
+    done = talk.compact(1.0, NEVER, ("T1",), wholes=talk.wholes)
+    assert [left.id for left in done.left] == ["T1"]
+    assert done.made_whole == ["T14"]
+
+
+def test_a_reference_to_what_was_written_is_whole_once_that_call_is_a_stub():
+    talk = Talk()
+    talk.say(USER, "go")
+    talk.write("/p/src/cart.ts", CODE * 60)
+    for number in range(12):
+        talk.read(f"/p/src/other{number}.ts", text=f"{number}{CODE * 5}")
+    refer(talk, "call T1", "/p/docs/cart.md", WHOLE)
+    for number in range(5):
+        talk.read(f"/p/src/late{number}.ts", text=f"{number}{CODE}")
+    done = talk.compact(0.5, wholes=talk.wholes)
+    assert has_left(talk, done, "call T1")
+    assert done.made_whole == ["T14"]
+
+
+# --- names -------------------------------------------------------------------------------------------------------------------------------
 
 SHORT = "it took a while and went on as it was said\n" * 8  # no name in it
 
 
 def beside(done: Compacted) -> list[str]:
     """The names behind each list, in order."""
-    lines = [each.text for each in done.messages if stubs.handle_of_fold(each.text)]
+    lines = [each.text for each in done.messages if handle_of_fold(each.text)]
     return [found[1] for line in lines if (found := re.search(r"; in them: (.*?): popkit restore", line))]
 
 
@@ -70,7 +179,7 @@ def test_a_stub_has_the_names_of_its_input():
     field = standing(done.messages)["T1"][0]["content"]
     assert handle_in(field) == done.left[0].handle
     assert field.endswith("]\nshippingCosts3")
-    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
 
 def test_a_name_stands_once_with_the_newest_call_that_held_it():
@@ -105,7 +214,7 @@ def first_of(*acts) -> str:
     """The name that is chosen where there is room for one alone."""
     talk = talk_of(*acts, quiet=12)
     pairs = pairs_in(talk)
-    chosen = names.names_of_left(pairs, {pair.use.id for pair in pairs}, names_said([]), 13)
+    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, names_said([]), 13)
     (name,) = [name for each in chosen.values() for name in each]
     return name
 
@@ -159,11 +268,11 @@ def test_the_password_of_a_command_is_no_name():
 def test_they_are_few_and_what_left_held_each_of_them(talk: Talk, share: float, model):
     done, pairs = talk.compact(share, model), pairs_in(talk)
     held = names_said([text for pair in pairs for text in [*texts_in(pair.use.input), pair.shown.text]])
-    chosen = names.names_of_left(pairs, {pair.use.id for pair in pairs}, frozenset(), names.SHARE * done.before)
+    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, frozenset(), NAMES_SHARE * done.before)
     each = [name for some in chosen.values() for name in some]
     assert len(set(each)) == len(each)
     assert set(each) <= held
     assert all(re.search(NAME, name) for name in each)
-    assert estimate_tokens(" ".join(each)) <= names.SHARE * done.before
+    assert estimate_tokens(" ".join(each)) <= NAMES_SHARE * done.before
     said = names_said(beside(done))
     assert said - {""} <= held
