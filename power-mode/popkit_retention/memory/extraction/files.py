@@ -5,8 +5,8 @@ A file counts once a call has shown that it is there: it was read, edited or wri
 and a call that failed, show nothing.
 
 A name is what `policy/placeholder.py` calls one: no plain word. A session looked for it if the assistant searched for it, or wrote it
-having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which languages
-define names that other files use: locals of a function do not count, and names of libraries never come up.
+having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which
+languages define names that other files use: locals of a function do not count, and names of libraries never come up.
 """
 
 from __future__ import annotations
