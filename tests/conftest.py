@@ -63,7 +63,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("client") is None)  # they wait longest, so they begin first
     if config.getoption("--fast"):
         for item in items:
-            if item.get_closest_marker("server"):
+            # A browser's driver that may not start does not say so, but fails.
+            if item.get_closest_marker("server") or "browser" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason=ALONE))
             if "transcripts" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason="it goes through real sessions: scripts/test without --fast runs it"))
