@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.config import cached, layers
-from hooks.utils.handlers import session_start
+from hooks.utils.handlers import session_events
 
 
 @pytest.fixture
@@ -120,5 +120,5 @@ def test_where_nothing_is_remembered_nothing_goes(places, tmp_path):
 def test_the_start_of_a_session_sweeps(places):
     home, project = places[1:]
     old = make(home, "config-a.json", 0)
-    session_start.handle({"session_id": "s", "cwd": project, "source": "startup"}, {"POPKIT_HOME": home, "CLAUDE_PROJECT_DIR": project})
+    session_events.start({"session_id": "s", "cwd": project, "source": "startup"}, {"POPKIT_HOME": home, "CLAUDE_PROJECT_DIR": project})
     assert not old.exists()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers import pre_compact
+from hooks.utils.handlers import session_events
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, sockets, store
 from tests.patience import HANG_S
@@ -165,8 +165,8 @@ def test_a_compaction_is_told_once_by_the_helper_or_by_the_hook(helper: Helper):
     payload = {"session_id": SESSION, "transcript_path": str(helper.transcript), "cwd": str(helper.project), "trigger": "manual"}
     said = helper.ask("/compacting")["text"]
     assert said.startswith("PopKit tracked the tool results")
-    assert pre_compact.handle(payload, helper.env) is None
-    assert pre_compact.handle(payload, helper.env) == said  # of another compaction, which no helper has told of
+    assert session_events.before_compaction(payload, helper.env) is None
+    assert session_events.before_compaction(payload, helper.env) == said  # of another compaction, which no helper has told of
     assert helper.failures() == ""
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hooks.utils.handlers import context_monitor, session_events, tool_calls
 from hooks.utils.io import failures
 from hooks.utils.io.codec import loads
 from hooks.utils.policy.context import ContextState
@@ -30,6 +31,15 @@ SCRIPTS = {
     "SessionStart": "session-start",
     "PreCompact": "pre-compact",
     "SessionEnd": "session-end",
+}
+# What each script calls.
+HANDLERS = {
+    "context-monitor": context_monitor.handle,
+    "post-tool-use": tool_calls.track,
+    "pre-compact": session_events.before_compaction,
+    "pre-tool-use": tool_calls.allow,
+    "session-end": session_events.end,
+    "session-start": session_events.start,
 }
 
 

@@ -48,7 +48,7 @@ def test_what_is_no_object_is_counted_logged_and_harms_nobody(home: processes.Ho
     assert ran.silent, ran
     assert len(home.failures()) == 1
     assert home.failures()[0].split()[1] == "post-tool-use"
-    assert "hook_io.py" in _lines_of_log(home), "the log tells where"
+    assert " in _payload" in _lines_of_log(home), "the log tells where"
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
