@@ -10,7 +10,7 @@ import pytest
 
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.state import limits
-from hooks.utils.state.site import Site
+from hooks.utils.state.live import Site
 from tests.policy.weighed import weights
 
 from .asking import Helper, Transcript, lines, numbered

@@ -16,7 +16,7 @@ import pytest
 
 from hooks.utils.handlers import session_events
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, sockets, store
+from hooks.utils.state import live, reconciling, sockets, store
 from tests.patience import HANG_S
 
 from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
@@ -189,7 +189,7 @@ def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal
         list(pool.map(ask, range(30)))
     helper.ask("/view", {"columns": 70})
     site = live.Site(helper.env, SESSION, str(helper.project))
-    made = live.rebuilt(site, site.paths(), str(helper.transcript))
+    made = reconciling.rebuilt(site, site.paths(), str(helper.transcript))
     assert shared_facts(store.load(site.paths()).state) == shared_facts(made.state)
     assert made.state.pins
     assert helper.failures() == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import trials
-from hooks.utils.state.site import Site
+from hooks.utils.state.live import Site
 
 from ..state.coins import fix
 from .asking import SESSION, Helper, lines, numbered

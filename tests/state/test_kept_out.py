@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import journal, live, store
+from hooks.utils.state import journal, reconciling, store
 from tests.views.written import STEP_S, Written
 
 READ = {"file_path": "/home/dev/shop/a.py"}
@@ -31,7 +31,7 @@ class Door(Written):
         site = self.site(home)
         for entry in self.journal:
             store.journal(site.paths(), entry)
-        return live.reconcile(site, str(self.path)).state.counts.ledger
+        return reconciling.reconcile(site, str(self.path)).state.counts.ledger
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, store
+from hooks.utils.state import live, reconciling, store
 from hooks.utils.state.rebuild import rebuild
 from tests.examples import examples
 from tests.hooks import processes, sessions
@@ -35,7 +35,7 @@ class Kept:
         path = self.day.transcript
         if agent:
             path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
-        journal = live.journal_of(self.site, self.site.paths(agent))
+        journal = reconciling.journal_of(self.site, self.site.paths(agent))
         state = rebuild(str(path), journal, self.site.rules_for, self.day.session_id, agent).state
         return shared_facts(state), [_ended(result) for result in state.expired.values()]
 

@@ -11,7 +11,7 @@ from hooks.utils.policy import engine, events, planning
 from hooks.utils.policy.context import OUTSIDE, reclaimable
 from hooks.utils.policy.economics import Prices
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, live
+from hooks.utils.state import journal, reconciling
 from hooks.utils.views import report
 from tests.hooks import processes, sessions
 from tests.state.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside
@@ -35,11 +35,11 @@ class Edited(Kept):
         sessions.play(day.steps[:steps], run)
         self.ids = self.live()[:2]
         self.at = day.steps[steps - 1].at + 0.5
-        live.note(self.site, self.site.paths(), [journal.cleared_outside(self.ids, 900, HOW, self.at)])
+        reconciling.note(self.site, self.site.paths(), [journal.cleared_outside(self.ids, 900, HOW, self.at)])
         sessions.play(day.steps[steps:], run)
 
     def made(self):
-        return live.rebuilt(self.site, self.site.paths(), str(self.day.transcript))
+        return reconciling.rebuilt(self.site, self.site.paths(), str(self.day.transcript))
 
     def live(self) -> list:
         return list(self.made().state.live)
@@ -70,7 +70,7 @@ def test_what_had_expired_before_keeps_its_end(tmp_path: Path):
     kept = Edited(tmp_path, "test", "test", "read", "test")
     expired = next(result for result in kept.made().state.expired.values() if not result.cleared)
     entry = journal.cleared_outside([expired.id], 10, HOW, kept.at + 1)
-    live.note(kept.site, kept.site.paths(), [entry])
+    reconciling.note(kept.site, kept.site.paths(), [entry])
     _assert_equal(kept)
     after = kept.made().state.expired[expired.id]
     assert (after.ended[0], after.cleared) == (expired.ended[0], OUTSIDE)
@@ -101,7 +101,7 @@ def test_nobody_is_offered_a_handle_for_it(tmp_path: Path):
 
 def test_a_pin_does_not_bring_it_back(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
-    live.note(kept.site, kept.site.paths(), [journal.pinned(id, kept.at + 1) for id in kept.ids])
+    reconciling.note(kept.site, kept.site.paths(), [journal.pinned(id, kept.at + 1) for id in kept.ids])
     _assert_equal(kept)
     assert not set(kept.ids) & set(kept.live())
 

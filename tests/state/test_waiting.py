@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live
+from hooks.utils.state import live, reconciling
 from tests.hooks import payloads, processes, sessions
 
 
@@ -67,7 +67,7 @@ def test_a_call_that_completes_while_a_transcript_is_read_gets_the_lock_and_stay
 
     session.site.happens = happens
     before = session.state().index
-    live.reconcile(session.site, str(session.day.transcript))
+    reconciling.reconcile(session.site, str(session.day.transcript))
     assert missed == [], "the hook got the lock"
     assert session.state().index == before + 1
     assert call["tool_use_id"] in session.state().live
@@ -77,13 +77,13 @@ def test_a_pin_that_is_set_while_a_transcript_is_read_holds(session: Session):
     first = next(iter(session.state().live))
     other = live.Site(session.home.env(), session.day.session_id)
     pin = [{"event": "pin", "target": first, "at": session.day.now + 60}]
-    session.site.happens = lambda: live.note(other, other.paths(), pin)
-    made = live.reconcile(session.site, str(session.day.transcript))
+    session.site.happens = lambda: reconciling.note(other, other.paths(), pin)
+    made = reconciling.reconcile(session.site, str(session.day.transcript))
     assert first in made.state.pins
     assert first in session.state().pins
 
 
 def test_what_is_made_while_nobody_interferes_is_saved(session: Session):
-    made = live.reconcile(session.site, str(session.day.transcript))
+    made = reconciling.reconcile(session.site, str(session.day.transcript))
     assert shared_facts(session.state()) == shared_facts(made.state)
     assert session.missed() == []

@@ -14,7 +14,7 @@ from hooks.utils.operations.context import answer
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.state import days, journal, live, session, settling, store, sweeping
+from hooks.utils.state import days, journal, reconciling, session, store, sweeping
 from hooks.utils.views import ledgers
 from hooks.utils.views.stats import stats_lines
 from tests.views.written import BEGAN, STEP_S, Written
@@ -118,7 +118,7 @@ def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
     paths = main.site(machine.home).paths("sub1")
     agent.say("go")
     id = agent.grep("one")
-    live.reconcile(main.site(machine.home), str(agent.path), "sub1")
+    reconciling.reconcile(main.site(machine.home), str(agent.path), "sub1")
     store.journal(paths, journal.entered(id, [], "abcd2345", 11_000, 1_000, 300, ["noise"], agent.now - STEP_S / 4))
     machine.go_on(agent)
     found = machine.worth(here)["installed"]
@@ -134,7 +134,7 @@ def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_said_
         machine.ask(other)
     for other in others:
         machine.go_on(other)
-    monkeypatch.setattr(settling, "BYTES", 10)
+    monkeypatch.setattr(reconciling, "SETTLED_BYTES", 10)
     assert "Not in it yet: what 2 sessions did lately." in " ".join(machine.ask(here, words="stats").split())
     assert [json.loads(machine.ask(here))["behind"] for _ in range(3)] == [1, 0, 0]
 
@@ -155,9 +155,9 @@ def test_what_was_saved_stays_when_the_transcript_and_the_state_are_gone(machine
 
 def test_a_rebuild_gives_the_same_days(machine: Machine) -> None:
     made = machine.session("here", BEGAN)
-    first = live.reconcile(made.site(machine.home), str(made.path)).state.counts
+    first = reconciling.reconcile(made.site(machine.home), str(made.path)).state.counts
     (machine.home / "sessions" / "here" / "main.state.json").unlink()
-    again = live.reconcile(made.site(machine.home), str(made.path)).state.counts
+    again = reconciling.reconcile(made.site(machine.home), str(made.path)).state.counts
     assert (first.days, first.ledger, first.settled) == (again.days, again.ledger, made.path.stat().st_size)
 
 

@@ -203,13 +203,13 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         from ..state import remembering
 
         remembering.emptied(site)
-    from ..state import jobs, settling, sweeping
+    from ..state import jobs, reconciling, sweeping
 
     jobs.start(site, transcript_path, now)  # first: the host does not wait for long
     if site.rules().clear_at_exit and why not in _GOES_ON:
         _in_a_process_of_its_own(lambda: _clear(site, transcript_path, now), environ)
-    elif settling.is_due(site, transcript_path):
-        _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
+    elif reconciling.is_due(site, transcript_path):
+        _in_a_process_of_its_own(lambda: reconciling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..policy.outline import Findings
     from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
-    from ..state.site import Site
+    from ..state.live import Site
 
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.

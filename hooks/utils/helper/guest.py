@@ -12,7 +12,7 @@ from ..hosts.opencode import host, tools
 from ..io import files, git
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import jobs, journal, live, memory, pending, settling, store, sweeping
+from ..state import jobs, journal, live, memory, pending, reconciling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..policy.ruleset import Ruleset
     from ..policy.tools import Call
-    from ..state.site import Site
+    from ..state.live import Site
     from .door import Door
 
 _EXIT = "exit"  # why a session ends, in the words of Claude Code
@@ -92,8 +92,8 @@ class Guest:
         now = time_of_day(site.environ)
         live.end_session(site, now, _EXIT)
         jobs.start(site, transcript_path, now)
-        if settling.is_due(site, transcript_path):
-            settling.settle(site, transcript_path)
+        if reconciling.is_due(site, transcript_path):
+            reconciling.settle(site, transcript_path)
         sweeping.sweep(site, now)
 
     # --- put off ---------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, cold_compaction, outlook, restoring
-from ..state import limits, settling
+from ..state import limits, reconciling
 from ..views import bill, cache, ledgers, panel, phrases, receipt, report, results, timeline
 from ..views import limits as limit_views
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..operations.offers import Offer
-    from ..state.site import Site
+    from ..state.live import Site
     from ..views.shapes import CompactsCold, Report, ResultRow
     from .compactions import Compactions
     from .misses import Misses
@@ -196,7 +196,7 @@ def _toast(site: Site, current: Report, now: float) -> str:
 
 def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
     """Return what PopKit was worth, in this session and on this machine."""
-    settling.catch_up(site, current["transcript"])
+    reconciling.catch_up(site, current["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
     lines = [*text.title("Saved"), *text.wrap(ledgers.headline(worth), indent="  ")]
     if current["figures"]:

@@ -16,7 +16,7 @@ from ..hosts import OPENCODE
 from ..io import failures
 from ..io.system import now
 from ..state import jobs, limits, prompt_overhead
-from ..state.site import Site
+from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
 from .guest import Guest

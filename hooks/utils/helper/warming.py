@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from ..state.site import Site
+    from ..state.live import Site
 
 # All that a request says beyond what the session has sent anyway.
 LINE = "Reply with ok at once, without thinking and without tools. This message only keeps the prompt cache warm."

@@ -12,7 +12,7 @@ from ..state.warmth import Warmth
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..reclaim.outlook import Outlook
-    from ..state.site import Site
+    from ..state.live import Site
     from ..views.shapes import CompactsCold, Costs, KeptWarm
 
 # Seconds after its time for which a request is still expected.

@@ -10,7 +10,7 @@ from ..context_table import CONTEXT
 from ..hosts import is_kept, kept_by, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
-from ..state import journal, limits, settling
+from ..state import journal, limits, reconciling
 from ..views import memory as memory_views
 from ..views import panel as views
 from ..views import receipt, results, timeline
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..efficiency_tracker import EfficiencyMetrics
     from ..policy.limit_weights import Weights
     from ..policy.shapes import Period, Share
-    from ..state.site import Site
+    from ..state.live import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Report
     from .request import InPlace
@@ -166,7 +166,7 @@ def _stats(request: Request) -> Answer:
 
     site = request.site
     request.look()
-    behind = settling.catch_up(site, request.transcript_path)
+    behind = reconciling.catch_up(site, request.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..state.site import Site
+    from ..state.live import Site
     from ..views.shapes import Switched
 
 # The host ends a hook on a prompt after 30 s.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ..archive.records import Record
     from ..policy.shapes import Share
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Clear, Report
     from .request import Request

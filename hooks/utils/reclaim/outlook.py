@@ -8,7 +8,7 @@ from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, limits, live, peek, settling, shipped, store
+from ..state import journal, limits, peek, reconciling, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..policy.limit_weights import Weights
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
 
     class Whose(Protocol):
         """What of a Site an outlook needs; `popkit try` has one of which nothing is kept."""
@@ -111,10 +111,10 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
     try:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
-        made = live.reconcile(site, transcript_path, now=now)
-        settling.settle_agents(site, transcript_path)
+        made = reconciling.reconcile(site, transcript_path, now=now)
+        reconciling.settle_agents(site, transcript_path)
         view = of(site, transcript_path, made, now)
-        live.remember_size(site, site.paths(), made)
+        reconciling.remember_size(site, site.paths(), made)
         remember(view, site)
         return view
     except (OSError, ValueError):
@@ -125,7 +125,7 @@ def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None
     """Journal what the user changes, and update the outlook without another look at the transcript."""
     if not entries:
         return
-    live.note(site, site.paths(), entries)
+    reconciling.note(site, site.paths(), entries)
     happened: list[Event] = [*(event for event in map(journal.event_of, entries) if event), events.Tick(view.at)]
     for event in happened:
         if view.made is not None:
@@ -148,7 +148,7 @@ def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str
     """Return the same as `look`, but write nothing, take no lock and wait for nobody: for watching while a client is at work. `watch`: see
     `state.rebuild`."""
     if transcript_path and entries.is_there(transcript_path):
-        made = live.rebuilt(site, site.paths(), transcript_path, watch)
+        made = reconciling.rebuilt(site, site.paths(), transcript_path, watch)
         made.conversation.observe(events.Tick(now))
         return of(site, transcript_path, made, now)
     return _of_stored(site, transcript_path, store.read_unlocked(site.paths()), now)

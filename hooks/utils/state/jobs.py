@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .site import Site
+    from .live import Site
 
 FOLDER = "data/state"  # in our folder
 POLICIES, NOTE = "retention-policies.json", "retention-hourly.json"

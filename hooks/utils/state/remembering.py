@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .site import Site
+    from .live import Site
 
 _HOOK = "memory"  # in the log
 

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .site import Site
+    from .live import Site
 
 # Limits of one call: folders of sessions that it checks, files that it removes, their bytes.
 FOLDERS, FILES, BYTES = 20, 200, 256 << 20

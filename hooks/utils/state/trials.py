@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from .site import Site
+    from .live import Site
 
 NAME = "trials.json"
 AGAIN = "Move it away to begin all trials again"

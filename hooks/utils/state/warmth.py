@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from ..policy.economics import Prices
     from ..policy.models import Models
-    from .site import Site
+    from .live import Site
 
 ON, OFF = "on", "off"
 _NAME_CHARS = 200

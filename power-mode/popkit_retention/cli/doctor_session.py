@@ -14,9 +14,9 @@ from hooks.utils.io.storage import OK, WARNING, Check
 from hooks.utils.operations import cache
 from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, peek, sockets, store
+from hooks.utils.state import live, peek, reconciling, sockets, store
+from hooks.utils.state.live import Site
 from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
 from hooks.utils.state.warmth import ON
 from hooks.utils.text import clean, counted, listed
 from hooks.utils.views import cache as views
@@ -178,7 +178,7 @@ def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
         if stored is None or not os.path.isfile(transcript):
             return OK, "no longer has a transcript"
         expired = set(store.read_expired(paths, stored))
-        made = rebuild(transcript, live.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
+        made = rebuild(transcript, reconciling.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
     except ValueError as error:
         return WARNING, f"is corrupt ({error})"
     except OSError as error:

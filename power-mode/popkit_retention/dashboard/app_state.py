@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hooks.utils.io import failures, home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.days import day_of, days_before
-from hooks.utils.state.site import Site
+from hooks.utils.state.live import Site
 
 from . import transcripts
 from .catalog import Catalog, Known, OtherHosts

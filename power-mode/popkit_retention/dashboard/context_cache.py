@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils.operations.request import in_place_of
 from hooks.utils.policy import events
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import live
-from hooks.utils.state.site import Site
+from hooks.utils.state import live, reconciling
+from hooks.utils.state.live import Site
 from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
 
@@ -227,7 +227,7 @@ def began_in(transcript: str) -> str:
 
 def _journal(site: Site) -> list[Any]:
     try:
-        return live.journal_of(site, site.paths())
+        return reconciling.journal_of(site, site.paths())
     except OSError:
         return []  # then only the transcript counts, as in the panel
 

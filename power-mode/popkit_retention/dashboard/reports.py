@@ -15,8 +15,8 @@ from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy import figures, ledger
-from hooks.utils.state import peek, prompt_overhead, session, settling
-from hooks.utils.state.site import Site
+from hooks.utils.state import peek, prompt_overhead, reconciling, session
+from hooks.utils.state.live import Site
 from hooks.utils.views import bill as views
 from hooks.utils.views import ledgers
 from hooks.utils.views.cache import CAUSES, cause_in_words
@@ -170,7 +170,7 @@ class SavingsReport:
             stamps = sorted((known.id, known.stamp) for known in self._app_state.catalog.sessions().values())
             if stamps == self._settled:
                 return 0
-            behind = settling.catch_up(Site(self._app_state.environ, ""))
+            behind = reconciling.catch_up(Site(self._app_state.environ, ""))
             self._settled = None if behind else stamps
             return behind
 
