@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..config import cached
+from ..config import sweep_cached
 from ..hosts.claude_code.calls import text
 from ..io import files
 from ..io.system import now as time_of_day
@@ -65,7 +65,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     else:
         from ..state import sweeping
 
-        cached.sweep(site.home, now)
+        sweep_cached(site.home, now)
         sweeping.sweep(site, now)
     context = "\n\n".join(filter(None, given))
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}

@@ -5,7 +5,7 @@ What a hook cannot add because another process holds the lock waits beside the s
 
 from __future__ import annotations
 
-from ..config import cached
+from ..config import effective
 from ..hosts import tools_of
 from ..hosts.claude_code import calls
 from ..io import files, home
@@ -40,7 +40,7 @@ class Site:
             self.project = ""  # no folder has such a name
         self.session_id = session_id
         self.in_place = False
-        self.config = cached.effective(home.plugin_root(), self.home, self.project)
+        self.config = effective(home.plugin_root(), self.home, self.project)
         self._session: dict[str, Any] | None = None
 
     @property

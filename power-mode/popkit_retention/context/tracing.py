@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from opentelemetry import trace
 from opentelemetry.trace import Span, Tracer
 
-from hooks.utils.config import cached
+from hooks.utils.config import effective
 from hooks.utils.io import home
 
 from .build_types import ContextResult
@@ -77,7 +77,7 @@ def tracer_of(environ: Mapping[str, str]) -> Tracer:
 def _configured(environ: Mapping[str, str]) -> Tracer | None:
     """Return our tracer, which sends to the configured receiver; None where none is configured."""
     try:
-        endpoint = cached.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
+        endpoint = effective(home.plugin_root(), home.popkit_home(environ), "")["context"]["traces"]
     except home.NoHome:
         return None
     return sending_to(endpoint) if endpoint else None

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hooks.utils.config import cached
+from hooks.utils.config import effective
 from hooks.utils.io import failures, home
 from hooks.utils.policy.models import models_of
 
@@ -109,7 +109,7 @@ class DatabaseLog:
         return limits
 
     def _configuration(self) -> dict[str, Any]:
-        return cached.effective(home.plugin_root(), home.popkit_home(self._environ), "")
+        return effective(home.plugin_root(), home.popkit_home(self._environ), "")
 
 
 class CatchingUp:

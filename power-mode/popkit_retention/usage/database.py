@@ -8,7 +8,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.config import cached, layers
+from hooks.utils.config import effective, layers
 from hooks.utils.io import children, home
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
@@ -34,7 +34,7 @@ _NAME = "budget"  # of the check
 
 def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the user's settings `context`. NoHome."""
-    context: dict[str, Any] = cached.effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
+    context: dict[str, Any] = effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
     return context
 
 

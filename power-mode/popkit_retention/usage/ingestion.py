@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from hooks.utils.config import cached
+from hooks.utils.config import effective
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.io import home
@@ -59,7 +59,7 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
     with open_local(environ) as store:
         shared = Replication(store, server_in(environ), now)
         count = _Run(store, shared, now - KEPT_DAYS * DAY_S).read(sources, progress or (lambda done, whole: None))
-        days = cached.effective(home.plugin_root(), ours, "")["context"]["snapshot_days"]
+        days = effective(home.plugin_root(), ours, "")["context"]["snapshot_days"]
         if count:
             store.sweep(now, days)
         shared.send(days)
@@ -81,7 +81,7 @@ class _Source(NamedTuple):
 
 def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterator[_Source]:
     """Yield the files of these sessions."""
-    models = models_of(cached.effective(home.plugin_root(), ours, ""))
+    models = models_of(effective(home.plugin_root(), ours, ""))
     user, older = user_in(environ), _OlderTranscripts(environ)
     for name in names:
         if home.safe_name(name) != name:
