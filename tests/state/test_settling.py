@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import journal, peek, store
+from hooks.utils.state import journal, session, store
 from tests.patience import HANG_S
 from tests.views.written import Written
 
@@ -36,7 +36,7 @@ def test_at_its_end_what_was_booked_is_settled(tmp_path: Path, booked: bool) -> 
     made.grep("two")
     made.ends()
     _hook("session-end", made, home, reason="prompt_input_exit", hook_event_name="SessionEnd")
-    counts = peek.state(made.site(home).paths()).counts
+    counts = session.stored_state(made.site(home).paths()).counts
     if booked:
         assert counts.settled == made.path.stat().st_size
         assert counts.ledger["saved_kept_out"] > 0

@@ -8,7 +8,7 @@ from .. import flag_parser, text
 from ..hosts.claude_code.usage import newest_usage
 from ..policy import limit_weights, planning
 from ..reclaim import access, outlook, restoring
-from ..state import archived, limits, peek, receipts, store
+from ..state import archived, limits, receipts, session, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
@@ -185,7 +185,7 @@ def receipts_of_agents(site: Site) -> list[Receipt]:
     """Return the receipts of the session's subagents, the newest first, each with the id of its `agent`."""
     found = [
         {**receipt, "agent": paths.agent_id}
-        for paths in peek.contexts_of(site.home, site.session_id)
+        for paths in session.contexts_of(site.home, site.session_id)
         if paths.agent_id
         for receipt in _read_receipts(paths)
     ]

@@ -8,7 +8,7 @@ from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, limits, peek, reconciling, shipped, store
+from ..state import journal, limits, reconciling, session, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
     """Return (the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
     known_agents: list[Agent] = []
     ledgers: list[dict[str, float]] = []
-    for paths in peek.contexts_of(site.home, site.session_id):
+    for paths in session.contexts_of(site.home, site.session_id):
         stored = store.load(paths) if paths.agent_id else None
         if stored is None:
             continue

@@ -18,7 +18,7 @@ from ..io.system import os
 from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.events import ProfileChosen, Tick
-from . import journal, live, peek, pending, session, store
+from . import journal, live, pending, session, store
 from .live import Site
 
 TYPE_CHECKING = False
@@ -244,7 +244,7 @@ def settle(site: Site, transcript_path: str) -> None:
 def settle_agents(site: Site, transcript_path: str) -> None:
     """Settle the subagents of a session that have gone on since, the smallest first, as far as SETTLED_BYTES go."""
     left = SETTLED_BYTES
-    found = [paths for paths in peek.contexts_of(site.home, site.session_id) if paths.agent_id]
+    found = [paths for paths in session.contexts_of(site.home, site.session_id) if paths.agent_id]
     due = [(*one, paths) for paths in found for one in _due_of(paths, transcript_path, "")]
     for size, transcript, paths in sorted(due, key=lambda one: one[0]):
         left -= size
@@ -280,7 +280,7 @@ def _site_of(site: Site, session_id: str) -> Site:
 
 def _due(popkit_home: str, but: str) -> Iterator[tuple[int, store.ContextFiles, str]]:
     """Yield (bytes of the transcript, context, transcript) of the contexts with bookings whose transcript has gone on since."""
-    for paths, _ in peek.contexts(popkit_home):
+    for paths, _ in session.contexts(popkit_home):
         transcript = session.read(popkit_home, paths.session_id).get("transcript") or ""
         for size, own in _due_of(paths, transcript, but):
             yield size, paths, own
@@ -292,7 +292,7 @@ def _due_of(paths: store.ContextFiles, transcript: str, but: str) -> Iterator[tu
         transcript = projects.transcript_of_agent(transcript, paths.agent_id)
     try:
         size = os.stat(transcript).st_size if transcript and transcript != but else 0
-        state = peek.state(paths) if size and _is_booked(paths) else None
+        state = session.stored_state(paths) if size and _is_booked(paths) else None
     except (OSError, ValueError):
         return  # nothing to settle from, or nothing to settle
     # A folder may have another name than its session.

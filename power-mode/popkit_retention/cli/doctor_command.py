@@ -22,7 +22,7 @@ from hooks.utils.io import failures, files, home
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state import peek
+from hooks.utils.state import session
 from hooks.utils.text import listed, span
 
 from ..operations import holdings
@@ -301,7 +301,7 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
         events = list(json.loads(files.read_text(os.path.join(home.plugin_root(), "hooks", "hooks.json")) or "")["hooks"])
     except (OSError, ValueError, KeyError, TypeError):
         return Check("hooks", PROBLEM, f"{home.plugin_root()}/hooks/hooks.json cannot be read", "Install the plugin again.")
-    ran = next((written for _, written in peek.contexts(popkit_home)), None)
+    ran = next((written for _, written in session.contexts(popkit_home)), None)
     last = f"the last one ran {span(now - ran)} ago" if ran else "none has run yet"
     facts: dict[str, Any] = {"events": events, "last_run_s": round(now - ran) if ran else None}
     if environ.get("POPKIT_OFF") or not enabled:

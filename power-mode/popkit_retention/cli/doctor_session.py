@@ -14,7 +14,7 @@ from hooks.utils.io.storage import OK, WARNING, Check
 from hooks.utils.operations import cache
 from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, peek, reconciling, sockets, store
+from hooks.utils.state import live, reconciling, session, sockets, store
 from hooks.utils.state.live import Site
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.state.warmth import ON
@@ -94,7 +94,7 @@ def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
     """Return the session that asks, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]
-    return next((paths.session_id for paths in peek.of_project(popkit_home, project)), "")
+    return next((paths.session_id for paths in session.contexts_of_project(popkit_home, project)), "")
 
 
 def _socket(popkit_home: str, session_id: str) -> str:
@@ -156,7 +156,7 @@ def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Che
 def _newest(popkit_home: str, project: str) -> dict:
     """Return this project's newest sessions: id -> the stored contexts of each, the main thread first."""
     newest: dict = {}
-    for paths in peek.of_project(popkit_home, project):
+    for paths in session.contexts_of_project(popkit_home, project):
         if paths.session_id in newest or len(newest) < SESSIONS:
             newest.setdefault(paths.session_id, []).append(paths)
     return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in newest.items()}
@@ -174,7 +174,7 @@ def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
     """Return (level, how a state and its rebuild compare)."""
     transcript = _transcript(site, paths)
     try:
-        stored = peek.state(paths)
+        stored = session.stored_state(paths)
         if stored is None or not os.path.isfile(transcript):
             return OK, "no longer has a transcript"
         expired = set(store.read_expired(paths, stored))

@@ -15,7 +15,7 @@ from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import limits, live, peek
+from hooks.utils.state import limits, live, session
 from hooks.utils.views.limits import line as limits_line
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ def _reclaimable(site: live.Site, warm: bool) -> dict:
     what has expired."""
     paths = site.paths()
     try:
-        known = peek.state(paths)
+        known = session.stored_state(paths)
     except ValueError:
         return {}  # corrupt: the next hook sets it aside and begins a new one
     planned = site.session.get("planned")
@@ -114,7 +114,7 @@ def _reclaimable(site: live.Site, warm: bool) -> dict:
         now, cold = planned.get("now"), planned.get("cold")
         if isinstance(now, int) and isinstance(cold, int):
             return {"now": now if warm else cold, "cold": cold}
-    return {"expired": peek.expired(paths, known)}
+    return {"expired": session.expired_of(paths, known)}
 
 
 def _project(payload: dict) -> str:

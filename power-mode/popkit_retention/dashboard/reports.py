@@ -15,7 +15,7 @@ from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy import figures, ledger
-from hooks.utils.state import peek, prompt_overhead, reconciling, session
+from hooks.utils.state import prompt_overhead, reconciling, session
 from hooks.utils.state.live import Site
 from hooks.utils.views import bill as views
 from hooks.utils.views import ledgers
@@ -190,7 +190,7 @@ class SavingsReport:
         folder = os.path.join(self._app_state.home, "sessions")
         with self._lock:
             before, self._kept = self._kept, {}
-            for name in peek.sessions(self._app_state.home):
+            for name in session.folders(self._app_state.home):
                 try:
                     at = os.lstat(os.path.join(folder, name)).st_mtime_ns
                 except OSError:

@@ -21,7 +21,7 @@ from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.bookings import Warmed
 from hooks.utils.policy.models import models_of
-from hooks.utils.state import journal, peek, session
+from hooks.utils.state import journal, session
 from hooks.utils.state.store import ContextFiles
 
 from .database import Replication, open_local, server_in, user_in
@@ -52,7 +52,7 @@ def catch_up(environ: Mapping[str, str], progress: Progress | None = None) -> in
     """Record new requests, send them to the configured PostgreSQL, and remove old ones; return how many requests were read. `progress`:
     called with the bytes done and the total. DatabaseUnavailable, also where only the server fails: its records stay queued. NoHome."""
     ours = home.popkit_home(environ)
-    names = peek.sessions(ours)
+    names = session.folders(ours)
     if not names and not os.path.lexists(os.path.join(ours, FILE)):
         return 0
     sources, now = list(_sources(environ, ours, names)), time_of_day(environ)
