@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import index
-from hooks.utils.state import jobs
+from hooks.utils.state import services
 from popkit_retention.governance import hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
@@ -132,4 +132,4 @@ def test_policies_that_cannot_be_read_collect_nothing(desk: Collecting, home: Pa
     with pytest.raises(GovernanceError):
         desk.collect()
     assert desk.kept.store.value("governed") is None
-    assert not (path.parent / jobs.NOTE).exists()
+    assert not (path.parent / services.NOTE).exists()

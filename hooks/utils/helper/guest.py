@@ -12,7 +12,7 @@ from ..hosts.opencode import host, tools
 from ..io import files, git
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import jobs, journal, live, memory, pending, reconciling, store, sweeping
+from ..state import journal, live, memory, pending, reconciling, services, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class Guest:
         told = []
         now = time_of_day(site.environ)
         if memory.is_used(site.home):
-            from ..state import remembering
+            from ..state import services
 
-            told.append(remembering.deliver(site, now))
+            told.append(services.deliver_memory(site, now))
         if site.session.get("compacted"):
             from ..reclaim import compaction_advice
 
@@ -91,7 +91,7 @@ class Guest:
             return  # nothing was tracked
         now = time_of_day(site.environ)
         live.end_session(site, now, _EXIT)
-        jobs.start(site, transcript_path, now)
+        services.start_jobs(site, transcript_path, now)
         if reconciling.is_due(site, transcript_path):
             reconciling.settle(site, transcript_path)
         sweeping.sweep(site, now)
@@ -163,9 +163,9 @@ class Guest:
         if not agent_id:
             site.remember(compacted=True)
             if memory.is_used(site.home):
-                from ..state import remembering
+                from ..state import services
 
-                remembering.emptied(site)
+                services.note_emptied(site)
         self.later(live.rebuild_if_small, site, site.paths(agent_id), self.door.transcript_of(agent_id))
 
 

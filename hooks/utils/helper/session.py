@@ -15,7 +15,7 @@ import time
 from ..hosts import OPENCODE
 from ..io import failures
 from ..io.system import now
-from ..state import jobs, limits, prompt_overhead
+from ..state import limits, prompt_overhead, services
 from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
@@ -77,7 +77,7 @@ class Session:
             site = self._site()
             try:
                 at = now(self.environ)
-                jobs.start(site, self.door.transcript_path, at)
+                services.start_jobs(site, self.door.transcript_path, at)
                 if site.enabled:
                     limits.start_fit(site.home, self.environ, at)
             except Exception as error:  # noqa: BLE001  the next hour tries again

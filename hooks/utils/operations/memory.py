@@ -6,7 +6,7 @@ import os
 
 from .. import text
 from ..io import children
-from ..state import marked, memory
+from ..state import memory, services
 from ..views import memory as views
 
 TYPE_CHECKING = False
@@ -34,9 +34,9 @@ def turn(on: bool, site: Site, now: float) -> Switched:
 
 def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
     """Return what tools and the hourly job have marked for deletion in the project of a site. `command`: how the reader calls us."""
-    if not marked.is_there(site.home):
+    if not services.has_marked(site.home):
         return []
-    rows = marked.of_project(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
+    rows = services.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
     lines = [line for part, row in rows for line in views.marks(part, row, now, views.called(command))]
     return ["", *lines] if lines else []
 

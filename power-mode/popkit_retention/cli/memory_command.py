@@ -13,8 +13,8 @@ from hooks.utils import flag_parser, text
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import memory as turns
-from hooks.utils.state import jobs
 from hooks.utils.state import memory as kept
+from hooks.utils.state import services
 from hooks.utils.state.joining import NotJoined
 from hooks.utils.state.memory import MOST_TOKENS
 from hooks.utils.text import quote as shown
@@ -78,7 +78,7 @@ def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, TABLE), environ), environ)
         # A session's end starts one child, so this one also collects what retention policies release.
-        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
+        answering.run_unattended(services.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
         return 0
     return answering.run(TABLE, _answer, words, environ, MISTAKES, called(environ))
 

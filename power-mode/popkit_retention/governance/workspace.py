@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from hooks.utils.io import failures, home
-from hooks.utils.state import marked
+from hooks.utils.state import services
 
 from . import archives, collection, logged_holds, restores, revisions
 from .data_folder import Folder
@@ -182,6 +182,6 @@ class Workspace:
                 yield about.project, theirs[id].by, id, theirs[id].due_at
 
         try:
-            marked.replace(home.popkit_home(self.environ), domain.name, lambda: marked.rows_of(marks()))
+            services.replace_marked(home.popkit_home(self.environ), domain.name, lambda: services.marked_rows(marks()))
         except OSError as error:
             failures.record(self.environ, "retention", error)

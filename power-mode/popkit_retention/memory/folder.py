@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hooks.utils.io import failures, files, home, repository
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
-from hooks.utils.state import marked, memory
+from hooks.utils.state import memory, services
 from hooks.utils.text import clean, counted, size, span
 
 from . import holds
@@ -52,14 +52,14 @@ class Folder:
 
     def set_marks(self, store: Store) -> None:
         """Write for hooks what others than the user have marked, of all projects."""
-        for part in (marked.FORGOTTEN, marked.MEMORY):
-            marked.replace(self.home, part, partial(_rows, store, part))
+        for part in (services.FORGOTTEN, services.MEMORY):
+            services.replace_marked(self.home, part, partial(_rows, store, part))
 
     def _projects(self) -> list[str]:
         return [name for name in files.names(self.path) if os.path.isfile(os.path.join(self.path, name, memory.SETTINGS))]
 
 
-def _rows(store: Store, part: str) -> list[marked.Marked]:
+def _rows(store: Store, part: str) -> list[services.Marked]:
     return holds.notices(store)[part]
 
 
