@@ -11,7 +11,7 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.hosts.claude_code.stamps import seconds_of
-from hooks.utils.state.limits import weights
+from hooks.utils.state.client_reports import weights
 from hooks.utils.views.limits import pane_lines
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.bill.sums import SLOT_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.state import prompt_overhead
+from hooks.utils.state import client_reports
 from tests.bill.standing import LINEAR, breakdown
 
 from .asking import SESSION, Helper
@@ -12,10 +12,10 @@ from .asking import SESSION, Helper
 
 def test_what_the_client_says_is_kept_for_the_project(helper: Helper):
     helper.ask("/standing", {"breakdown": breakdown()})
-    kept = prompt_overhead.load(str(helper.home), os.path.realpath(helper.project))
+    kept = client_reports.load_breakdown(str(helper.home), os.path.realpath(helper.project))
     assert (kept["session"], kept["missing"]) == (SESSION, [])
     helper.ask("/standing", {"breakdown": {}})
-    kept = prompt_overhead.load(str(helper.home), os.path.realpath(helper.project))
+    kept = client_reports.load_breakdown(str(helper.home), os.path.realpath(helper.project))
     assert kept["problem"]["why"] == "it has no categories in use"
     assert len(kept["tools"]) == 5
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import limits
+from hooks.utils.state import client_reports
 from tests.policy.weighed import weights
 
 T = 1_800_000_000.0
@@ -23,7 +23,7 @@ def told(percent: object, resets: object = RESETS, kind: object = "five_hour") -
 
 
 def note(home: Path, percent: float, at: float, resets: str = RESETS, fresh: bool = True) -> None:
-    limits.note(str(home), [told(percent, resets)], at, fresh)
+    client_reports.note_limits(str(home), [told(percent, resets)], at, fresh)
 
 
 def stamp(at: float) -> str:
@@ -31,22 +31,22 @@ def stamp(at: float) -> str:
 
 
 def kept(home: Path) -> list[float]:
-    return [reading.percent for reading in limits.readings(str(home))]
+    return [reading.percent for reading in client_reports.readings(str(home))]
 
 
 def test_a_reading_is_kept_whole_in_a_private_file(tmp_path: Path):
     home = tmp_path / "popkit"
-    limits.note(str(home), [told(62.5), told(31, "2027-01-20T08:00:00Z", "seven_day")], T, fresh=True)
-    five, seven = limits.readings(str(home))
+    client_reports.note_limits(str(home), [told(62.5), told(31, "2027-01-20T08:00:00Z", "seven_day")], T, fresh=True)
+    five, seven = client_reports.readings(str(home))
     assert (five.kind, five.at, five.percent, five.resets_at) == ("five_hour", T, 62.5, T + 4 * 3_600)
     assert (seven.kind, seven.percent) == ("seven_day", 31)
-    assert stat.S_IMODE((home / limits.NAME).stat().st_mode) == 0o600
+    assert stat.S_IMODE((home / client_reports.LIMITS_FILE).stat().st_mode) == 0o600
 
 
 def test_what_has_not_moved_is_kept_again_after_a_while_only(tmp_path: Path):
     for seconds in range(0, 601, 60):
         note(tmp_path, 10, T + seconds)
-    assert [reading.at - T for reading in limits.readings(str(tmp_path))] == [0, 300, 600]
+    assert [reading.at - T for reading in client_reports.readings(str(tmp_path))] == [0, 300, 600]
 
 
 def test_a_session_that_rests_does_not_take_back_what_another_has_seen(tmp_path: Path):
@@ -65,12 +65,12 @@ def test_the_next_window_begins_low_and_the_one_before_does_not_come_again(tmp_p
 
 
 def test_it_is_bounded(tmp_path: Path):
-    rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(limits.MOST_READINGS)]
-    (tmp_path / limits.NAME).write_text(json.dumps(rows))
+    rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(client_reports.MOST_READINGS)]
+    (tmp_path / client_reports.LIMITS_FILE).write_text(json.dumps(rows))
     note(tmp_path, 99, T + 5_000)
-    found = limits.readings(str(tmp_path))
-    assert (len(found), found[0].percent, found[-1].percent) == (limits.MOST_READINGS, 0.01, 99)
-    assert (tmp_path / limits.NAME).stat().st_size < limits.MOST_BYTES
+    found = client_reports.readings(str(tmp_path))
+    assert (len(found), found[0].percent, found[-1].percent) == (client_reports.MOST_READINGS, 0.01, 99)
+    assert (tmp_path / client_reports.LIMITS_FILE).stat().st_size < client_reports.MOST_BYTES
 
 
 CORRUPT = [
@@ -87,7 +87,7 @@ CORRUPT = [
 
 @pytest.mark.parametrize("content", CORRUPT, ids=range(len(CORRUPT)))
 def test_a_corrupt_file_holds_nothing_and_is_written_anew(content: str, tmp_path: Path):
-    (tmp_path / limits.NAME).write_text(content)
+    (tmp_path / client_reports.LIMITS_FILE).write_text(content)
     assert kept(tmp_path) == []
     note(tmp_path, 10, T)
     assert kept(tmp_path) == [10]
@@ -98,19 +98,19 @@ ODD = [None, "x", {}, [1], [{}], [told("7")], [told(True)], [told(-1)], [told(fl
 
 @pytest.mark.parametrize("reported", ODD, ids=range(len(ODD)))
 def test_what_is_no_reading_is_not_kept(reported: object, tmp_path: Path):
-    limits.note(str(tmp_path), reported, T, fresh=True)
-    assert not (tmp_path / limits.NAME).exists()
+    client_reports.note_limits(str(tmp_path), reported, T, fresh=True)
+    assert not (tmp_path / client_reports.LIMITS_FILE).exists()
 
 
 def test_a_reset_that_nobody_can_read_is_as_if_none_were_given(tmp_path: Path):
-    limits.note(str(tmp_path), [told(7, "soon")], T, fresh=True)
-    assert [reading.resets_at for reading in limits.readings(str(tmp_path))] == [0.0]
+    client_reports.note_limits(str(tmp_path), [told(7, "soon")], T, fresh=True)
+    assert [reading.resets_at for reading in client_reports.readings(str(tmp_path))] == [0.0]
 
 
 def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
     def write(first: int) -> None:
         for number in range(first, 100, 2):
-            limits.note(str(tmp_path), [told(number)], T + number, fresh=True)
+            client_reports.note_limits(str(tmp_path), [told(number)], T + number, fresh=True)
 
     threads = [threading.Thread(target=write, args=(first,)) for first in (0, 1)]
     for thread in threads:
@@ -125,30 +125,30 @@ def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
 
 def test_weights_are_kept_in_a_private_file_for_two_weeks_the_shorter_window_first(tmp_path: Path):
     home = tmp_path / "popkit"
-    limits.keep_weights(str(home), [weights(window="seven_day"), weights()], T)
-    assert [each.window for each in limits.weights(str(home), T + 86_400)] == ["five_hour", "seven_day"]
-    assert limits.fitted_at(str(home)) == T
-    assert stat.S_IMODE((home / limits.WEIGHTS).stat().st_mode) == 0o600
+    client_reports.keep_weights(str(home), [weights(window="seven_day"), weights()], T)
+    assert [each.window for each in client_reports.weights(str(home), T + 86_400)] == ["five_hour", "seven_day"]
+    assert client_reports.fitted_at(str(home)) == T
+    assert stat.S_IMODE((home / client_reports.WEIGHTS_FILE).stat().st_mode) == 0o600
     for at in (T + 15 * 86_400, T - 15 * 86_400):
-        assert limits.weights(str(home), at) == []
+        assert client_reports.weights(str(home), at) == []
 
 
 @pytest.mark.parametrize(
     "content", ["", "[]", "{", '{"at": "x"}', '{"at": 1800000000, "weights": 3}', '{"at": 1800000000, "weights": [3, {}]}']
 )
 def test_weights_that_cannot_be_used_are_none(content: str, tmp_path: Path):
-    (tmp_path / limits.WEIGHTS).write_text(content)
-    assert limits.weights(str(tmp_path), T) == []
+    (tmp_path / client_reports.WEIGHTS_FILE).write_text(content)
+    assert client_reports.weights(str(tmp_path), T) == []
 
 
 def test_a_fit_is_due_with_eight_windows_and_again_after_hours(tmp_path: Path):
     home = tmp_path / "popkit"
     for window in range(7):
         note(home, 5, T + window * 20_000, stamp(T + window * 20_000 + 18_000))
-    assert not limits.is_fit_due(str(home), T)
+    assert not client_reports.is_fit_due(str(home), T)
     note(home, 5, T + 7 * 20_000, stamp(T + 7 * 20_000 + 18_000))
-    assert limits.is_fit_due(str(home), T)
-    limits.keep_weights(str(home), [], T)
-    assert not limits.is_fit_due(str(home), T + 3_600)
-    assert limits.is_fit_due(str(home), T + limits.FIT_EVERY_S)
-    assert limits.is_fit_due(str(home), T - 1)
+    assert client_reports.is_fit_due(str(home), T)
+    client_reports.keep_weights(str(home), [], T)
+    assert not client_reports.is_fit_due(str(home), T + 3_600)
+    assert client_reports.is_fit_due(str(home), T + client_reports.FIT_EVERY_S)
+    assert client_reports.is_fit_due(str(home), T - 1)

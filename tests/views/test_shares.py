@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.operations.context import answer
-from hooks.utils.state import limits
+from hooks.utils.state import client_reports
 from hooks.utils.views import limits as views
 from tests.policy.weighed import weights
 from tests.views.written import Written, long_session
@@ -37,21 +37,21 @@ def of_windows(said: str) -> list[str]:
 
 def test_a_clear_and_warmth_say_what_they_are_worth_in_the_window(written: Written, tmp_path: Path, golden):
     home = tmp_path / "home"
-    limits.keep_weights(str(home), [weights(0.2)], written.now)
+    client_reports.keep_weights(str(home), [weights(0.2)], written.now)
     golden(GOLDENS / "shares.txt", "\n".join(f"> {line}\n{asked(written, home, line)}\n" for line in WORDS))
 
 
 @pytest.mark.parametrize("known", [[], [weights(0.9)], [weights(0.1, "claude-opus-9")]], ids=["none", "wide", "another model"])
 def test_where_nobody_knows_not_a_word_is_said(written: Written, tmp_path: Path, known):
     home = tmp_path / "home"
-    limits.keep_weights(str(home), known, written.now)
+    client_reports.keep_weights(str(home), known, written.now)
     for line in WORDS:
         assert of_windows(asked(written, home, line)) == []
 
 
 def test_programs_read_the_same(written: Written, tmp_path: Path):
     home = tmp_path / "home"
-    limits.keep_weights(str(home), [weights(0.2)], written.now)
+    client_reports.keep_weights(str(home), [weights(0.2)], written.now)
     report = json.loads(asked(written, home, "retention --json"))
     found = json.loads(asked(written, home, "clear --json --dry-run"))
     warm = json.loads(asked(written, home, "warm show --json"))
@@ -80,7 +80,7 @@ def test_in_a_table_percents_stand_with_their_error():
 
 def test_the_net_of_a_session_and_of_all_is_told_in_share_of_a_window(written: Written, tmp_path: Path):
     home = tmp_path / "home"
-    limits.keep_weights(str(home), [weights(0.1)], written.now)
+    client_reports.keep_weights(str(home), [weights(0.1)], written.now)
     asked(written, home, "clear")
     written.tokens -= 16_000
     written.ends("after it was loaded again")

@@ -13,7 +13,7 @@ from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, cold_compaction, outlook, restoring
-from ..state import limits, reconciling
+from ..state import client_reports, reconciling
 from ..views import bill, cache, ledgers, panel, phrases, receipt, report, results, timeline
 from ..views import limits as limit_views
 
@@ -82,7 +82,7 @@ class Pane:
             self.usd = usd
         if site.enabled:
             with suppress(OSError):  # the next one is kept
-                limits.note(site.home, usage.get("limits"), now, fresh)
+                client_reports.note_limits(site.home, usage.get("limits"), now, fresh)
 
     def view(self, site: Site, asked: PaneRequest, now: float) -> dict[str, Any]:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
@@ -92,7 +92,7 @@ class Pane:
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
         cold_now = caches.compacts_cold(site, view)
-        full = limit_views.line(windows(limits.readings(site.home), now), now)
+        full = limit_views.line(windows(client_reports.readings(site.home), now), now)
         shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
@@ -133,7 +133,7 @@ class Pane:
 
     def _limits(self, site: Site, current: Report, now: float) -> list[text.Line]:
         """Return what took the windows of the plan, and how fast; [] where none runs."""
-        if not windows(limits.readings(site.home), now):
+        if not windows(client_reports.readings(site.home), now):
             return []
         found = self.native.data("limits", now)
         return limit_views.pane_lines(found, current["context"]["model"] if current["context"] else "", now)

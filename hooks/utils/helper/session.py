@@ -15,7 +15,7 @@ import time
 from ..hosts import OPENCODE
 from ..io import failures
 from ..io.system import now
-from ..state import limits, prompt_overhead, services
+from ..state import client_reports, services
 from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
@@ -68,7 +68,7 @@ class Session:
         self.misses.look()
         site = self._site()
         if site.enabled:
-            limits.start_fit(site.home, self.environ, now(self.environ))
+            client_reports.start_fit(site.home, self.environ, now(self.environ))
 
     def _run_hourly(self) -> None:
         """Every hour let a child learn what the session has taught so far and run the jobs that are due, as one does at its end."""
@@ -79,7 +79,7 @@ class Session:
                 at = now(self.environ)
                 services.start_jobs(site, self.door.transcript_path, at)
                 if site.enabled:
-                    limits.start_fit(site.home, self.environ, at)
+                    client_reports.start_fit(site.home, self.environ, at)
             except Exception as error:  # noqa: BLE001  the next hour tries again
                 failures.record(self.environ, "hourly", error)
 
@@ -238,7 +238,7 @@ class Session:
     def standing(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Keep what the client says stands in the window before the first word."""
         with self.stored:
-            prompt_overhead.keep(
+            client_reports.keep_breakdown(
                 self._site().home, _project(self.door.cwd), self.door.session_id, asked.get("breakdown"), now(self.environ)
             )
         return {}
@@ -247,7 +247,7 @@ class Session:
         """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
         all that begin so."""
         site = self._site()
-        names, deferred = prompt_overhead.parted(prompt_overhead.hidden(site.home, _project(self.door.cwd)) if site.enabled else {})
+        names, deferred = client_reports.parted(client_reports.hidden(site.home, _project(self.door.cwd)) if site.enabled else {})
         return {"names": names, "deferred": deferred}
 
     def health(self, _asked: dict[str, Any]) -> dict[str, Any]:

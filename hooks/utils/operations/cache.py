@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..io import home
 from ..policy import economics, limit_weights, warming
 from ..reclaim import cold_compaction
-from ..state import limits, warmth
+from ..state import client_reports, warmth
 from ..state.warmth import Warmth
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def kept_warm(site: Site, transcript_path: str, now: float) -> KeptWarm:
     at = found.facts.get("next")
     coming = at if found.on and isinstance(at, (int, float)) and at > now - _LATE_S else None
 
-    weights = limits.weights(site.home, now)
+    weights = client_reports.weights(site.home, now)
     write = economics.write_kind(found.prices.ttl_s)
 
     def costs(units: float, amounts: dict[str, float]) -> Costs:
@@ -83,6 +83,6 @@ def compacts_cold(site: Site, seen: Outlook) -> CompactsCold:
     if found is None or not found.pays or conversation is None:
         return {"setting": setting, "is_cold": is_cold, "tokens": 0, "usd": None, "share": None, "least": 0}
     tokens, usd = cold_compaction.worth_of(found, conversation)
-    share = limit_weights.share_of_clear(limits.weights(site.home, seen.at), found.sum, found.thinking_tokens)
+    share = limit_weights.share_of_clear(client_reports.weights(site.home, seen.at), found.sum, found.thinking_tokens)
     usd = None if usd is None else round(usd, 4)
     return {"setting": setting, "is_cold": is_cold, "tokens": tokens, "usd": usd, "share": share, "least": round(found.least)}

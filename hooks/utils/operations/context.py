@@ -10,7 +10,7 @@ from ..context_table import CONTEXT
 from ..hosts import is_kept, kept_by, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
-from ..state import journal, limits, reconciling
+from ..state import client_reports, journal, reconciling
 from ..views import memory as memory_views
 from ..views import panel as views
 from ..views import receipt, results, timeline
@@ -171,7 +171,7 @@ def _stats(request: Request) -> Answer:
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)
     worth, dated = tracker.worth(everywhere, request.now), site.rules().models.dated
-    shares = _shares(limits.weights(site.home, request.now), (session, project, everywhere))
+    shares = _shares(client_reports.weights(site.home, request.now), (session, project, everywhere))
     data = {
         "session": session.to_json(),
         "project": project.to_json(),

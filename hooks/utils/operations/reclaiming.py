@@ -8,7 +8,7 @@ from .. import flag_parser, text
 from ..hosts.claude_code.usage import newest_usage
 from ..policy import limit_weights, planning
 from ..reclaim import access, outlook, restoring
-from ..state import archived, limits, receipts, session, store
+from ..state import archived, client_reports, receipts, session, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
@@ -70,7 +70,7 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_
     seen = outlook.of(request.site, request.transcript_path, prospect.made, request.now)
     outlook.remember(seen, request.site)
     shown = report.build(seen)
-    share = limit_weights.share_of_clear(limits.weights(request.site.home, request.now), plan.sum)
+    share = limit_weights.share_of_clear(client_reports.weights(request.site.home, request.now), plan.sum)
     return views.clear_data(plan, cold, done, shown, dry_run, is_in_place, share), shown
 
 
@@ -167,7 +167,7 @@ def receipts_of(site: Site, report: Report) -> list[Receipt]:
 
 def share_of_reads(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
     """Return what so many tokens fewer in each prompt are of a window of the plan; None where that is unknown."""
-    weights = limits.weights(site.home, now)
+    weights = client_reports.weights(site.home, now)
     newest = newest_usage(transcript_path) if weights and transcript_path else None
     if newest is None or tokens <= 0:
         return None

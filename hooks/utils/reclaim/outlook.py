@@ -8,7 +8,7 @@ from ..hosts.claude_code import entries, usage
 from ..policy import economics, engine, events, figures, limit_weights, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
-from ..state import journal, limits, reconciling, session, shipped, store
+from ..state import client_reports, journal, reconciling, session, shipped, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Outlook:
     @property
     def weights(self) -> list[Weights]:
         """Return what tokens are worth in the windows of the plan, as far as that is known."""
-        return limits.weights(self.home, self.at)
+        return client_reports.weights(self.home, self.at)
 
     @property
     def verdict(self) -> Verdict:

@@ -14,7 +14,7 @@ from hooks.utils.config import layers
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy.models import models_of
-from hooks.utils.state import prompt_overhead
+from hooks.utils.state import client_reports
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement, sums
@@ -50,7 +50,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation of `popkit bill`."""
     now = time.time()
     popkit_home = home.popkit_home(environ)
-    project = prompt_overhead.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
+    project = client_reports.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
     models = _models(popkit_home)
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
@@ -159,10 +159,10 @@ def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any]
         again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)} --yes"
         return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
     kept = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
-    prompt_overhead.hide(popkit_home, project, row["key"], kept)
+    client_reports.hide(popkit_home, project, row["key"], kept)
     return Answer(
         text.wrap(f"{text.clean(name)} is {is_so} {_FROM}. To have it back: popkit bill show {text.clean(name)}"),
-        {"hidden": prompt_overhead.hidden(popkit_home, project)},
+        {"hidden": client_reports.hidden(popkit_home, project)},
     )
 
 
@@ -179,7 +179,7 @@ def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> An
     if not key:
         listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)
         raise Refused(f"{text.quote(name)} is neither hidden nor deferred here. " + (f"These are: {listed}" if listed else "Nothing is"))
-    prompt_overhead.hide(popkit_home, project, key, None)
+    client_reports.hide(popkit_home, project, key, None)
     back = "from the next session on. Until then Claude finds it when it looks for a tool."
     if not bill["hidden"][key].get("defer"):
         back = (
@@ -188,7 +188,7 @@ def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> An
         )
     return Answer(
         text.wrap(f"{text.clean(name)} is back: {back}"),
-        {"hidden": prompt_overhead.hidden(popkit_home, project)},
+        {"hidden": client_reports.hidden(popkit_home, project)},
     )
 
 

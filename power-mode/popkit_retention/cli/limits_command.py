@@ -14,7 +14,7 @@ from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limit_weights import KINDS
 from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, windows
-from hooks.utils.state import limits
+from hooks.utils.state import client_reports
 
 from .. import extras
 from ..bill import digests
@@ -44,7 +44,7 @@ _NONE = ("none", "null", "")
 def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Read what the helper has kept, and of the transcripts what has changed since the last time."""
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
-    readings = limits.readings(popkit_home)
+    readings = client_reports.readings(popkit_home)
     running = windows(readings, now)
     used: list[digests.Digest] = []
     if readings:
@@ -54,7 +54,7 @@ def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     fits = {kind: Fit(kind, movements(readings, kind, used)) for kind in LENGTHS_S}
     if readings:
         with suppress(OSError):  # the answer has them anyway
-            limits.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
+            client_reports.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
     answer = {
         "last_reading_at": max((reading.at for reading in readings), default=None),
         "windows": [_as_data(window, used, fits) for window in running],

@@ -15,7 +15,7 @@ from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import limits, live, session
+from hooks.utils.state import client_reports, live, session
 from hooks.utils.views.limits import line as limits_line
 
 TYPE_CHECKING = False
@@ -96,7 +96,7 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
         facts = _reclaimable(site, warm)
     if newest is not None:
         facts["cache_seconds_left"] = newest.seconds_left(now)
-    return {**facts, "limits": limits_line(windows(limits.readings(site.home), now), now)}
+    return {**facts, "limits": limits_line(windows(client_reports.readings(site.home), now), now)}
 
 
 def _reclaimable(site: live.Site, warm: bool) -> dict:

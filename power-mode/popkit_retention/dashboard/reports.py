@@ -15,7 +15,7 @@ from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy import figures, ledger
-from hooks.utils.state import prompt_overhead, reconciling, session
+from hooks.utils.state import client_reports, reconciling, session
 from hooks.utils.state.live import Site
 from hooks.utils.views import bill as views
 from hooks.utils.views import ledgers
@@ -87,7 +87,7 @@ class BillReport:
     def _projects(self, known: list[Digest]) -> list[str]:
         """Return the projects of sessions, that of the newest first."""
         folders = dict.fromkeys(digest["cwd"] for digest in reversed(known) if digest["cwd"] and statement.is_main(digest))
-        return list(dict.fromkeys(prompt_overhead.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
+        return list(dict.fromkeys(client_reports.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
 
     def _reading(self) -> threading.Thread | None:
         """Return the thread that reads; None where what is known is fresh."""
