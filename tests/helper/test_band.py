@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.helper.compactions import Compactions
-from hooks.utils.helper.misses import Misses
 from hooks.utils.helper.native import Native
 from hooks.utils.helper.pane import Pane, PaneRequest
+from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.reclaim import outlook
 from tests.views.test_clear_answers import COLD_S, Asking
 from tests.views.test_clear_auto_answers import wandered

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ..state.live import Site
     from ..views.shapes import CompactsCold, Report, ResultRow
     from .compactions import Compactions
-    from .misses import Misses
     from .native import Native
+    from .prompt_cache import Misses
 
 NOW, RESULTS, SAVED, BILL, SETTINGS = "now", "results", "saved", "bill", "settings"
 # id -> (label, the key that opens it).

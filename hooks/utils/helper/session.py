@@ -20,10 +20,9 @@ from ..state.live import Site
 from .compactions import Compactions, Outlines
 from .door import Door
 from .guest import Guest
-from .misses import Misses
 from .native import Native
 from .pane import Pane, PaneRequest
-from .warming import Keeper, seconds
+from .prompt_cache import Keeper, Misses, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
