@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from hooks.utils.operations import memory as answers
+from hooks.utils.operations import switches
 from hooks.utils.operations.context import answer
 from hooks.utils.state import live, memory, services
 from hooks.utils.state.days import day_of
@@ -132,7 +132,7 @@ def test_a_long_answer_is_cut(asking: Asking):
 
 
 def test_what_cannot_be_started_is_told(asking: Asking):
-    code, output, errors = answers.ask(["list", "\0"], asking.site(), "popkit context")
+    code, output, errors = switches.ask(["list", "\0"], asking.site(), "popkit context")
     assert (code, output) == (1, "")
     assert errors.startswith("popkit memory could not be started: ")
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from hooks.utils import flag_parser
-from hooks.utils.context_table import CONTEXT
+from hooks.utils.operations import CONTEXT
 from hooks.utils.operations.context import respond
 from hooks.utils.policy import figures
 from hooks.utils.views import stats

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import flag_parser, text
-from hooks.utils.context_table import CONTEXT
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.operations import request
+from hooks.utils.operations import CONTEXT, help_lines, request
 from hooks.utils.operations.context import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
@@ -23,7 +22,6 @@ from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
 from hooks.utils.views import clear, ledgers, memory, phrases, receipt, report, results
-from hooks.utils.views.help import lines_of
 from hooks.utils.views.panel import panel
 from hooks.utils.views.stats import stats_lines
 from hooks.utils.views.timeline import timeline
@@ -152,7 +150,7 @@ def test_no_error_is_wide(words, shell):
 def test_no_help_is_wide():
     for shell in (False, True):
         for name in ("", *CONTEXT.by_name):
-            _lawful(lines_of(name, "popkit context", CONTEXT, shell))
+            _lawful(help_lines(name, "popkit context", CONTEXT, shell))
 
 
 @given(st.dictionaries(st.sampled_from(TIERS), st.integers(0, 10**13)), HOSTILE, st.floats(-1e13, 1e13))

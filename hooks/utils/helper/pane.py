@@ -7,8 +7,7 @@ from contextlib import suppress
 from .. import archive, text
 from .. import efficiency_tracker as tracker
 from ..hosts import is_kept
-from ..operations import cache as caches
-from ..operations import context, offers, reclaiming, request
+from ..operations import context, offers, reclaiming, request, switches
 from ..policy import figures
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
@@ -91,7 +90,7 @@ class Pane:
         width = text.width_of(asked.columns, text.NARROWEST_PANE)
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
-        cold_now = caches.compacts_cold(site, view)
+        cold_now = switches.compacts_cold(site, view)
         full = limit_views.line(windows(client_reports.readings(site.home), now), now)
         shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
@@ -143,7 +142,7 @@ class Pane:
 
     def _settings(self, site: Site, now: float) -> tuple[list[text.Line], list[Offer]]:
         """Return what a person may switch on and off in this session: how it stands, and the deeds."""
-        kept = caches.kept_warm(site, self.transcript_path, now)
+        kept = switches.kept_warm(site, self.transcript_path, now)
         if is_kept(site.session_id):
             return cache.show_lines(kept, COMMAND), []
         self.native.look()

@@ -6,7 +6,6 @@ import os
 import time
 
 from .. import flag_parser, text
-from ..context_table import CONTEXT
 from ..hosts import is_kept, kept_by, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
@@ -14,8 +13,7 @@ from ..state import client_reports, journal, reconciling
 from ..views import memory as memory_views
 from ..views import panel as views
 from ..views import receipt, results, timeline
-from ..views.help import lines_of
-from . import memory, reclaiming
+from . import CONTEXT, help_lines, reclaiming, switches
 from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
 TYPE_CHECKING = False
@@ -97,7 +95,7 @@ def _retention(request: Request) -> Answer:
         lines = ["", *text.wrap(views.profile_chosen(target, found["profile"]))]
     found = request.report()
     if "json" not in request.flags:
-        lines += memory.mark_lines(request.site, request.command, request.now) + memory.alert_lines(request.site, request.command)
+        lines += switches.mark_lines(request.site, request.command, request.now) + switches.alert_lines(request.site, request.command)
     return Answer([*lines, *views.panel(found, "details" in request.flags, "all" in request.flags, request.command)], found)
 
 
@@ -217,12 +215,11 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
 
 def _warm(request: Request) -> Answer:
     from ..views import cache as views
-    from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
     if act != "off":
-        cache.learn(request.site, request.now)
-    found = cache.kept_warm(request.site, request.transcript_path, request.now)
+        switches.learn_breaks(request.site, request.now)
+    found = switches.kept_warm(request.site, request.transcript_path, request.now)
     if act == "show":
         return Answer(views.show_lines(found, request.command), found)
     refused = views.why_refused(found, "yes" in request.flags) if act == "on" else ""
@@ -230,21 +227,20 @@ def _warm(request: Request) -> Answer:
         anyway = "" if found["refused"] else f" {request.command} warm on --yes keeps it warm all the same."
         return Answer(["", *text.wrap(refused + anyway)], found, refused + anyway)
     request.site.remember(warm=act)
-    found = cache.kept_warm(request.site, request.transcript_path, request.now)
+    found = switches.kept_warm(request.site, request.transcript_path, request.now)
     return Answer(views.on_lines(found, request.command) if act == "on" else views.off_lines(found), found)
 
 
 def _cold(request: Request) -> Answer:
     from ..reclaim import cold_compaction
     from ..views import cache as views
-    from . import cache
 
     act = request.arguments[0] if request.arguments else "show"
     if act == "on" and is_kept(request.site.session_id):
         raise access.Refused(kept_by(protocol.of(request.site.session_id).NAME))
     if act != "show":
         cold_compaction.choose(request.site, act == "on")
-    found = cache.compacts_cold(request.site, request.look())
+    found = switches.compacts_cold(request.site, request.look())
     lines = views.cold_lines(found, request.command)
     if act != "show" and found["setting"] != act:
         lines += text.wrap(f"Your configuration says compact_when_cold: {found['setting']}, and that holds.")
@@ -254,17 +250,17 @@ def _cold(request: Request) -> Answer:
 def _memory(request: Request) -> Answer:
     words = [word for word in request.arguments if word != "--json"]
     if words in (["on"], ["off"]):
-        found = memory.turn(words == ["on"], request.site, request.now)
+        found = switches.turn(words == ["on"], request.site, request.now)
         as_json = len(words) < len(request.arguments)
         return Answer(["", text.as_json(found)] if as_json else memory_views.turned_lines(found, request.command), found)
-    code, output, errors = memory.ask(request.arguments, request.site, request.command)
+    code, output, errors = switches.ask(request.arguments, request.site, request.command)
     lines = memory_views.terminal_lines("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 
 
 def _help(request: Request) -> Answer:
     name = request.arguments[0] if request.arguments else ""
-    return Answer(lines_of(name, request.command, CONTEXT, not request.command.startswith("/")))
+    return Answer(help_lines(name, request.command, CONTEXT, not request.command.startswith("/")))
 
 
 _ANSWERS = {

@@ -6,7 +6,7 @@ import sys
 
 from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
-from hooks.utils.views.help import lines_of
+from hooks.utils.operations import help_lines
 
 from . import screen
 
@@ -48,7 +48,7 @@ def run(
     try:
         parsed = flag_parser.parse(words, table)
         if parsed.operation is flag_parser.HELP:
-            screen.show(lines_of(parsed.argument or "", table.name, table), sys.stdout, environ)
+            screen.show(help_lines(parsed.argument or "", table.name, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)
         return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)

@@ -11,7 +11,6 @@ from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import failures, home
 from hooks.utils.io.storage import OK, WARNING, Check
-from hooks.utils.operations import cache
 from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import live, reconciling, session, sockets, store
@@ -127,7 +126,9 @@ def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: f
     site = Site(environ, newest(popkit_home, project, environ), project)
     if not site.session_id:
         return [Check("keep warm", OK, "on; no session of this project is known yet", ended="")]
-    warmth = cache.kept_warm(site, str(site.session.get("transcript") or ""), now)
+    from hooks.utils.operations import switches
+
+    warmth = switches.kept_warm(site, str(site.session.get("transcript") or ""), now)
     summary = f"{views.pane_line(warmth).removeprefix('Kept warm: ')} (session {site.session_id[:8]})"
     if warmth["on"] and warmth["ended"] in (warming.HOUR, warming.UNPRICED):
         advice = "Set keep_warm to off, or promptCacheTtl to 5 minutes in the settings of Claude Code."

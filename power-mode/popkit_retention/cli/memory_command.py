@@ -12,7 +12,7 @@ import sys
 from hooks.utils import flag_parser, text
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.operations import memory as turns
+from hooks.utils.operations import switches
 from hooks.utils.state import memory as kept
 from hooks.utils.state import services
 from hooks.utils.state.joining import NotJoined
@@ -53,7 +53,7 @@ _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
 
 def called(environ: Mapping[str, str]) -> str:
     """Return how the reader calls us: commands in an answer begin with it."""
-    return environ.get(turns.CALLED_AS) or COMMAND
+    return environ.get(switches.CALLED_AS) or COMMAND
 
 
 class Request:
@@ -302,7 +302,7 @@ def _verify(request: Request) -> Answer:
 
 
 def _turn(request: Request) -> Answer:
-    result = turns.turn(request.word == "on", request.place.site, request.now)
+    result = switches.turn(request.word == "on", request.place.site, request.now)
     request.place.refresh()
     return Answer(turned_lines(result, _CALLED), result)
 

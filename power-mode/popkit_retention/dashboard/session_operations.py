@@ -6,8 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hooks.utils import flag_parser, text
-from hooks.utils.context_table import CONTEXT
-from hooks.utils.operations import cache, context, offers
+from hooks.utils.operations import CONTEXT, context, offers, switches
 from hooks.utils.operations.request import COMMAND, in_place_of
 from hooks.utils.policy import planning, verdict
 from hooks.utils.reclaim import outlook
@@ -32,7 +31,7 @@ _WHY = "held in the dashboard"  # where no reason is given
 
 
 def of_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Deed]:
-    """Return what can be done about a whole session. `warmth`: whether its cache is kept warm (operations/cache.py)."""
+    """Return what can be done about a whole session. `warmth`: whether its cache is kept warm (operations/switches.py)."""
     if known.recorded:
         return []  # nothing of it is ours
     offered = [*offers.of_context(cached.report), *offers.of_warmth(warmth)] if known.transcript else []
@@ -89,7 +88,7 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> DeedDone:
         return app_state.retention.do_of_session(id, known.id, why or _WHY)
     with app_state.changing:
         with app_state.contexts.reading(known) as cached:
-            warmth = cache.kept_warm(cached.site, cached.path, app_state.now())
+            warmth = switches.kept_warm(cached.site, cached.path, app_state.now())
             offered = [
                 *of_session(app_state, known, cached, warmth),
                 *(deed for row in cached.report["results"] for deed in of_result(known, cached, row)),

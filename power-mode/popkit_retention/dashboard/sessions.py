@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils import archive, text
 from hooks.utils.hosts import KEEPS, recordings
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.operations import cache as caches
-from hooks.utils.operations import request
+from hooks.utils.operations import request, switches
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 from hooks.utils.state import session, store
@@ -195,7 +194,7 @@ def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
 
 def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: int) -> SessionDetail:
     report = cached.report
-    kept = caches.kept_warm(cached.site, cached.path, app_state.now())
+    kept = switches.kept_warm(cached.site, cached.path, app_state.now())
     warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.topics(kept))
     return SessionDetail(
         session=row_of(app_state, known),
