@@ -108,7 +108,7 @@ def test_the_third_hook_runs_most_modules_without_an_import_of_each(plugin: Plug
 
 def test_a_source_that_has_changed_is_taken_instead_of_its_packed_code(plugin: Plugin):
     source = plugin.root / "hooks" / "utils" / "handlers" / "tool_calls.py"
-    source.write_text(source.read_text() + "\n\ndef handle(payload, environ):\n    return {'systemMessage': 'new'}\n")
+    source.write_text(source.read_text() + "\n\ndef track(payload, environ):\n    return {'systemMessage': 'new'}\n")
     ran = plugin.run()
     assert ran.failed_open
     assert ran.stdout == b'{"systemMessage":"new"}'
@@ -116,7 +116,7 @@ def test_a_source_that_has_changed_is_taken_instead_of_its_packed_code(plugin: P
 
 def test_packed_code_fails_at_the_line_of_its_source(plugin: Plugin):
     source = plugin.root / "hooks" / "utils" / "handlers" / "tool_calls.py"
-    source.write_text(source.read_text() + "\n\ndef handle(payload: dict, environ: dict[str, str]) -> dict | None:\n    raise KeyError\n")
+    source.write_text(source.read_text() + "\n\ndef track(payload: dict, environ: dict[str, str]) -> dict | None:\n    raise KeyError\n")
     line = len(source.read_text().splitlines())
     for _ in range(3):
         assert plugin.run().failed_open
