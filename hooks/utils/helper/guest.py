@@ -9,7 +9,7 @@ import time
 
 from ..hosts.claude_code.calls import commits
 from ..hosts.opencode import host, tools
-from ..io import files, git
+from ..io import files, processes
 from ..io.system import now as time_of_day
 from ..policy import engine, events
 from ..state import journal, live, memory, pending, reconciling, services, store, sweeping
@@ -127,7 +127,7 @@ class Guest:
         paths, has_committed = site.paths(agent_id), commits(call)
         if has_committed:
             output = asked.get("output")
-            call.committed = git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
+            call.committed = processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
 
         def observe(stored: store.Stored, rules: Ruleset) -> bool:
             if call.id in stored.state.live:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from .. import text
-from ..io import children, home
+from ..io import home, processes
 from ..state import memory, services
 from ..views import memory as views
 
@@ -75,7 +75,7 @@ def ask(words: Sequence[str], site: Site, command: str) -> tuple[int, str, str]:
     environ = {**site.environ, "CLAUDE_CODE_SESSION_ID": site.session_id, CALLED_AS: views.called(command)}
     try:
         done = subprocess.run(  # noqa: S603
-            children.command_line(["memory", *words]), env=environ, cwd=folder if os.path.isdir(folder) else None,
+            processes.popkit_command(["memory", *words]), env=environ, cwd=folder if os.path.isdir(folder) else None,
             stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

@@ -154,9 +154,9 @@ def is_fit_due(popkit_home: str, now: float) -> bool:
 
 def start_fit(popkit_home: str, environ: Mapping[str, str], now: float) -> None:
     """Start a child that fits the weights if that is due. Fails open."""
-    from ..io import children  # the helper alone starts it
+    from ..io import processes  # the helper alone starts it
 
-    children.start_if(lambda: is_fit_due(popkit_home, now), FIT_WORDS, environ, FIT_HOOK)
+    processes.start_popkit_if(lambda: is_fit_due(popkit_home, now), FIT_WORDS, environ, FIT_HOOK)
 
 
 # --- the breakdown of a prompt ----------------------------------------------------------------------------------------------------

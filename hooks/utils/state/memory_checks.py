@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..io import files, git
+from ..io import files, processes
 from ..io.system import join, os
 from .memory_text import COMMAND, ERROR, NAME, PATH, TITLES, Entry
 
@@ -80,7 +80,7 @@ def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:
     if fact.file not in contents:
         contents[fact.file] = content(path)
     data = contents[fact.file]
-    if data is None or git.blob_of(data) == fact.blob:
+    if data is None or processes.git_blob_of(data) == fact.blob:
         return SAME
     if fact.holds and fact.holds.encode("utf-8", "surrogatepass") not in data:
         return GONE
@@ -101,7 +101,7 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
     renames: dict[str, str] = {}
     for commit in sorted(set(commits), key=lambda commit: -commits.count(commit))[:MOST_COMMITS]:
         # Between that commit and the index: no filter of the working tree runs.
-        said = git.ask(
+        said = processes.ask_git(
             root, "diff", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-color", commit, "--",
             timeout_s=_GIT_S,
         )  # fmt: skip

@@ -8,7 +8,7 @@ it goes to the log.
 
 from __future__ import annotations
 
-from ..io import children, files
+from ..io import files, processes
 from ..io.codec import dumps, loads, number
 from ..io.system import join
 from ..policy.estimate import estimate_tokens
@@ -112,10 +112,8 @@ def start_learning(site: Site, transcript_path: str, now: float) -> bool:
 
     def work(project: memory.Project) -> None:
         nonlocal started
-        from ..io import children
-
         project.note_ended(site.session_id, transcript_path, now)
-        children.start(["memory", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
+        processes.start_popkit(["memory", "learn", transcript_path, "--if-on", "--quiet"], site.environ)
         started = True
 
     from .store import file_stamp
@@ -146,7 +144,9 @@ def start_jobs(site: Site, transcript_path: str, now: float) -> None:
     is due. The one that learns also collects."""
     if memory.is_used(site.home) and start_learning(site, transcript_path, now):
         return
-    children.start_if(lambda: is_collection_wanted(site.home) and is_collection_due(site.home, now), COLLECT, site.environ, COLLECTION_HOOK)
+    processes.start_popkit_if(
+        lambda: is_collection_wanted(site.home) and is_collection_due(site.home, now), COLLECT, site.environ, COLLECTION_HOOK
+    )
 
 
 def is_collection_wanted(popkit_home: str) -> bool:
