@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.hosts.opencode import host
-from hooks.utils.io import failures
+from hooks.utils.io import storage
 from hooks.utils.reclaim import cold_compaction
 from hooks.utils.state import client_reports, live, sockets, trials, warmth
 from popkit_retention.bill import digests
@@ -50,7 +50,7 @@ def busy(house: Governed) -> None:
     house.popkit("statusline", "install", "--yes")
     house.popkit("budget", "set", "month_usd=50", "--yes")
     house.popkit("budget")
-    failures.record(env, "post-tool-use", ValueError("a failure"))
+    storage.log_failure(env, "post-tool-use", ValueError("a failure"))
     house.popkit("doctor")
     house.memory("on")
     house.memory("learn", str(house.session("first")))

@@ -80,8 +80,8 @@ def _write(text: str) -> None:
 
 def _give_up(environ: Mapping[str, str], hook: str, error: BaseException) -> None:
     try:
-        from ..io import failures
+        from ..io import storage
 
-        failures.record(environ, hook, error)
+        storage.log_failure(environ, hook, error)
     except BaseException:  # noqa: BLE001  not even the log can be written
         sys.stderr = None

@@ -106,9 +106,9 @@ def _hint(site: live.Site, now: float) -> str:
             return ""
         store.journal(site.paths(), journal.advised(estimate_tokens(HINT), now))
     except (OSError, ValueError) as error:
-        from ..io import failures  # seldom
+        from ..io import storage  # seldom
 
-        failures.record(site.environ, "hints", error)
+        storage.log_failure(site.environ, "hints", error)
         return ""
     return HINT
 
@@ -249,9 +249,9 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
             os.dup2(nowhere, fd)  # the host waits for the end of our output
         work()
     except BaseException as error:  # noqa: BLE001  a child must not go on as the hook
-        from ..io import failures
+        from ..io import storage
 
-        failures.record(environ, "session-end", error)
+        storage.log_failure(environ, "session-end", error)
     finally:
         os._exit(0)
 

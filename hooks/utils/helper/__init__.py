@@ -17,7 +17,7 @@ import time
 from http.server import BaseHTTPRequestHandler
 
 from ..hosts import OPENCODE
-from ..io import failures, home
+from ..io import home, storage
 from ..state import sockets
 from .guest import transcript_of
 from .session import ASKED, Session
@@ -60,7 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
                 asked = json.loads(body or b"{}")
                 answer = ASKED[self.path](session, asked) if isinstance(asked, dict) else {}
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
-            failures.record(session.environ, "serve " + self.path[:20], error)
+            storage.log_failure(session.environ, "serve " + self.path[:20], error)
             answer = {}
         try:
             self._answer(json.dumps(answer).encode("ascii"))  # a lone surrogate as its escape

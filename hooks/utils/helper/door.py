@@ -12,7 +12,7 @@ from .. import archive
 from ..hosts import protocol
 from ..hosts.claude_code import calls
 from ..hosts.claude_code.usage import newest_usage
-from ..io import failures, files, home
+from ..io import files, home, storage
 from ..policy import door
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
@@ -221,7 +221,7 @@ class Door:
             finally:
                 db.close()
         except errors() as error:
-            failures.record(self.environ, "door", error)
+            storage.log_failure(self.environ, "door", error)
             self.is_archive_sound = False
         return self.is_archive_sound
 

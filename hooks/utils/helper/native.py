@@ -13,7 +13,7 @@ import subprocess  # noqa: TID253
 import sys
 import threading
 
-from ..io import failures, home
+from ..io import home, storage
 from ..operations.offers import Offer
 
 TYPE_CHECKING = False
@@ -113,7 +113,7 @@ class Native:
                 timeout=_LONGEST_S, check=False,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
-            failures.record(self.environ, words[0], error)
+            storage.log_failure(self.environ, words[0], error)
             return f"popkit {words[0]} did not answer: {error}"
         return done.stdout.decode("utf-8", "replace").strip("\n")
 

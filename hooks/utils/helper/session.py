@@ -13,7 +13,7 @@ import threading
 import time
 
 from ..hosts import OPENCODE
-from ..io import failures
+from ..io import storage
 from ..io.system import now
 from ..state import client_reports, services
 from ..state.live import Site
@@ -45,7 +45,7 @@ class Session:
         self.lock = threading.Lock()
         self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
-        outlines = Outlines(lambda error: failures.record(environ, "outlines", error))
+        outlines = Outlines(lambda error: storage.log_failure(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         self.compactions = Compactions(transcript_path, outlines.findings)
         self.misses = Misses(transcript_path, now(environ))
@@ -80,7 +80,7 @@ class Session:
                 if site.enabled:
                     client_reports.start_fit(site.home, self.environ, at)
             except Exception as error:  # noqa: BLE001  the next hour tries again
-                failures.record(self.environ, "hourly", error)
+                storage.log_failure(self.environ, "hourly", error)
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""
@@ -90,7 +90,7 @@ class Session:
                 with self.stored:
                     work(*what)
             except Exception as error:  # noqa: BLE001  fail open: the next reconcile has it
-                failures.record(self.environ, "serve", error)
+                storage.log_failure(self.environ, "serve", error)
             self.work.task_done()
 
     def settle(self) -> None:

@@ -159,6 +159,6 @@ def start_popkit_if(is_due: Callable[[], bool], words: Sequence[str], environ: M
         if is_due():
             start_popkit(words, environ)
     except (OSError, ValueError) as error:
-        from . import failures  # seldom
+        from . import storage  # seldom
 
-        failures.record(environ, hook, error)
+        storage.log_failure(environ, hook, error)

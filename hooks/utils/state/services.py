@@ -131,9 +131,9 @@ def _where_on(site: Site, work: Callable[[memory.Project], None]) -> None:
             if project.is_on():
                 work(project)
     except (OSError, ValueError) as error:
-        from ..io import failures  # seldom
+        from ..io import storage  # seldom
 
-        failures.record(site.environ, MEMORY_HOOK, error)
+        storage.log_failure(site.environ, MEMORY_HOOK, error)
 
 
 # --- what works in the background -----------------------------------------------------------------------------------------------------

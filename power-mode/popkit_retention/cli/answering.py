@@ -65,12 +65,12 @@ def run(
 
 def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, str]) -> None:
     """Do work for a hook's child, whose output and exit code nobody reads: an error goes to the hooks' log, under a name."""
-    from hooks.utils.io import failures  # which a command that prints does without
+    from hooks.utils.io import storage  # which a command that prints does without
 
     try:
         work()
     except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
-        failures.record(environ, name, error)
+        storage.log_failure(environ, name, error)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:

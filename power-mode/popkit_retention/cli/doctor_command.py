@@ -18,7 +18,7 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.io import failures, files, home
+from hooks.utils.io import files, home, storage
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
@@ -143,9 +143,9 @@ def _survey(popkit_home: str) -> tuple:
 
 def hook_errors(popkit_home: str) -> Check:
     """Return the failures of hooks since the last time this was asked, and where their log is."""
-    log = failures.log_path(popkit_home)
+    log = storage.log_path(popkit_home)
     try:
-        lines = [line for line in failures.failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
+        lines = [line for line in storage.logged_failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
     except OSError as error:
         return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Make it yours.", log=log)
     stamps = [line.split(" ", 1)[0] for line in lines]

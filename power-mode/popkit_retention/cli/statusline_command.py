@@ -10,7 +10,7 @@ import sys
 
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
@@ -64,7 +64,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
             if site.enabled and not environ.get("POPKIT_OFF"):
                 facts.update(_stored(site, payload, window, time_of_day(environ)))
     except Exception as error:  # noqa: BLE001  the line must not go out because a file of ours cannot be read
-        failures.record(environ, "statusline", error)
+        storage.log_failure(environ, "statusline", error)
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 

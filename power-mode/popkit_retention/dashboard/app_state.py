@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.days import day_of, days_before
 from hooks.utils.state.live import Site
@@ -93,7 +93,7 @@ class AppState:
     def failure(self, what: str, error: BaseException) -> None:
         """Log a request that failed; the page is shown no trace."""
         self.failed += 1
-        failures.record(self.environ, what, error)
+        storage.log_failure(self.environ, what, error)
 
 
 def _oldest(folder: str) -> float:

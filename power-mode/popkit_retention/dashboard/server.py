@@ -146,14 +146,14 @@ def _show(options: dict[str, Any], instance: Instance, address: str) -> None:
 
 def _safely(words: list[str]) -> int:
     """Run `main`; print an error in one line, and log it."""
-    from hooks.utils.io import failures
+    from hooks.utils.io import storage
 
     try:
         return main(words)
     except KeyboardInterrupt:
         return 0
     except Exception as error:  # noqa: BLE001  the user gets one line and the log, whatever it was
-        failures.record(os.environ, "dashboard", error)
+        storage.log_failure(os.environ, "dashboard", error)
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
         sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")
         return 1

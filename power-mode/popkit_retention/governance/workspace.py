@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
 from hooks.utils.state import services
 
 from . import archives, collection, logged_holds, restores, revisions
@@ -184,4 +184,4 @@ class Workspace:
         try:
             services.replace_marked(home.popkit_home(self.environ), domain.name, lambda: services.marked_rows(marks()))
         except OSError as error:
-            failures.record(self.environ, "retention", error)
+            storage.log_failure(self.environ, "retention", error)

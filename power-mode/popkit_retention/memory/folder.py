@@ -8,7 +8,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import failures, files, home, repository
+from hooks.utils.io import files, home, repository, storage
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
 from hooks.utils.state import memory, services
 from hooks.utils.text import clean, counted, size, span
@@ -73,7 +73,7 @@ def _seconds(at: object, now: float) -> float:
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
     """Return what doctor finds: whether memory is on for the project, how large it is, when its job ran, what went wrong. Changes
     nothing."""
-    failed = failures.count(popkit_home, _OURS)
+    failed = storage.count_failures(popkit_home, _OURS)
     facts: dict[str, Any] = {"on": False, "failures": failed}
     notes = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     if not memory.is_used(popkit_home):

@@ -20,7 +20,7 @@ STORES = (
     "hooks.utils.archive.opening",
     "hooks.utils.config.fields",
     "hooks.utils.hosts.opencode.host",
-    "hooks.utils.io.failures",
+    "hooks.utils.io.storage",
     "hooks.utils.state.warmth",
     "hooks.utils.reclaim.cold_compaction",
     "hooks.utils.state.client_reports",
