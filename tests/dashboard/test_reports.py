@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils.operations import context
 from hooks.utils.state import days, session
-from hooks.utils.views import ledgers
+from hooks.utils.views import amounts
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
@@ -68,7 +68,7 @@ def test_the_sums_are_those_of_stats(board: Board) -> None:
     _paid_off(board)
     told = board.get("/api/stats")  # nobody has settled what the session did since the clear
     found = json.loads(context.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
-    assert told["headline"] == ledgers.headline(found["worth"])
+    assert told["headline"] == amounts.headline(found["worth"])
     installed = found["worth"]["installed"]
     assert told["saved_by_usd"] == installed["saved_by_usd"]
     assert sum(told["saved_by_usd"].values()) > 0

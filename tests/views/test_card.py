@@ -11,7 +11,7 @@ from hooks.utils import flag_parser
 from hooks.utils.operations import CONTEXT
 from hooks.utils.operations.context import respond
 from hooks.utils.policy import figures
-from hooks.utils.views import stats
+from hooks.utils.views import history
 from tests.views.written import Written
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -22,17 +22,17 @@ UNKNOWN = {"kept_out_tokens": 1_000, "unpriced": 3}
 
 
 def made(kind: str, ledger: dict) -> str:
-    return stats.card(kind, figures.of_ledger(ledger), {"installed": figures.of(ledger)}, 41, "2026-11-24", "2026-11")
+    return history.card(kind, figures.of_ledger(ledger), {"installed": figures.of(ledger)}, 41, "2026-11-24", "2026-11")
 
 
 @pytest.mark.parametrize(("name", "ledger"), [("gain", GAIN), ("loss", LOSS), ("unknown", UNKNOWN), ("nothing", {})])
-@pytest.mark.parametrize("kind", [stats.SVG, stats.MARKDOWN])
+@pytest.mark.parametrize("kind", [history.SVG, history.MARKDOWN])
 def test_a_card_says_the_net_whatever_it_is(kind: str, name: str, ledger: dict, golden):
     golden(GOLDENS / f"card-{name}{kind}", made(kind, ledger))
 
 
 def test_the_picture_is_xml_and_nothing_stands_outside_of_it():
-    root = ET.fromstring(made(stats.SVG, GAIN))  # noqa: S314  our own
+    root = ET.fromstring(made(history.SVG, GAIN))  # noqa: S314  our own
     height = float(root.attrib["height"])
     texts = [each for each in root if each.tag.endswith("text")]
     assert texts
@@ -57,7 +57,7 @@ def test_the_card_is_written_where_it_was_asked_for_and_again_over_itself(name: 
     for _ in range(2):
         answer = stats_answer(session, tmp_path, tmp_path / name)
         assert not answer.error
-    assert stats.MARK in (tmp_path / name).read_text()
+    assert history.MARK in (tmp_path / name).read_text()
 
 
 def test_a_file_that_is_no_card_is_never_replaced(session: Written, tmp_path: Path):

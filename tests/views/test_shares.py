@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.operations.context import answer
 from hooks.utils.state import client_reports
-from hooks.utils.views import limits as views
+from hooks.utils.views import amounts
 from tests.policy.weighed import weights
 from tests.views.written import Written, long_session
 
@@ -68,14 +68,14 @@ def test_programs_read_the_same(written: Written, tmp_path: Path):
     ],
 )  # fmt: skip
 def test_an_error_is_rounded_up_to_one_figure_and_its_percent_as_far(percent: float, error: float, said: str):
-    assert views.with_error(percent, error) == said
+    assert amounts.with_error(percent, error) == said
 
 
 def test_in_a_table_percents_stand_with_their_error():
     share = {"window": "five_hour", "percent": 12_345.0, "error": 810.0, "requests": 0}
-    shown = [views.short(each) for each in (share, {**share, "percent": -0.161, "error": 0.031}, {**share, "percent": 0.03}, None)]
+    shown = [amounts.short_share(each) for each in (share, {**share, "percent": -0.161, "error": 0.031}, {**share, "percent": 0.03}, None)]
     assert shown == ["12,345 ± 810", "-0.16 ± 0.04", "~0", "-"]
-    assert views.net({**share, "percent": -2.0, "error": 0.4}) == "taking about 2.0 % (± 0.4) of the five-hour window"
+    assert amounts.net_share({**share, "percent": -2.0, "error": 0.4}) == "taking about 2.0 % (± 0.4) of the five-hour window"
 
 
 def test_the_net_of_a_session_and_of_all_is_told_in_share_of_a_window(written: Written, tmp_path: Path):
@@ -89,7 +89,7 @@ def test_the_net_of_a_session_and_of_all_is_told_in_share_of_a_window(written: W
     assert net["session"]["figures"]["cleared_tokens"] > 10_000
     assert net["shares"] == [share] * 3
     (row,) = [line for line in asked(written, home, "stats").split("\n") if line.startswith("Net, % of five-hour window")]
-    assert row.count(views.short(share)) == 3
-    assert f"leaving about {views.with_error(share['percent'], share['error'])} of the five-hour window" in " ".join(
+    assert row.count(amounts.short_share(share)) == 3
+    assert f"leaving about {amounts.with_error(share['percent'], share['error'])} of the five-hour window" in " ".join(
         asked(written, home, "retention").split()
     )

@@ -21,10 +21,9 @@ from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.reclaim.clearing import Cleared
 from hooks.utils.reclaim.undoing import PutBack
-from hooks.utils.views import clear, ledgers, memory, phrases, receipt, report, results
+from hooks.utils.views import amounts, clear, memory, phrases, receipt, report, results
+from hooks.utils.views.history import stats_lines, timeline_lines
 from hooks.utils.views.panel import panel
-from hooks.utils.views.stats import stats_lines
-from hooks.utils.views.timeline import timeline
 from tests.examples import examples
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
@@ -90,7 +89,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, said, tokens, calibration)
             _lawful(panel({**found, "verdict": told}))
     for everything in (False, True):
         _lawful(panel(found, True, everything))
-        _lawful(timeline(found, None if everything else 3))
+        _lawful(timeline_lines(found, None if everything else 3))
     for asked in (Asked(), Asked(now=True), Asked(pattern=said), *map(Asked, TIERS), Asked(ids=tuple(session.live))):
         for data in (*_clears(session, "auto", asked, found, tokens), *_clears(session, "spec", asked, found, tokens)):
             _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(said), True))
@@ -157,13 +156,13 @@ def test_no_help_is_wide():
 def test_no_figures_are_wide(numbers, agent, amount):
     signed = ("net", "saved", "usd_cleared", "saved_kept_warm")
     ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
-    _lawful(text.wrap(ledgers.in_words(figures.of_ledger(ledger))))
+    _lawful(text.wrap(amounts.ledger_in_words(figures.of_ledger(ledger))))
     metrics = metrics_of(
         {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
     )
     metrics.days = {f"2026-11-22 {name}": value for name, value in metrics.ledger.items()}
     period = worth(metrics, 1795348800.0)
-    _lawful(ledgers.table(period))
+    _lawful(amounts.ledger_table(period))
     _lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
 
 

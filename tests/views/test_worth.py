@@ -15,8 +15,8 @@ from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
 from hooks.utils.state import days, journal, reconciling, session, store, sweeping
-from hooks.utils.views import ledgers
-from hooks.utils.views.stats import stats_lines
+from hooks.utils.views import amounts
+from hooks.utils.views.history import stats_lines
 from tests.views.written import BEGAN, STEP_S, Written
 
 DAY_S = 86_400.0
@@ -176,8 +176,8 @@ def test_a_negative_net_is_shown_as_such(machine: Machine) -> None:
     found = machine.worth(made)["installed"]
     assert found["net_usd"] < 0 < found["cost_usd"]
     assert found["net_usd"] == pytest.approx(found["saved_usd"] - found["cost_usd"], abs=2e-6)
-    assert machine.ask(made, words="stats").splitlines()[3] == f"Net {ledgers.usd(found['net_usd'])} since installed (API-equivalent)"
-    assert ledgers.usd(found["net_usd"]).startswith("-$0.")
+    assert machine.ask(made, words="stats").splitlines()[3] == f"Net {amounts.usd(found['net_usd'])} since installed (API-equivalent)"
+    assert amounts.usd(found["net_usd"]).startswith("-$0.")
 
 
 def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_in_their_place(machine: Machine) -> None:
@@ -233,21 +233,25 @@ def _periods(tokens: float, usd: float, cost: float, memory: float = 0.0) -> dic
 def test_the_table_fits_and_no_two_figures_touch(columns: int) -> None:
     for tokens in (0.2, 7, 12_345, 999_999, 123_456_789, 9e12):
         for usd in (0.001, 7.2, 1_234.5, 9e7):
-            lines = text.laid_out(ledgers.table(_periods(tokens, usd, 9 * usd)), columns)
+            lines = text.laid_out(amounts.ledger_table(_periods(tokens, usd, 9 * usd)), columns)
             assert max(map(len, lines)) <= columns
             assert {len(line[16:].split()) for line in lines[1:]} == {0, 3}
 
 
 def test_memory_has_a_row_where_it_saved_anything() -> None:
-    names = [line[:16].strip() for line in text.laid_out(ledgers.table(_periods(1, 2, 3)))]
+    names = [line[:16].strip() for line in text.laid_out(amounts.ledger_table(_periods(1, 2, 3)))]
     assert names == ["", "Kept out", "Cleared", "Saved by", "smaller results", "a warm cache", "clears", "Cost", "Net"]
-    assert [line[:16].strip() for line in text.laid_out(ledgers.table(_periods(1, 2, 3, memory=5)))] == [*names[:7], "memory", *names[7:]]
+    assert [line[:16].strip() for line in text.laid_out(amounts.ledger_table(_periods(1, 2, 3, memory=5)))] == [
+        *names[:7],
+        "memory",
+        *names[7:],
+    ]
 
 
 def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
     ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "usd_memory": 0.9, "usd_charged": 1.0, "usd_charged_memory": 1.0}
     told = figures.of_ledger(ledger)
-    assert ledgers.in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
+    assert amounts.ledger_in_words(told) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
     metrics, worth = EfficiencyMetrics(ledger=ledger), _periods(0, 0, 1.0, memory=0.9)
     lines = text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0, contexts={}))
     rows = [(line[:28].strip(), line[28:].split()) for line in lines]
@@ -266,7 +270,7 @@ def test_what_memory_spared_and_cost_is_told_with_its_net() -> None:
     ],
 )  # fmt: skip
 def test_money_is_said_in_a_few_columns(dollars: float, said: str) -> None:
-    assert ledgers._usd(dollars) == said
+    assert amounts._dollars(dollars) == said
 
 
 def test_a_ledger_of_nothing_but_the_door_is_told_in_a_sentence() -> None:
@@ -278,6 +282,6 @@ def test_a_ledger_of_nothing_but_the_door_is_told_in_a_sentence() -> None:
         "usd_kept_warm": 0.3,
         "usd_charged": 0.1,
     }
-    assert ledgers.in_words(figures.of_ledger(ledger)) == (
+    assert amounts.ledger_in_words(figures.of_ledger(ledger)) == (
         "This session: kept out ~4,000 tokens, cache kept warm once, cost $0.10, net +$0.22"
     )

@@ -19,7 +19,7 @@ from ..policy.ways import Pair
 from ..reclaim import in_place
 from ..reclaim.carried import Marked
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
-from ..views import limits
+from ..views import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def notice(made: Answer, saved: Share | None = None) -> str:
     if made.back:
         return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
     things = text.counted(len(_calls_of(made)), "result")
-    worth = limits.gain(saved, " That saves ")
+    worth = amounts.gain(saved, " That saves ")
     return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored." + (worth and worth + ".")
 
 

@@ -13,8 +13,7 @@ from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import access, cold_compaction, outlook, restoring
 from ..state import client_reports, reconciling
-from ..views import bill, cache, ledgers, panel, phrases, receipt, report, results, timeline
-from ..views import limits as limit_views
+from ..views import amounts, bill, cache, history, panel, phrases, receipt, report, results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class Pane:
         view = outlook.look(site, self.transcript_path, now)
         current = report.build(view)
         cold_now = switches.compacts_cold(site, view)
-        full = limit_views.line(windows(client_reports.readings(site.home), now), now)
+        full = amounts.limits_line(windows(client_reports.readings(site.home), now), now)
         shown = page(asked.page, current, asked.chosen, width, asked.rows, cache.cold_question(cold_now), full)
         if shown["page"] == SAVED:
             saved = text.laid_out([*_saved(site, current, now), *self._spent()], width)
@@ -135,7 +134,7 @@ class Pane:
         if not windows(client_reports.readings(site.home), now):
             return []
         found = self.native.data("limits", now)
-        return limit_views.pane_lines(found, current["context"]["model"] if current["context"] else "", now)
+        return amounts.limits_pane_lines(found, current["context"]["model"] if current["context"] else "", now)
 
     def _spent(self) -> list[text.Line]:
         return [] if self.usd is None else text.wrap(f"Claude Code counts ${self.usd:,.2f} for the whole session so far.")
@@ -197,11 +196,11 @@ def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
     """Return what PopKit was worth, in this session and on this machine."""
     reconciling.catch_up(site, current["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
-    lines = [*text.title("Saved"), *text.wrap(ledgers.headline(worth), indent="  ")]
+    lines = [*text.title("Saved"), *text.wrap(amounts.headline(worth), indent="  ")]
     if current["figures"]:
-        lines += text.wrap(ledgers.in_words(current["figures"]), indent="  ")
+        lines += text.wrap(amounts.ledger_in_words(current["figures"]), indent="  ")
     if figures.is_anything(worth["installed"]):
-        lines += ["", *ledgers.table(worth)]
+        lines += ["", *amounts.ledger_table(worth)]
     return [*lines, "", *text.wrap(f"By session, project and cause: {COMMAND} stats --details")]
 
 
@@ -236,8 +235,8 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
 
 def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
     """Return (lines that explain the chosen result, then the timeline; the results that can be chosen, the newest first)."""
-    lines = text.laid_out(timeline.timeline(report, folds=True), width)
-    newest = report["results"][: -timeline.LAST - 1 : -1]
+    lines = text.laid_out(history.timeline_lines(report, folds=True), width)
+    newest = report["results"][: -history.LAST - 1 : -1]
     if not newest:
         return lines, None
     options = [{"value": one["id"], "label": f"{phrases.number(one)} {phrases.label(one, _LABEL)}"} for one in newest]

@@ -10,9 +10,9 @@ from ..hosts import is_kept, kept_by, protocol
 from ..policy import figures
 from ..reclaim import access, restoring, rewrite
 from ..state import client_reports, journal, reconciling
+from ..views import history, receipt, results
 from ..views import memory as memory_views
 from ..views import panel as views
-from ..views import receipt, results, timeline
 from . import CONTEXT, help_lines, reclaiming, switches
 from .request import COMMAND, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
 
@@ -112,7 +112,7 @@ def _timeline(request: Request) -> Answer:
     found = request.report()
     rows = found["results"]
     data = {"session": found["session"], "calls": found["calls"], "results": rows if last is None else rows[-last:]}
-    return Answer(timeline.timeline(found, last), data)
+    return Answer(history.timeline_lines(found, last), data)
 
 
 def _why(request: Request) -> Answer:
@@ -160,7 +160,7 @@ def _pins_data(after: Report, targets: list[str]) -> dict[str, Any]:
 
 def _stats(request: Request) -> Answer:
     from .. import efficiency_tracker as tracker
-    from ..views import stats
+    from ..views import history
 
     site = request.site
     request.look()
@@ -183,7 +183,7 @@ def _stats(request: Request) -> Answer:
     if "card" in request.flags:
         return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
-    return Answer(stats.stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
+    return Answer(history.stats_lines((session, project, everywhere), worth, dated, behind, shown, shares), data)
 
 
 def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list[Share | None]:
@@ -198,19 +198,19 @@ def _shares(several: list[Weights], scopes: Iterable[EfficiencyMetrics]) -> list
 def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:
     """Write the card of all sessions. UsageError where the file is of another kind, or there and no card."""
     from ..io import files
-    from ..views import stats
+    from ..views import history
 
     kind = os.path.splitext(path)[1].lower()
-    if kind not in (stats.SVG, stats.MARKDOWN):
-        raise flag_parser.UsageError(f"--card writes {stats.SVG} or {stats.MARKDOWN}, not {text.clean(path)}")
+    if kind not in (history.SVG, history.MARKDOWN):
+        raise flag_parser.UsageError(f"--card writes {history.SVG} or {history.MARKDOWN}, not {text.clean(path)}")
     path = os.path.abspath(path)
     if not os.path.isdir(os.path.dirname(path)):
         raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
-    if os.path.lexists(path) and stats.MARK not in (files.read_text(path, 1 << 16) or ""):
+    if os.path.lexists(path) and history.MARK not in (files.read_text(path, 1 << 16) or ""):
         raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))
-    files.replace_text(path, stats.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
-    return Answer(stats.written_lines(path), {**data, "card": path})
+    files.replace_text(path, history.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
+    return Answer(history.written_lines(path), {**data, "card": path})
 
 
 def _warm(request: Request) -> Answer:

@@ -16,7 +16,7 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import client_reports, live, session
-from hooks.utils.views.limits import line as limits_line
+from hooks.utils.views.amounts import limits_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

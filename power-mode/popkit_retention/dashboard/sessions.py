@@ -15,7 +15,7 @@ from hooks.utils.operations import request, switches
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 from hooks.utils.state import session, store
-from hooks.utils.views import cache, ledgers, phrases, results
+from hooks.utils.views import amounts, cache, phrases, results
 from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
@@ -206,7 +206,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         deeds=session_operations.of_session(app_state, known, cached, kept),
         warm=warm,
         figures=figures_of(report["figures"]) if report["figures"] else None,
-        ledger=[ledgers.in_words(report["figures"])] if report["figures"] else [],
+        ledger=[amounts.ledger_in_words(report["figures"])] if report["figures"] else [],
         doubt="" if KEEPS in report["doubt"] else report["doubt"],  # the verdict says so
     )
 
