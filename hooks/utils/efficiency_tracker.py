@@ -9,17 +9,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 
 from .io import files, home
+from .io.system import day_of, days_before
 from .policy import figures
 from .policy.context import Counts, counts_of
-from .policy.ledger import AMOUNTS
-from .state import days, session, sweeping
+from .policy.ledger import AMOUNTS, DAILY
+from .state import session, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
     from .policy.shapes import LedgerFigures, Period
+
+WEEK_DAYS = 7
 
 
 @dataclass
@@ -46,7 +49,7 @@ class EfficiencyMetrics:
     ledger: dict[str, float] = field(default_factory=dict)
     """What was saved and charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
     days: dict[str, float] = field(default_factory=dict)
-    """The same by day (`state/days.py`), of the last days of each context."""
+    """The same by day (rebuild.newest_days), of the last days of each context."""
 
     @property
     def figures(self) -> LedgerFigures:
@@ -103,10 +106,20 @@ def _by_cause(ledger: dict) -> dict:
 def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, Period]:
     """Return what it was worth: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second six days before
     today, the third with the first day."""
-    today = days.day_of(now)
-    since = {"yesterday": days.days_before(today, 1), "week": days.days_before(today, days.WEEK_DAYS - 1)}
-    found: dict[str, Period] = {name: {"since": day, **figures.of(days.sums_since(metrics.days, day))} for name, day in since.items()}
+    today = day_of(now)
+    since = {"yesterday": days_before(today, 1), "week": days_before(today, WEEK_DAYS - 1)}
+    found: dict[str, Period] = {name: {"since": day, **figures.of(sums_since(metrics.days, day))} for name, day in since.items()}
     return {**found, "installed": {"since": "", **figures.of(metrics.ledger)}}
+
+
+def sums_since(table: Mapping[str, float], day: str) -> dict[str, float]:
+    """Return the sums of a flat table of days from one on, by name; 0 where there is nothing."""
+    found = dict.fromkeys(DAILY, 0.0)
+    for key, amount in table.items():
+        of, _, name = key.partition(" ")
+        if of >= day and name in found:
+            found[name] += amount
+    return found
 
 
 def sum_metrics(several: Iterable[EfficiencyMetrics]) -> EfficiencyMetrics:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from hooks.utils.io.system import day_of
 from hooks.utils.operations import switches
 from hooks.utils.operations.context import answer
 from hooks.utils.state import live, memory, services
-from hooks.utils.state.days import day_of
 from hooks.utils.views.memory import marks
 from tests.hooks import payloads
 from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv

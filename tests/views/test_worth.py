@@ -9,12 +9,14 @@ import pytest
 
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import text
-from hooks.utils.efficiency_tracker import EfficiencyMetrics
+from hooks.utils.efficiency_tracker import EfficiencyMetrics, sums_since
+from hooks.utils.io.system import day_of, days_before
 from hooks.utils.operations.context import answer
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.state import days, journal, reconciling, session, store, sweeping
+from hooks.utils.state import journal, reconciling, session, store, sweeping
+from hooks.utils.state.rebuild import newest_days
 from hooks.utils.views import amounts
 from hooks.utils.views.history import stats_lines
 from tests.views.written import BEGAN, STEP_S, Written
@@ -79,7 +81,7 @@ def test_each_period_has_what_was_saved_in_it_and_all_are_over_all_sessions(mach
         assert found[period]["kept_out_tokens"] == number * KEPT
         assert found[period]["saved_by_usd"]["kept_out"] == pytest.approx(number * each * USD, rel=1e-4)
     assert found["installed"]["net_usd"] == found["installed"]["saved_usd"]
-    assert found["yesterday"]["since"] == days.days_before(days.day_of(BEGAN), 1)
+    assert found["yesterday"]["since"] == days_before(day_of(BEGAN), 1)
 
 
 def test_a_day_later_what_was_today_is_yesterday_and_then_of_the_week(machine: Machine) -> None:
@@ -162,11 +164,11 @@ def test_a_rebuild_gives_the_same_days(machine: Machine) -> None:
 
 
 def test_of_a_context_the_days_of_its_last_week_are_kept() -> None:
-    by_day = {days.days_before("2026-03-10", number): {"charged": 1.0 + number} for number in range(40)}
-    table = days.newest_days(by_day)
-    assert sorted(table) == [f"{days.days_before('2026-03-10', number)} charged" for number in range(7, -1, -1)]
-    assert days.sums_since(table, "2026-03-09")["charged"] == 3.0
-    assert days.newest_days({}) == days.newest_days({"": {"charged": 1.0}}) == {}
+    by_day = {days_before("2026-03-10", number): {"charged": 1.0 + number} for number in range(40)}
+    table = newest_days(by_day)
+    assert sorted(table) == [f"{days_before('2026-03-10', number)} charged" for number in range(7, -1, -1)]
+    assert sums_since(table, "2026-03-09")["charged"] == 3.0
+    assert newest_days({}) == newest_days({"": {"charged": 1.0}}) == {}
 
 
 def test_a_negative_net_is_shown_as_such(machine: Machine) -> None:

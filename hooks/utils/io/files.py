@@ -287,6 +287,14 @@ def names(folder: str) -> list[str]:
         return []
 
 
+def is_folder(path: str) -> bool:
+    """Return whether there is a folder at a path, or a link to one."""
+    try:
+        return os.stat(path).st_mode & 0o170000 == 0o040000
+    except (OSError, ValueError):
+        return False
+
+
 def is_there(path: str) -> bool:
     """Return whether anything has this name, a link that leads nowhere too."""
     try:

@@ -26,7 +26,6 @@ _BEHIND = (".missed-", ".tmp-")
 # Between a file's name and the process and time in the name of its replacement, as the specification has it.
 _TEMPORARY = ".tmp-"
 _OLD_S = 86_400.0
-_KIND, _FOLDER = 0o170000, 0o040000  # of a mode
 LOG_BYTES = 256 * 1024
 LOG_NAME = "hooks.log"
 _MARK = "!! "
@@ -198,19 +197,12 @@ def write_durably(path: str, data: bytes) -> None:
 
 def make_durable_folder(path: str) -> None:
     """Make a folder and its missing parents (0700), each of them on disk when this returns."""
-    if _is_folder(path):
+    if files.is_folder(path):
         return
     parent = parent_of(path) or "/"
     make_durable_folder(parent)
     files.make_private_folder(path)
     sync_folder(parent)
-
-
-def _is_folder(path: str) -> bool:
-    try:
-        return os.stat(path).st_mode & _KIND == _FOLDER
-    except (OSError, ValueError):
-        return False
 
 
 def sync_folder(path: str) -> None:

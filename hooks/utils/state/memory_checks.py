@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
 
 def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
     """Return what became of each fact in the checkout at `root`; nothing where there is no such folder."""
-    if not is_folder(root):
+    if not files.is_folder(root):
         return {}
     contents: dict[str, bytes | None] = {}
     found = {}
@@ -57,14 +57,6 @@ def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
         if path and files.is_there(join(root, path)):
             found[fact] = Verdict(RENAMED, path)
     return found
-
-
-def is_folder(path: str) -> bool:
-    """Return whether there is a folder at a path."""
-    try:
-        return os.stat(path).st_mode & _KIND == _FOLDER
-    except (OSError, ValueError):
-        return False
 
 
 def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:

@@ -4,7 +4,8 @@ values in, lines out. Pure."""
 from __future__ import annotations
 
 from .. import text
-from ..state import days, services
+from ..io.system import day_of
+from ..state import services
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _leaves(found: Switched) -> str:
 def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
     """Return which valuable memories are about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
     many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
-    return ["", *text.wrap(f"{many} {days.day_of(max(due.values()))}: {called(command)} status")]
+    return ["", *text.wrap(f"{many} {day_of(max(due.values()))}: {called(command)} status")]
 
 
 def terminal_lines(output: str) -> list[str]:

@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 from hooks.utils.io import home, storage
+from hooks.utils.io.system import day_of, days_before
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.days import day_of, days_before
 from hooks.utils.state.live import Site
 
 from . import transcripts

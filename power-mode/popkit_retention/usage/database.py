@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hooks.utils.config import effective, layers
 from hooks.utils.io import home, processes
 from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io.system import day_of
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.days import day_of
 from hooks.utils.text import clean, counted
 
 from .. import extras

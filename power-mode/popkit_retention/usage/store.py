@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hooks.utils.state.days import day_of
+from hooks.utils.io.system import day_of
 
 from .records import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsed, Snapshot, Sum, name_of
 
