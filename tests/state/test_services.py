@@ -1,4 +1,4 @@
-"""The hourly collection: a session's end starts it where a policy wants it, and nowhere else; what is broken fails no hook."""
+"""TODO."""
 
 from __future__ import annotations
 

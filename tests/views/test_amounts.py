@@ -1,17 +1,45 @@
-"""What of a window of the plan something is worth, said where a person decides: with its error, and not a word where nobody knows."""
+"""Amounts as people read them: the limits of the plan in a line, and what something is worth of a window, with its error."""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from hooks.utils.operations.context import answer
+from hooks.utils.policy.limits import Reading, Window
 from hooks.utils.state import client_reports
 from hooks.utils.views import amounts
 from tests.policy.weighed import weights
 from tests.views.written import Written, long_session
+
+NOW = time.mktime((2026, 11, 24, 14, 0, 0, 0, 0, -1))  # a Tuesday
+HOUR = 3_600.0
+
+
+def window(kind: str, percent: float, full_in: float | None = None, ago: float = 0.0, resets_in: float = 4 * HOUR) -> Window:
+    return Window(Reading(kind, NOW - ago, percent, NOW + resets_in), 1.0, None if full_in is None else NOW + full_in)
+
+
+LINES = [
+    ([], ""),
+    ([window("five_hour", 62, 160 * 60), window("seven_day", 31)], "5 h 62 %, full at 16:40 · 7 d 31 %"),
+    ([window("seven_day", 90.4, 30 * HOUR)], "7 d 90 %, full Wed 20:00"),
+    ([window("five_hour", 99.7, 60)], "5 h 99 %, full at 14:01"),
+    ([window("five_hour", 100, 0)], "5 h 100 %, resets at 18:00"),
+    ([window("spend_limit", 104.5, resets_in=8 * 24 * HOUR)], "spend 104 %, resets 2026-12-02"),
+    ([window("five_hour", 62, 60, ago=HOUR + 1), window("seven_day", 31, ago=HOUR)], "7 d 31 %"),
+]
+
+
+@pytest.mark.parametrize(("windows", "expected"), LINES)
+def test_the_line_says_how_full_they_are_and_when_they_will_be(windows: list[Window], expected: str):
+    assert amounts.limits_line(windows, NOW) == expected
+
+
+# --- shares of a window: not a word where nobody knows --------------------------------------------------------------------------------
 
 GOLDENS = Path(__file__).parent / "goldens"
 COLD_S = 400.0
