@@ -1,4 +1,4 @@
-"""Begin, compact, end a session, or leave it when its client turns to another one; it may be resumed later."""
+"""Follow a session: it begins, is compacted, ends, or is left when its client turns to another one; it may be resumed later."""
 
 from __future__ import annotations
 

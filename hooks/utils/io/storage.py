@@ -1,4 +1,4 @@
-"""Stores below our folder: what each declares, files that survive a power cut, and the hook log.
+"""Stores in our folder: what each declares, files that survive a power cut, and the hook log.
 
 A store declares the files that it keeps, how `popkit doctor` checks it, what a person may want to keep. It does so in the constant STORAGE
 of a module of its own, and `popkit_retention/operations/holdings.py` lists that module.

@@ -1,5 +1,5 @@
-"""Reconcile contexts with their transcripts, which are read without the lock: one before a person is answered, and those whose ledgers a
-session has left behind.
+"""Reconcile contexts with their transcripts, which are read without the lock: one before a person is answered, others once their sessions
+have gone on.
 
 A context is settled whenever it is rebuilt, and most sessions go on afterwards: so their sums are settled again before they are shown, and
 each session when it ends. What the provider or the host has cleared from requests is noted once in the journal, which state, panel and
