@@ -146,12 +146,12 @@ def test_the_panel_tells_once_of_what_is_about_to_be_forgotten(asking: Asking):
     project = memory.project_of(str(asking.home.path), str(asking.work))
     assert "forgotten" not in answer("", site, "", NOW)
     project.turn_on(NOW)
-    project.set_alerts({"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
+    services.set_alerts(project, {"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
     assert "forgotten" not in answer("retention --json", site, "", NOW)
     said = " ".join(answer("", site, "", NOW).split())
     assert f"2 memories of value will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in said
     assert "forgotten" not in answer("", site, "", NOW)
-    project.set_alerts({"m1": NOW + 86_400, "m3": NOW + 86_400})
+    services.set_alerts(project, {"m1": NOW + 86_400, "m3": NOW + 86_400})
     assert "1 memory of value will be forgotten by" in answer("", site, "", NOW)
 
 
@@ -159,7 +159,7 @@ def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
     project = memory.project_of(str(asking.home.path), str(asking.work))
     project.turn_on(NOW)
     for spoilt in ("[", '{"due": 3, "told": []}', '{"due": {"m1": "soon"}, "told": [7]}'):
-        Path(project.folder, memory.ALERTS).write_text(spoilt)
+        Path(project.folder, services.ALERTS).write_text(spoilt)
         assert "forgotten" not in answer("", asking.site(), "", NOW)
 
 

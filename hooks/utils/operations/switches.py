@@ -59,9 +59,9 @@ def alert_lines(site: Site, command: str) -> list[text.Line]:
         return []
     try:
         project = memory.project_of(site.home, _folder_of(site))
-        due = project.untold_alerts()
+        due = services.unseen_alerts(project)
         if due:
-            project.told_alerts(list(due))
+            services.note_alerts_seen(project, list(due))
     except OSError:
         return []  # it is shown once that can be noted
     return views.alerts(due, command) if due else []

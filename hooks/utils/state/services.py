@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Hooks, as the log names them.
 MEMORY_HOOK, COLLECTION_HOOK = "memory", "retention"
 DATA_FOLDER = "data/state"  # in our folder
+ALERTS = "alerts.json"  # in the folder of a project's memory
 POLICIES, NOTE = "retention-policies.json", "retention-hourly.json"
 COLLECT_EVERY_S = 3600.0
 COLLECT = ("retention", "gc", "--auto", "--quiet")
@@ -180,6 +181,40 @@ def collection_note_path(popkit_home: str) -> str:
 def collection_note(now: float) -> str:
     """Return the note of a collection that begins now (seconds)."""
     return dumps({"at": now})
+
+
+# --- memories that go soon ------------------------------------------------------------------------------------------------------------
+
+
+def set_alerts(project: memory.Project, due: dict[str, float]) -> None:
+    """Set the items of value that will soon be forgotten: id -> when (seconds). Alerts that were shown stay so."""
+    shown = [id for id in _alerts(project).get("told", ()) if id in due]
+    files.replace_text(join(project.folder, ALERTS), dumps({"due": due, "told": shown}))
+
+
+def unseen_alerts(project: memory.Project) -> dict[str, float]:
+    """Return the alerts that nobody has seen yet."""
+    known = _alerts(project)
+    return {id: at for id, at in known["due"].items() if id not in known["told"]} if known else {}
+
+
+def note_alerts_seen(project: memory.Project, ids: list[str]) -> None:
+    """Note that somebody has seen these alerts."""
+    known = _alerts(project)
+    if known:
+        files.replace_text(join(project.folder, ALERTS), dumps({**known, "told": sorted({*known["told"], *ids})}))
+
+
+def _alerts(project: memory.Project) -> dict[str, Any]:
+    """Return {`due`: id -> seconds, `told`: ids}; {} where there are none that can be read."""
+    value = files.read_object(join(project.folder, ALERTS))
+    if not isinstance(value.get("due"), dict) or not isinstance(value.get("told"), list):
+        return {}
+    due = {id: at for id, at in value["due"].items() if isinstance(at, (int, float)) and not isinstance(at, bool)}
+    return {"due": due, "told": [id for id in value["told"] if isinstance(id, str)]}
+
+
+# --- marks ------------------------------------------------------------------------------------------------------------------------
 
 
 MARKED_FILE = "marked.json"

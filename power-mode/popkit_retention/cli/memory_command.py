@@ -15,8 +15,7 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import switches
 from hooks.utils.state import memory as kept
 from hooks.utils.state import services
-from hooks.utils.state.joining import NotJoined
-from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.state.memory import MOST_TOKENS, NotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory import turned_lines
 

@@ -46,8 +46,8 @@ class Folder:
         """Write the alerts of each project into the folder that hooks keep of it; remove those that are over."""
         for key in self._projects():
             project = memory.Project(self.home, repository.Repository(key, "", ""))
-            project.set_alerts(
-                {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
+            services.set_alerts(
+                project, {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
             )
 
     def set_marks(self, store: Store) -> None:
