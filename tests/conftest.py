@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hooks.utils.io import files, git
+from hooks.utils.io import files, processes
 from tests.examples import choose, examples
 from tests.kit.forks import Forks
 from tests.patience import HANG_S
@@ -93,8 +93,8 @@ def hook_patience() -> files.Patience:
 @pytest.fixture
 def patience_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """git is waited for as long as it takes: the machine may be busy."""
-    monkeypatch.setitem(git.ask.__kwdefaults__, "timeout_s", HANG_S)
-    monkeypatch.setattr(git, "PATIENT_S", HANG_S)
+    monkeypatch.setitem(processes.ask_git.__kwdefaults__, "timeout_s", HANG_S)
+    monkeypatch.setattr(processes, "PATIENT_S", HANG_S)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.helper.warming import LINE
+from hooks.utils.helper.prompt_cache import LINE
 from tests.views.written import BEGAN, Written
 
 from .asking import SESSION, Helper

@@ -324,7 +324,7 @@ FIELDS = {
 }  # fmt: skip
 # Modules that name tools, and why they may.
 NAMING = {
-    "hooks/utils/retention_timeline.py": "the specification's example of a session, call by call",
+    "hooks/utils/retention_tracker.py": "the specification's example of a session, call by call",
 }
 # Keys of stored state that are also the name of a tool.
 KEYS = {("hooks/utils/policy/classify.py", "Read:")}

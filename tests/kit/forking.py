@@ -22,9 +22,10 @@ import hooks.utils
 import popkit_retention.cli
 import popkit_retention.governance
 import popkit_retention.lab
+from hooks.utils.handlers import run
 from hooks.utils.io import files as locks
-from hooks.utils.io.hook_io import run
 from popkit_retention.cli.main import main
+from tests.hooks.processes import HANDLERS
 from tests.kit.forks import SYSTEM_CALLS
 from tests.paths import ROOT
 from tests.patience import HANG_S
@@ -95,8 +96,7 @@ def _work(work: dict, how: dict) -> None:
     if how.get("moment"):
         sys.setprofile(_kill_before(how["moment"]))
     if "hook" in work:
-        handlers = importlib.import_module("hooks.utils.handlers." + work["hook"].replace("-", "_"))
-        run(handlers.handle, work["hook"])
+        run(HANDLERS[work["hook"]], work["hook"])
     if "function" in work:
         _function(work["function"])(*work["given"])
     code = main(work["words"], os.environ) if "words" in work else 0

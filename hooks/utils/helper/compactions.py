@@ -20,7 +20,7 @@ from ..policy.ways import Pair
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
 from ..reclaim.places import Marked
-from ..views import limits
+from ..views import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..policy.placeholder import Findings
     from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
-    from ..state.site import Site
+    from ..state.live import Site
 
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
@@ -168,7 +168,7 @@ def notice(made: Answer, saved: Share | None = None) -> str:
     if made.back:
         return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
     things = text.counted(len(_calls_of(made)), "result")
-    worth = limits.gain(saved, " That saves ")
+    worth = amounts.gain(saved, " That saves ")
     return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored." + (worth and worth + ".")
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.economics import Models, Prices
-    from .site import Site
+    from .live import Site
 
 ON, OFF = "on", "off"
 _NAME_CHARS = 200

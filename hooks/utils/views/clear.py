@@ -6,7 +6,7 @@ from .. import text
 from ..policy import verdict
 from ..policy.planning import matches
 from ..policy.ruleset import AUTO, TIERS
-from . import limits, phrases
+from . import amounts, phrases
 from .report import is_reclaimable
 from .results import result_line
 
@@ -181,7 +181,7 @@ def _sum_lines(found: Clear) -> list[text.Line]:
 
 
 def _worth(found: Clear) -> list[text.Line]:
-    share = limits.gain(found["share"])
+    share = amounts.gain(found["share"])
     return text.pair("Pays", _pays(found)) + (text.pair("Limit", f"leaves you {share}") if share else [])
 
 

@@ -17,8 +17,8 @@ from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.views import clear, report
+from hooks.utils.views.history import timeline_lines
 from hooks.utils.views.panel import panel
-from hooks.utils.views.timeline import timeline
 
 from ..lab import outcomes
 from ..operations import sessions
@@ -133,7 +133,7 @@ def _whose(report: Report, is_sample: bool) -> list[text.Line]:
 
 
 def _shown(report: Report, outcome: dict[str, Any] | None) -> list[text.Line]:
-    lines: list[text.Line] = [*panel(report, command=""), *timeline(report, _CALLS)]
+    lines: list[text.Line] = [*panel(report, command=""), *timeline_lines(report, _CALLS)]
     may_clear = _may_clear(report["host"])
     return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_outcome_lines(outcome, may_clear)]
 

@@ -1,12 +1,18 @@
-"""Ask git which files a commit holds, and whether it keeps a file's bytes."""
+"""Run other programs: git, which says what a commit holds and whether it keeps a file's bytes, and `popkit WORDS` in processes of their
+own, which outlive the hook that starts them.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+
+from . import home
+from .system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 TIMEOUT_S = 2.0
 PATIENT_S = 5.0  # where a person waits
@@ -51,26 +57,26 @@ def committed_files(folder: str, output: str, now: float) -> list[str] | None:
 
 
 def _git(folder: str, *arguments: str) -> str | None:
-    done = ask(folder, *arguments, environ=os.environ)
+    done = ask_git(folder, *arguments, environ=os.environ)
     return None if done is None else done.decode("utf-8", "surrogateescape")
 
 
-def blob_of(data: bytes) -> str:
+def git_blob_of(data: bytes) -> str:
     """Return git's name for these bytes."""
     from hashlib import sha1
 
     return sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324
 
 
-def blob(path: str, name: str) -> bytes | None:
+def git_blob(path: str, name: str) -> bytes | None:
     """Return the bytes of a blob, from the repository that a path lies in; None where it is not there."""
-    return ask(_folder_of(path), "cat-file", "blob", name, timeout_s=PATIENT_S)
+    return ask_git(_folder_of(path), "cat-file", "blob", name, timeout_s=PATIENT_S)
 
 
-def keeps(path: str, name: str) -> bool:
+def git_keeps(path: str, name: str) -> bool:
     """Return whether a commit that a branch or a tag leads to has (or its parent had) this blob at this path, so that it is never
     collected. A blob that is only staged, stashed or on no branch does not count. False where git cannot say."""
-    found = ask(
+    found = ask_git(
         _folder_of(path), "log", "-m", "--branches", "--tags", "--remotes", "-1", "--format=%H", "--no-show-signature", "--no-follow",
         "--no-ext-diff", "--no-textconv", "--root", "--find-object=" + name, "--", path, timeout_s=PATIENT_S,
     )  # fmt: skip
@@ -85,7 +91,7 @@ def _folder_of(path: str) -> str:
     return folder
 
 
-def ask(
+def ask_git(
     folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, asked: bytes = b"", most: int = 0,
 ) -> bytes | None:  # fmt: skip
     """Return what git prints in a folder, given `asked` as its input; None where it fails, or prints more than `most` bytes (0: as many as
@@ -125,3 +131,34 @@ def _at_most(most: int, command: list[str], environ: Mapping[str, str], timeout_
             if len(printed) > most:
                 process.kill()
     return printed if process.returncode == 0 and len(printed) <= most else None
+
+
+# --- popkit ----------------------------------------------------------------------------------------------------------------------
+
+
+def popkit_command(words: Sequence[str]) -> list[str]:
+    """Return the command that runs `popkit WORDS` with the interpreter that runs us, as bin/popkit does. No shell reads it."""
+    return [sys.executable, "-X", "utf8", "-S", "-E", join(home.plugin_root(), "hooks", "popkit.py"), *words]
+
+
+def start_popkit(words: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Start `popkit WORDS` without waiting for it: in a session of its own, so that no signal to ours reaches it, and without our output,
+    because the host waits until that is closed. Return its process id; OSError where it cannot be started."""
+    from subprocess import DEVNULL, Popen  # seldom
+
+    child = Popen(  # noqa: S603
+        popkit_command(words), env=environ, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
+    )
+    child.returncode = 0  # it is never waited for, and Popen must not warn that it still runs
+    return child.pid
+
+
+def start_popkit_if(is_due: Callable[[], bool], words: Sequence[str], environ: Mapping[str, str], hook: str) -> None:
+    """Start `popkit WORDS` if it is due. Fails open: an error is logged under the name of a hook."""
+    try:
+        if is_due():
+            start_popkit(words, environ)
+    except (OSError, ValueError) as error:
+        from . import storage  # seldom
+
+        storage.log_failure(environ, hook, error)

@@ -1,25 +1,33 @@
-"""Keep the prompt cache warm: tell the mod when to send what, and book what came of it. The mod sends it over the main thread's last
-request; nothing else is ever sent.
+"""The prompt cache of a session: keep it warm, and find what it loses while the session runs.
+
+To keep it warm is to tell the mod when to send what, and to book what came of it. The mod sends it over the main thread's last request;
+nothing else is ever sent. Losses are found from the end of its transcripts, and said once.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 
+from ..hosts.claude_code import projects
+from ..hosts.claude_code.sent import Following
 from ..hosts.claude_code.usage import prompt_tokens
 from ..io import files
 from ..io.system import elapsed
 from ..io.system import now as time_of_day
-from ..policy import warming
-from ..state import journal, store
+from ..policy import lost_cache, warming
+from ..state import journal, shipped, store
 from ..state.warmth import Warmth, locked, note_request
+from ..views.cache import notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from ..state.site import Site
+    from ..policy.economics import Models
+    from ..policy.lost_cache import Loss
+    from ..state.live import Site
 
 # All that a request says beyond what the session has sent anyway.
 LINE = "Reply with ok at once, without thinking and without tools. This message only keeps the prompt cache warm."
@@ -168,3 +176,78 @@ def _ends(site: Site, warmth: Warmth, why: str, about: str = "") -> dict[str, An
     """Remember why nothing more is sent, and return that answer."""
     _note(site, warmth, ended=why, about=about, next=None)
     return {}
+
+
+WORTH_TELLING_USD = 0.10
+
+
+class Misses:
+    """The losses of a session: of its main thread and of its subagents. `since`: seconds; what was lost before is not said."""
+
+    def __init__(self, transcript_path: str, since: float) -> None:
+        self._path = transcript_path
+        self._since = since
+        self._models = shipped.models()
+        self._threads = {transcript_path: _Thread(transcript_path, since, self._models)}
+        self._lock = threading.Lock()
+
+    def notice(self, models: Models) -> str:
+        """Return one line about the losses since the last time that cost more than WORTH_TELLING_USD each; "" for none."""
+        with self._lock:
+            self._look()
+            return notice(
+                [
+                    (loss, usd, thread.path != self._path)
+                    for thread in self._threads.values()
+                    for loss in thread.taken()
+                    for usd in [_usd(models, loss)]
+                    if usd is not None and usd > WORTH_TELLING_USD
+                ]
+            )
+
+    def look(self) -> None:
+        """Read what has been sent since the last look; the first time that is the whole transcript."""
+        with self._lock:
+            self._look()
+
+    def _look(self) -> None:
+        for path in projects.transcripts_of_agents(self._path):
+            # One that ended before this session was taken up has nothing to say, and a session may have hundreds.
+            if path not in self._threads and projects.changed(path) > self._since:
+                self._threads[path] = _Thread(path, self._since, self._models)
+        for thread in self._threads.values():
+            thread.look()
+
+
+class _Thread:
+    """The losses of one transcript that were not taken yet."""
+
+    def __init__(self, path: str, since: float, models: Models) -> None:
+        self.path = path
+        self._models = models
+        self._since = since
+        self._following = Following(path)
+        self._losses = lost_cache.Losses(_day_of, self._models)
+        self._lost: list[Loss] = []
+
+    def look(self) -> None:
+        try:
+            requests, is_other = self._following.new()
+        except OSError:
+            return
+        if is_other:
+            self._losses = lost_cache.Losses(_day_of, self._models)
+        self._lost += [loss for loss in map(self._losses.of, requests) if loss is not None and loss.usage.at > self._since]
+        self._since = max([self._since, *(sent.usage.at for sent in requests)])
+
+    def taken(self) -> list[Loss]:
+        lost, self._lost = self._lost, []
+        return lost
+
+
+def _usd(models: Models, loss: Loss) -> float | None:
+    return lost_cache.usd(models, loss.usage.model, loss.usage.tokens, loss.tokens, loss.usage.cache_ttl_s)
+
+
+def _day_of(at: float) -> object:
+    return time.localtime(at)[:3]
