@@ -13,8 +13,9 @@ from hooks.utils.io import home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.storage import OK, WARNING, Check
 
-from . import settings_file
+from . import opencode_before, settings_file
 from .answering import Refused
+from .opencode_before import Before
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,16 +27,17 @@ KEY = "plugin"
 # Files of OpenCode's configuration that name plugins: of its server, which has the door, and of its terminal, which has the pane.
 SERVER, TERMINAL = "opencode", "tui"
 _FOLDER = "/power-mode/opencode"
+_SCHEMA = "$schema"  # OpenCode itself puts it into a file that lacks it
 # OpenCode moves these into a tui.json of its own, once, where there is none.
 _MOVES = ("theme", "keybinds", "tui")
 
 
 class Change(NamedTuple):
-    """A change of one file: its text `before` is None where there is none."""
+    """A change of one file: its text `before` and `after`, None where there is no file."""
 
     path: str
     before: str | None
-    after: str
+    after: str | None
 
 
 def folder() -> str:
@@ -68,18 +70,43 @@ def set_up(undo: bool, scope: str, yes: bool, environ: Mapping[str, str]) -> int
     tried = [_change_or_refusal(kind, undo, scope, environ) for kind in (SERVER, TERMINAL)]
     changes = [each for each in tried if isinstance(each, Change)]
     refused = [each for each in tried if isinstance(each, str)]
-    made = [change for change in changes if change.after != (change.before or "")]
+    made = [change for change in changes if change.after != change.before]
     for change in made:
-        settings_file.show_change(change.path, change.before, change.after, environ)
+        settings_file.show_change(change.path, change.before, change.after or "", environ)
     if made and not settings_file.is_confirmed(yes):
         return 1
     for change in made:
-        settings_file.write(change.path, change.before, change.after)
+        _make(change, undo, environ)
     if changes:
         print(_done(undo, [change.path for change in made or changes], bool(made)))
     if refused:
         raise Refused(". ".join(refused))
     return 0
+
+
+def _make(change: Change, undo: bool, environ: Mapping[str, str]) -> None:
+    """Make a change; the first one of ours keeps what the file was, and the undo forgets it."""
+    path, before, after = change
+    if not undo:
+        was = _was(path, before, environ)
+        if was is not None:
+            opencode_before.keep(path, was, after or "", environ)
+    if after is None:
+        settings_file.remove(path, before)
+    else:
+        settings_file.write(path, before, after)
+    if undo:
+        opencode_before.forget(path, environ)
+
+
+def _was(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
+    """Return what a file was before any change of ours; None where that is not known."""
+    known = opencode_before.of(path, text, environ)
+    if known is not None and known.is_as_left:
+        return known
+    if any(map(is_ours, _plugins(path, text or "{}", undo=False))):
+        return None
+    return Before(text or ("" if os.path.exists(path) else None), is_as_left=True)
 
 
 def _done(undo: bool, paths: list[str], is_made: bool) -> str:
@@ -105,11 +132,28 @@ def _change(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Ch
     others = [plugin for plugin in plugins if not is_ours(plugin)]
     wanted = others if undo else [*others, spec()]
     if [_named(plugin) for plugin in plugins if is_ours(plugin)] == [_named(plugin) for plugin in wanted if is_ours(plugin)]:
-        return Change(path, text, text or "")
+        return Change(path, text, text)
+    if undo:
+        return Change(path, text, _undone(path, before, others, environ))
     if kind == TERMINAL and text is None and _moves(scope, environ):
         raise Refused(f"{path} is not made yet, because OpenCode first moves your theme and keys into it. Start OpenCode, then try again")
-    formatted = settings_file.formatted(before, wanted)
-    return Change(path, text, settings_file.with_value(before, KEY, formatted) if wanted else settings_file.without(before, KEY))
+    return Change(path, text, _with(before, wanted))
+
+
+def _undone(path: str, text: str, others: list[Any], environ: Mapping[str, str]) -> str | None:
+    """Return what a file is to be without our plugin: what it was before, or where somebody has changed it since, what else is in it. None
+    for no file: we made it, and nobody has put anything into it."""
+    was = opencode_before.of(path, text, environ)
+    if was is not None and was.is_as_left:
+        return was.text
+    rest = _with(text, others)
+    is_bare = {member.name for member in settings_file.members_of(rest)} <= {_SCHEMA}
+    return None if was is not None and was.text is None and is_bare else rest
+
+
+def _with(text: str, plugins: list[Any]) -> str:
+    """Return the text of a configuration with these plugins, or without that member for none."""
+    return settings_file.with_value(text, KEY, settings_file.formatted(text, plugins)) if plugins else settings_file.without(text, KEY)
 
 
 def _moves(scope: str, environ: Mapping[str, str]) -> bool:

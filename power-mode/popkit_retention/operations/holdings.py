@@ -36,6 +36,7 @@ STORES = (
     "popkit_retention.bill.digests",
     "popkit_retention.dashboard.instance",
     "popkit_retention.cli.doctor_command",
+    "popkit_retention.cli.opencode_before",
     "popkit_retention.cli.statusline_install",
 )
 
