@@ -156,7 +156,7 @@ def test_a_file_is_called_by_its_path_from_the_session_s_folder_and_its_name_is_
         (TOOLS.of("Task"), {"description": "Find it", "prompt": "x"}, "Task of Find it"),
         (TOOLS.of("mcp__files__read"), {"path": "/shop/a.py"}, "mcp__files__read of a.py"),
         (opencode.TOOLS.of("read"), {"filePath": "/shop/src/a.py"}, "read of src/a.py"),
-        (codex.TOOLS.of("exec_command"), {"cmd": "npm test"}, "exec_command of npm test"),
+        (codex.TOOLS.of("shell"), {"command": "npm test"}, "shell of npm test"),
     ],
 )
 def test_a_call_is_called_by_what_its_host_says_tells_it_from_others(tool: Tool, tool_input: dict, name: str):

@@ -43,6 +43,6 @@ TOOLS = tools.Tools(
         "request_user_input": (tools.ASK,),
     },
     TOOL_TIERS,
-    ("file_path", "command", "cmd", "pattern", "url", "query", "description", "path"),
+    ("file_path", "command", "pattern", "url", "query", "description", "path"),
     _FILE,
 )
