@@ -205,6 +205,14 @@ def test_a_pipe_in_its_place_keeps_nobody_waiting(played: Played, config: Path) 
     assert says(done, "not a regular file")
 
 
+def test_a_folder_that_cannot_be_made_is_named_in_a_line(played: Played) -> None:
+    (played.user / ".config").write_text("")
+    done = played.run("setup", "opencode", "--yes")
+    assert done.returncode == 1
+    assert says(done, "popkit setup: ")
+    assert "Errno" not in done.stderr
+
+
 @pytest.mark.parametrize("words", [["opencode", "--json"], ["lab", "--undo"], ["lab", "--scope", "project"], ["--yes"]])
 def test_flags_that_say_nothing_here_are_refused(played: Played, words: list[str]) -> None:
     done = played.run("setup", *words)

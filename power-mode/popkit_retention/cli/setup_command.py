@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
+MISTAKES = (OSError,)
 _HOW_TO_GET_VENV = "Install Python's venv module (on Debian and Ubuntu: sudo apt install python3-venv), then try again"
 _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Temporary failure in name resolution", "ConnectTimeoutError",
                "ReadTimeoutError", "ProxyError", "Network is unreachable")  # fmt: skip
