@@ -122,7 +122,8 @@ def _head(found: Clear) -> str:
     """Return the first line: what was done, or when it would pay."""
     goes = found["pays"] or found["now"]
     if found["cleared"]:
-        return "Cleared" if found["pays"] else "Cleared, though it " + _when(found).replace("pays after", "pays only after")
+        is_paid = found["pays"] or found["sum"]["pays_after"] == 0
+        return "Cleared" if is_paid else "Cleared, though it " + _when(found).replace("pays after", "pays only after")
     if not found["items"] and not found["cold"]["items"]:
         return "Nothing to clear"
     if found["dry_run"]:
