@@ -291,7 +291,7 @@ def test_the_user_s_own_sessions_are_read_where_no_file_is_named(tmp_path: Path)
     found = json.loads(inside.run(["misses", "--json", "--since", "2020-01-01"], environ, tmp_path).stdout)
     assert (found["sessions"], found["lost"]["times"]) == (2, 4)
     none = inside.run(["misses", "--since", "2199-01-01"], environ, tmp_path).stdout
-    assert "No request wrote what the one before had left in the cache." in none
+    assert "No request had to write again what the cache already held." in none
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):

@@ -128,7 +128,7 @@ def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
 def test_without_a_reading_it_says_what_reports_them(tmp_path: Path):
     environ = worked(tmp_path)
     assert data(tmp_path, environ) == {"last_reading_at": None, "windows": []}
-    assert "No reading of a limit is kept." in inside.run(["limits"], environ, tmp_path).stdout
+    assert "There are no readings of your limits yet." in inside.run(["limits"], environ, tmp_path).stdout
     has_read(tmp_path, [["five_hour", BEGAN - HOUR, 62, BEGAN]])
     assert "No window runs now." in inside.run(["limits"], environ, tmp_path).stdout
 

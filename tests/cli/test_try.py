@@ -59,6 +59,14 @@ def test_a_session_without_tool_calls_is_passed_over(tmp_path, capsys) -> None:
     assert "Session   worked" in _try(tmp_path, capsys)[1]
 
 
+def test_where_popkit_has_run_it_does_not_say_how_to_install_it(tmp_path, capsys) -> None:
+    _session(tmp_path, "worked", "-home-dev-shop", 1_000.0)
+    state = tmp_path / "claude" / "popkit" / "sessions" / "worked" / "main.state.json"
+    state.parent.mkdir(parents=True)
+    state.write_text("{}")
+    assert "Install PopKit" not in _try(tmp_path, capsys)[1]
+
+
 def test_its_answer_is_the_sessions_as_it_stood_at_its_last_call(tmp_path, capsys, golden) -> None:
     written = spec_session(tmp_path, session="shop")
     shown = _try(tmp_path, capsys, str(written.path))[1]

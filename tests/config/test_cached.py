@@ -67,6 +67,13 @@ def test_where_nothing_can_be_written_the_files_are_read(places, tmp_path):
     assert effective(root, str(in_the_way), project)["pins"] == ["a"]
 
 
+def test_reading_the_configuration_makes_no_home(places, tmp_path):
+    root, _home, project = places
+    for _ in range(2):
+        assert effective(root, str(tmp_path / "deleted"), project)["pins"] == ["a"]
+    assert not (tmp_path / "deleted").exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
 def test_a_pipe_in_place_of_any_file_keeps_no_hook_waiting(places):
     _root, home, project = places

@@ -8,6 +8,7 @@ import json
 import random
 import threading
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -173,9 +174,23 @@ def test_what_was_found_first_goes_where_there_is_no_room(monkeypatch: pytest.Mo
     for text in texts:
         made.findings(text, False)
     assert 1 <= len(made.known) < 5
-    assert made.chars == sum(compactions._chars(found) for found in made.known.values()) <= 1_000
-    last = made.known[next(reversed(made.known))]
+    assert made.chars == sum(compactions._ENTRY_CHARS + len(packed) for packed in made.known.values()) <= 1_000
+    last = compactions._unpacked(made.known[next(reversed(made.known))])
     assert same(last, findings(texts[-1], False))
+
+
+def test_what_is_known_takes_at_most_twice_the_memory_that_it_is_counted_with():
+    made = Outlines(failing)
+    texts = [FILE.replace("total", f"sum_{number}") for number in range(200)]
+    made.findings(FILE, True)  # loads what it needs
+    tracemalloc.start()
+    try:
+        for text in texts:
+            made.findings(text, False)
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert taken <= 2 * made.chars
 
 
 def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPatch):

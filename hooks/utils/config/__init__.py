@@ -53,11 +53,13 @@ def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
 
 
 def _keep(cache: str, entry: list[Any]) -> None:
+    """Write the cache, but make no home for it: a process that was still at work would undo an uninstall."""
     try:
-        files.make_private_folder(parent_of(cache))
+        if not files.is_there(parent_of(cache)):
+            os.mkdir(parent_of(cache), 0o700)
         files.replace_text(cache, dumps(entry))
     except (OSError, ValueError):
-        return  # a folder that cannot be written: the next hook reads the files again
+        return  # no home, or one that cannot be written: the next hook reads the files again
 
 
 def sweep_cached(popkit_home: str, now: float, budget: int = SWEPT_AT_ONCE) -> int:

@@ -168,7 +168,7 @@ def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: obje
     given, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
     text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
-        result.id, tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
+        result.id, tool, given, result.kind, door.name_of(tool, given, cwd), text,
         result.error or not block, path_of(tool, result.subjects),
     )  # fmt: skip
 

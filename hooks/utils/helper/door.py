@@ -171,7 +171,7 @@ class Door:
             return
         call = self.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
         classified = classify(call, self.cwd, self.rules)
-        name, path = door.name_of(tool, tool_input, self.cwd), path_of(call.traits, classified.subjects)
+        name, path = door.name_of(call.traits, tool_input, self.cwd), path_of(call.traits, classified.subjects)
         arrival = door.Arrival(arrived.id, call.traits, tool_input, classified.kind, name, arrived.text, arrived.error, path)
         stand(context, arrival, self.settings.say_once)
 
@@ -184,7 +184,7 @@ class Door:
             task_id(self.session_id, agent_id), self.session_id, agent_id, self.site.session_project, self.transcript_path
         )
         asked = (call.tool, call.tool_input)
-        name = door.name_of(*asked, self.cwd)
+        name = door.name_of(call.traits, call.tool_input, self.cwd)
         path, handle = path_of(call.traits, classified.subjects), archive.handle_of(chain, arrived.id, content)
         arrival = door.Arrival(
             arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,

@@ -35,7 +35,7 @@ CONTEXT = Table(
         "what the context holds, by tier, and what to do now",
         Flag("--aggressive", "halve the lifetimes for this session"),
         Flag("--conservative", "double the lifetimes for this session"),
-        Flag("--profile NAME", f"take this profile for this session, or {DEFAULT} to go back", choice(*PROFILES, DEFAULT)),
+        Flag("--profile NAME", f"use this profile for this session ({DEFAULT}: the configured one)", choice(*PROFILES, DEFAULT)),
         Flag("--details", "also list every result, file and subagent"),
         _ALL,
         effect=CHANGES,

@@ -26,7 +26,7 @@ from hooks.utils.state import session
 from hooks.utils.text import listed, span
 
 from ..operations import stores
-from . import config_command, doctor_session, setup_command
+from . import config_command, doctor_session, opencode_setup
 from .answering import Answer
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
     project = os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
     claude, now = client(environ), time_of_day(environ)
-    opencode = setup_command.opencode_checks(environ)
+    opencode = opencode_setup.opencode_checks(environ)
     claude_code = [claude, plugin(popkit_home, project, environ, enabled, now)]
     checks = [
         interpreter(popkit_home, environ),

@@ -21,8 +21,8 @@ USED = {"read": "read from the cache", "written": "written to the cache", "outpu
 _MOST_PARTS = 8
 _ID = 8  # characters of a session's id
 NONE = (
-    "No reading of a limit is kept. Claude Code 2.1.287 or later reports them with a subscription, and PopKit keeps them while a session"
-    " runs there."
+    "There are no readings of your limits yet. Claude Code 2.1.287 or later reports them with a subscription, and PopKit keeps them while a"
+    " session runs there."
 )
 _UNKNOWN = (
     "These are tokens of this machine's sessions. The provider does not say how it counts each kind of token toward a window, so no"
@@ -164,7 +164,7 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
     whole = f"{text.counted(sums['sessions'], 'conversation')}, {text.counted(sums['requests'], 'request')}"
     lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
     if not lost["times"]:
-        return [*lines, "", *text.wrap("No request wrote what the one before had left in the cache.")]
+        return [*lines, "", *text.wrap("No request had to write again what the cache already held.")]
     share = f", {lost['usd'] / sums['usd']:.0%} of that" if sums["usd"] else ""
     again = f"{text.long_tokens(lost['tokens'])} were written again in {text.counted(lost['times'], 'request')}"
     lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
