@@ -21,6 +21,8 @@ from tests.patience import HANG_S
 
 from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered
 
+pytestmark = pytest.mark.usefixtures("started")
+
 
 @pytest.mark.parametrize(
     "raw", [b"", b"{", b"[]", b"\xff\xfe", b'{"message": ' + b"[" * 100_000], ids=["none", "half", "list", "bytes", "deep"]
