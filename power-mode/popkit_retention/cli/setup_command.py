@@ -1,7 +1,7 @@
-"""`popkit setup NAME` installs what some commands need beyond Python into a virtual environment in our folder, with pip. Hooks never use
+"""`popkit setup NAME` installs the packages that some commands need into a virtual environment in our folder, with pip. Hooks never use
 it. `popkit setup opencode` puts PopKit's plugin into OpenCode's configuration instead.
 
-Exit 0 when it is there afterwards. Run again, it brings what is there up to date.
+Exit 0 when it is installed afterwards. Running it again updates the installation.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     name: str = args.argument
     if name == OPENCODE:
         if args.json:
-            raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes answers beforehand")
+            raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes skips the question")
         return set_up_opencode(args.undo, args.scope, args.yes, environ)
     if args.undo or args.yes or args.scope != "user":
         raise Refused(f"--undo, --yes and --scope are for popkit setup {OPENCODE}")
@@ -69,7 +69,7 @@ def _row(name: str, is_ready: bool, purpose: str) -> list[text.Line]:
 
 
 def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
-    """Set one extra up; return what was done, as data."""
+    """Install one extra; return what was done, as data."""
     folder = folder_of(environ)
     if os.path.lexists(folder) and not os.path.lexists(folder + ".lock"):
         raise Refused(f"{folder} is not from popkit setup. Move it away, or set POPKIT_HOME to another folder")
@@ -86,9 +86,9 @@ def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
     except files.LockTimeout:
         raise Refused("another popkit setup is running. Wait until it is done") from None
     except OSError as error:
-        raise Refused(f"{folder} cannot be written ({error.strerror or error}). Make it yours, or set POPKIT_HOME") from None
+        raise Refused(f"{folder} cannot be written ({error.strerror or error}). Change its owner to you, or set POPKIT_HOME") from None
     if not works(python, name, environ):
-        raise Refused(f"what was installed does not work with {python}. Delete {folder}, then run popkit setup {name} again")
+        raise Refused(f"the installation does not work with {python}. Delete {folder}, then run popkit setup {name} again")
     return {"name": name, "python": python, "folder": folder, "installed": installed}
 
 
@@ -98,16 +98,16 @@ def _say(line: str, quiet: bool) -> None:
 
 
 def _make(folder: str, environ: Mapping[str, str]) -> None:
-    """Make a new virtual environment. Its own pip comes later, if it is needed at all."""
+    """Create a virtual environment. Its own pip is added later, if it is needed at all."""
     made = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
     if made.returncode:
         if not os.access(os.path.dirname(folder), os.W_OK):
-            raise Refused(f"{os.path.dirname(folder)} cannot be written. Make it yours, or set POPKIT_HOME to another folder")
+            raise Refused(f"{os.path.dirname(folder)} cannot be written. Change its owner to you, or set POPKIT_HOME to another folder")
         raise Refused(f"{sys.executable} cannot make a virtual environment: {_last_line(made.stdout)}. {_HOW_TO_GET_VENV}")
 
 
 def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the command of a pip that installs for an interpreter: one that is there already saves a quarter of a minute."""
+    """Return the command of a pip that installs for an interpreter: using an existing one saves a quarter of a minute."""
     ours = [sys.executable, "-m", "pip", "--python", python]
     its_own = [python, "-m", "pip"]
     for pip in (ours, its_own):
@@ -120,7 +120,7 @@ def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
 
 
 def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
-    """Install the packages of an extra; return what is new. What is there already needs no network."""
+    """Install the packages of an extra; return the new ones. Installed packages need no network."""
     wanted = EXTRAS[name][1]
     done = run_python([*pip, "install", "--disable-pip-version-check", "--no-input", "--no-user", "--retries", "1", *wanted], environ)
     if done.returncode:
@@ -132,7 +132,7 @@ def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
 
 
 def _make_private(folder: str) -> None:
-    """Take from others the rights that scripts of the venv module come with."""
+    """Remove the permissions of others, which scripts of the venv module come with."""
     for inner, _, names in os.walk(folder):
         for path in [inner, *(os.path.join(inner, name) for name in names)]:
             if not os.path.islink(path):
@@ -149,7 +149,7 @@ def _last_line(output: str) -> str:
 # --- OpenCode ----------------------------------------------------------------------------------------------------------------------------
 
 
-# The change is made on the user's word, and shown first. A file keeps its order and its spacing; one with comments is left alone, and the
+# The change is shown first, and made if the user agrees. A file keeps its order and its spacing; one with comments is left alone, and the
 # line to add is named instead.
 OPENCODE = "opencode"
 KEY = "plugin"
@@ -169,17 +169,17 @@ class Change(NamedTuple):
 
 
 def folder() -> str:
-    """Return where our plugin is."""
+    """Return the folder of our plugin."""
     return home.plugin_root() + _FOLDER
 
 
 def spec() -> str:
-    """Return how OpenCode's configuration names our plugin."""
+    """Return the name of our plugin in OpenCode's configuration."""
     return Path(folder()).as_uri()
 
 
 def path_of(kind: str, scope: str, environ: Mapping[str, str]) -> str:
-    """Return the file of a kind to change: the one that is there, else the one to make."""
+    """Return the file of a kind to change: the existing one, else the one to create."""
     place = os.getcwd() if scope == "project" else _user_folder(environ)
     names = [os.path.join(place, kind + ending) for ending in (".json", ".jsonc")]
     return os.path.realpath(next(filter(os.path.exists, names), names[0]))
@@ -191,8 +191,8 @@ def _user_folder(environ: Mapping[str, str]) -> str:
 
 
 def set_up_opencode(undo: bool, scope: str, yes: bool, environ: Mapping[str, str]) -> int:
-    """Show the changes, ask, make them. Return 0 when the configuration is as it was asked for afterwards; Refused for a file that is left
-    alone, once the others are changed."""
+    """Show the changes, ask, and make them. Return 0 when the configuration is as wanted afterwards; Refused for a file that is left alone,
+    once the others are changed."""
     if not undo and not os.path.isdir(folder()):
         raise Refused(
             f"{folder()} is missing: this PopKit was installed without its plugins. Run popkit setup {OPENCODE} in a clone of PopKit"
@@ -239,7 +239,9 @@ def _change(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Ch
     if [_named(plugin) for plugin in plugins if is_ours(plugin)] == [_named(plugin) for plugin in wanted if is_ours(plugin)]:
         return Change(path, text, text or "")
     if kind == TERMINAL and text is None and _moves(scope, environ):
-        raise Refused(f"{path} is not made yet, because OpenCode first moves your theme and keys into it. Start OpenCode, then try again")
+        raise Refused(
+            f"{path} does not exist yet, because OpenCode first moves your theme and keys into it. Start OpenCode, then try again"
+        )
     formatted = settings_file.formatted(before, wanted)
     return Change(path, text, settings_file.with_value(before, KEY, formatted) if wanted else settings_file.without(before, KEY))
 
@@ -251,10 +253,10 @@ def _moves(scope: str, environ: Mapping[str, str]) -> bool:
 
 
 def _plugins(path: str, text: str, undo: bool) -> list[Any]:
-    """Return the plugins that a configuration names; Refused for one that is not understood."""
+    """Return the plugins in a configuration; Refused for one that is not understood."""
     try:
-        found = settings_file.value_text(text, KEY)
-        plugins = loads(found) if found else []
+        value = settings_file.value_text(text, KEY)
+        plugins = loads(value) if value else []
     except (ValueError, RecursionError) as error:
         what = f"Remove {_FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{spec()}"]'
         why = "it has comments, or is broken" if _has_comments(text) else f"it is not valid JSON: {error}"
@@ -269,18 +271,18 @@ def _has_comments(text: str) -> bool:
 
 
 def _named(plugin: object) -> str:
-    """Return what an entry of the list names: a text, or a pair of it and the plugin's options."""
+    """Return the name in an entry of the list, which is a text, or a pair of a text and the plugin's options."""
     named = plugin[0] if isinstance(plugin, list) and plugin else plugin
     return named if isinstance(named, str) else ""
 
 
 def is_ours(plugin: object) -> bool:
-    """Return whether an entry of the list is our plugin, in whatever folder."""
+    """Return whether an entry of the list is our plugin, in any folder."""
     return _named(plugin).rstrip("/").endswith(_FOLDER)
 
 
 def named_plugin(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -> str:
-    """Return how a file names our plugin; "" where it does not, or cannot be read."""
+    """Return the name of our plugin in a file; "" where it has none, or cannot be read."""
     try:
         path = path_of(kind, scope, environ)
         plugins = _plugins(path, settings_file.read(path) or "{}", undo=False)
@@ -295,7 +297,7 @@ def is_in_opencode(environ: Mapping[str, str], scope: str) -> bool:
 
 
 def opencode_checks(environ: Mapping[str, str]) -> list[Check]:
-    """Return what `popkit doctor` says of OpenCode; nothing where no configuration names our plugin."""
+    """Return the checks of OpenCode for `popkit doctor`; none where no configuration names our plugin."""
     scope = next((scope for scope in ("user", "project") if is_in_opencode(environ, scope)), "")
     if not scope:
         return []
@@ -306,10 +308,10 @@ def opencode_checks(environ: Mapping[str, str]) -> list[Check]:
     for kind, name in named.items():
         place = unquote(urlsplit(name).path)
         if not name:
-            lacks = "nothing of it works" if kind == SERVER else "the pane and the line in the sidebar are missing"
+            lacks = "none of it works" if kind == SERVER else "the pane and the line in the sidebar are missing"
             return [Check("OpenCode", WARNING, f"{paths[kind]} does not name PopKit, so {lacks}", f"Run {again}.", **facts)]
         if not os.path.isdir(place):
-            return [Check("OpenCode", WARNING, f"{paths[kind]} names a plugin that is gone: {place}", f"Run {again}.", **facts)]
+            return [Check("OpenCode", WARNING, f"{paths[kind]} names a plugin that no longer exists: {place}", f"Run {again}.", **facts)]
         if os.path.realpath(place) != os.path.realpath(folder()):
             what = f"{paths[kind]} names the plugin of another PopKit: {place}"
             return [Check("OpenCode", WARNING, what, f"To use this one, run {again}.", **facts)]
