@@ -1,4 +1,4 @@
-// The bill of a project: what stands in each prompt before the first word, what could go, what the whole was paid for, lost caches.
+// The bill of a project: what each prompt contains before the first word, what could be removed, what the whole was paid for, lost caches.
 
 import { html, useEffect, useState } from "../vendor/preact-htm.js";
 import { useAnswer } from "../answers.js";
