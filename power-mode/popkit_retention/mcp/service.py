@@ -104,7 +104,8 @@ TABLE = {
         ),
         Tool(
             "retention_configure", "Set retention policy",
-            "Changes the given keys of a retention policy. A change that keeps more applies at once; others wait for the user's approval. Values out of bounds are clamped: see adjusted.",
+            "Changes the given keys of a retention policy. A change that keeps more applies at once; others wait for the user's"
+                " approval. Values out of bounds are clamped: see adjusted.",
             schemas.CONFIGURE, schemas.CONFIGURED, data_tables.RETENTION_SET.effect,
         ),
         Tool(
