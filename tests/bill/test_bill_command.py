@@ -183,7 +183,7 @@ def test_what_is_deferred_is_out_of_the_prompt_and_still_found(shop: Shop):
     assert shop.hidden() == []
     assert f"{SERVER} is deferred from the next session on" in " ".join(shop.run("defer", SERVER, "--yes").stdout.split())
     assert f"{SERVER} is deferred already" in shop.run("defer", SERVER, "--yes").stdout
-    assert f"First: popkit bill show {SERVER}" in " ".join(shop.run("hide", SERVER, "--yes").stderr.split())
+    assert f"First run: popkit bill show {SERVER}" in " ".join(shop.run("hide", SERVER, "--yes").stderr.split())
     row = next(row for row in shop.data()["rows"] if row["name"] == SERVER)
     assert (row["tokens"], row["deferred"], row["on_demand"]) == (0, True, 3_900)
     assert "), deferred since" in " ".join(shop.run().stdout.split())
@@ -291,7 +291,7 @@ def test_the_user_s_own_sessions_are_read_where_no_file_is_named(tmp_path: Path)
     found = json.loads(inside.run(["misses", "--json", "--since", "2020-01-01"], environ, tmp_path).stdout)
     assert (found["sessions"], found["lost"]["times"]) == (2, 4)
     none = inside.run(["misses", "--since", "2199-01-01"], environ, tmp_path).stdout
-    assert "No request had to write again what the cache already held." in none
+    assert "No request wrote again what the previous one had left in the cache." in none
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):

@@ -128,7 +128,7 @@ def test_what_requests_used_by_time_is_all_that_they_used(tmp_path: Path):
 def test_without_a_reading_it_says_what_reports_them(tmp_path: Path):
     environ = worked(tmp_path)
     assert data(tmp_path, environ) == {"last_reading_at": None, "windows": []}
-    assert "There are no readings of your limits yet." in inside.run(["limits"], environ, tmp_path).stdout
+    assert "There is no reading of a limit yet." in inside.run(["limits"], environ, tmp_path).stdout
     has_read(tmp_path, [["five_hour", BEGAN - HOUR, 62, BEGAN]])
     assert "No window runs now." in inside.run(["limits"], environ, tmp_path).stdout
 
@@ -318,7 +318,7 @@ def test_limits_are_set_only_on_the_users_word(environ: dict[str, str], capsys: 
     assert json.loads(configuration(environ).read_text()) == {"retention": {"context": {"month_usd": 50.0, "session_tokens": 2_000_000}}}
     assert main.main(["budget", "set", "month_usd=none", "--yes"], environ) == 0
     assert json.loads(configuration(environ).read_text()) == {"retention": {"context": {"session_tokens": 2_000_000}}}
-    assert "asks for just that" not in capsys.readouterr().out
+    assert "already has these settings" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

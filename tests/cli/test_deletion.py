@@ -100,7 +100,7 @@ def test_it_says_which_archives_and_holds_would_be_lost(tmp_path: Path) -> None:
     house.retention("hold", "add", id, "--why", "audit", "--who", "alice")
     house.retention("archive", id)
     shown = house.popkit("uninstall", "--dry-run").stdout
-    assert "1 hold in force: somebody wants this to stay" in shown
+    assert "1 hold in force: somebody wants this data to stay" in shown
     assert "alice: audit" in shown
     assert f"  {house.home}/data/archive\n" in shown
     assert "archives of popkit retention " in " ".join(shown.split())

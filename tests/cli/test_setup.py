@@ -289,7 +289,7 @@ def test_it_shows_the_change_and_changes_nothing_unless_somebody_agrees(played: 
     done = played.run("setup", "opencode")
     assert done.returncode == 1
     assert SPEC in done.stdout
-    assert "Nothing was changed. --yes answers beforehand." in done.stdout
+    assert "Nothing was changed. --yes skips the question." in done.stdout
     assert config.read_text() == MINE
 
 
@@ -331,8 +331,8 @@ LEFT_ALONE = {
     "comments, and no plugin": ('{ /* mine */ "plugin": [] }', "it has comments, or is broken"),
     "a comma too many": ('{"model": "x",}', "it is not valid JSON"),
     "cut short": ('{"plugin": ["a"', "it is not valid JSON"),
-    "no object": ("[1]", "it holds no JSON object"),
-    "twice": ('{"plugin": [], "plugin": ["a"]}', '"plugin" is in it twice'),
+    "no object": ("[1]", "it is not a JSON object"),
+    "twice": ('{"plugin": [], "plugin": ["a"]}', 'it has "plugin" twice'),
     "no list": ('{"plugin": "theirs"}', 'its "plugin" is not a list'),
     "deep": ("[" * 100_000, "it is not valid JSON"),
     "not UTF-8": ('{"plugin": ["\udcff"]}', "it is not UTF-8"),
@@ -413,7 +413,7 @@ def test_doctor_says_what_to_do_about_a_plugin_that_is_gone(played: Played, conf
     assert says(played.run("doctor"), "names the plugin of another PopKit")
     shutil.rmtree(other)
     gone = played.run("doctor")
-    assert says(gone, "names a plugin that is gone")
+    assert says(gone, "names a plugin that no longer exists")
     assert says(gone, "Run popkit setup opencode.")
 
 

@@ -137,7 +137,7 @@ def test_it_ends_in_what_the_session_would_have_got_as_the_lab_counts_it(tmp_pat
     told = _try(tmp_path, capsys, path)[1]
     block = told[told.index("With PopKit from the start") : told.index("Install PopKit")]
     assert f"in {got['cleared_results']} results, at {got['moments']} moment" in block
-    assert f"Net       {1 - got['cost_share']:.1%} of what its prompts cost is saved" in block
+    assert f"Net       {1 - got['cost_share']:.1%} of the cost of its prompts is saved" in block
 
 
 def test_the_configuration_of_the_sessions_project_holds(tmp_path, capsys) -> None:

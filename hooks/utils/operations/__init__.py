@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _LONGEST_ID = 200  # of an agent
 _COLUMN = 20  # of what a word means in help
-_ALL = Flag("--all", "leave nothing out of a long list")
+_ALL = Flag("--all", "leave nothing out of long lists")
 RESTORE = Operation(
     "restore [ID|HANDLE|PATH…]",
     "show what was cleared, or put it back",
-    Flag("--since TIME", "everything that was cleared since: 2h, 3d, or 2026-02-21", WHEN),
+    Flag("--since TIME", "everything that was cleared since then: 2h, 3d, or 2026-02-21", WHEN),
     Flag("--in-place", "put it back into the transcript and keep it for a while"),
-    Flag("--raw", "byte for byte, control characters too: for a file or a program", shell_only=True),
+    Flag("--raw", "byte for byte, including control characters: for a file or a program", shell_only=True),
     effect=DESTROYS,
     agent=("handle", argument_types.text(1, _LONGEST_ID)),
     offered=True,
@@ -46,61 +46,62 @@ CONTEXT = Table(
     ),
     Operation(
         "why [ID]",
-        "why a result has its tier, what ends it, whether a clear takes it; without ID, what left the context and why",
-        Flag("--all", "also each result of earlier compactions and clears"),
+        "why a result has its tier, what ends its life, and whether a clear removes it; without ID, what left the context and why",
+        Flag("--all", "also list each result of earlier compactions and clears"),
     ),
     Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True),
     Operation("unpin ID|PATH…", "release what you pinned", effect=CHANGES, offered=True),
     Operation(
         "stats",
-        "what PopKit was worth: lately and since installed, in tokens and money",
+        "what PopKit has saved: recently and since it was installed, in tokens and money",
         Flag("--details", "also by tier and by cause, and each context"),
-        Flag("--card FILE", "write what it was worth to a card that you can show: FILE.svg or FILE.md", FILE, shell_only=True),
-        more="It counts since yesterday, in the last 7 days and since installed, its own cost subtracted; then this session, this"
-        " project and everything on this machine.",
+        Flag("--card FILE", "write the savings to a card that you can share: FILE.svg or FILE.md", FILE, shell_only=True),
+        more="It shows the savings since yesterday, of the last 7 days and since PopKit was installed, with its own cost subtracted; then"
+        " those of this session, of this project and of everything on this machine.",
     ),
     Operation(
         "clear [PATH]",
-        "remove what is no longer needed from the context, when that pays",
+        "remove what is no longer needed from the context, when that pays off",
         Flag("--tier T", "clear this tier, even its live results", choice(*TIERS)),
         Flag("--id ID", "clear these results, even live ones: T12, or T12,T15"),
-        Flag("--now", "also clear expired results that are held back, even if it does not pay yet"),
-        Flag("--dry-run", "only show what would go and whether it pays"),
+        Flag("--now", "also clear expired results that are held back, even if that does not pay off yet"),
+        Flag("--dry-run", "only show what would be cleared, and whether that pays off"),
         _ALL,
         effect=DESTROYS,
         offered=True,
-        more="In Claude Code 2.1.287 and later it leaves in place; before, /resume with the session's id loads what is left. What is"
-        " pinned, referred to, hardly longer than its placeholder, or the last word on a run stays, also with --now.",
+        more="In Claude Code 2.1.287 and later, results leave the running session; in earlier versions, /resume with the session's id"
+        " loads what is left. Results that are pinned, referred to, hardly longer than their placeholder, or the last word on a run"
+        " stay, even with --now.",
     ),
     Operation("undo", "take back the last clear", effect=DESTROYS, offered=True),
     RESTORE,
     Operation(
         "warm [on|off|show]",
-        "keep the prompt cache warm while you are away, where that pays",
-        Flag("--yes", "switch it on even where your own sessions would have lost money by it"),
+        "keep the prompt cache warm while you are away, when that pays off",
+        Flag("--yes", "switch it on even if your own sessions would have lost money by it"),
         effect=CHANGES,
         offered=True,
         more="What it costs is shown first.",
     ),
     Operation(
         "cold [on|off|show]",
-        "let what is needed least leave by itself once the prompt cache is cold, where that pays",
+        "automatically clear what is needed least once the prompt cache is cold, when that pays off",
         effect=CHANGES,
         offered=True,
         more="No model is called.",
     ),
-    Operation("memory [on|off|WORD…]", "what sessions of this project teach the next ones: on, off, or a word of popkit memory", raw=True),
+    Operation("memory [on|off|WORD…]", "what sessions of this project teach future ones: on, off, or a word of popkit memory", raw=True),
     common=(
-        Flag("--session ID", "ask about this session (its id, or how it begins)", shell_only=True),
+        Flag("--session ID", "ask about this session (its id, or the beginning of it)", shell_only=True),
         Flag("--transcript FILE", "ask about this transcript file", FILE, shell_only=True),
         Flag("--json", "the answer as JSON"),
     ),
     examples={"ID": "T12", "ID|PATH": "T12"},
     notes={
-        "": "Without --session or --transcript, it is the newest session of this folder's project.",
+        "": "Without --session or --transcript, the session is the newest of this folder's project.",
         "ID": "ID is T12 or 12, as the panel and the timeline show it, or a tool_use id, or a unique part of one."
         " PATH may contain * and **.",
-        "HANDLE": "HANDLE stands in the placeholder of a cleared result.",
+        "HANDLE": "HANDLE is in the placeholder of a cleared result.",
     },
 )
 

@@ -1,4 +1,4 @@
-"""What `popkit doctor` finds of a project's sessions: the mod's helper, whether the prompt cache is kept warm, and whether states are what
+"""The checks of `popkit doctor` on a project's sessions: the mod's helper, keeping the prompt cache warm, and whether states equal what
 transcript and journal give. Asks the helper over its socket; changes nothing."""
 
 from __future__ import annotations
@@ -43,23 +43,25 @@ def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: s
         facts["modules"] = numbers >= FIRST_CLIENT
     if facts["modules"] is False:
         first = ".".join(map(str, FIRST_CLIENT))
-        summary = f"Claude Code {client} loads no code of plugins ({first} does), so results enter as they come"
+        summary = f"Claude Code {client} cannot run the code of plugins ({first} can), so results enter unchanged"
         return Check("helper", OK, summary + note, **facts)
     session_id = newest(popkit_home, project, environ)
     path = _socket(popkit_home, session_id)
     if not path:
-        if not environ.get(_SESSION):  # whether one is at work is unknown
+        if not environ.get(_SESSION):  # whether a session is running is unknown
             return Check("helper", OK, f"none runs now; each session starts its own{note}", **facts)
-        advice = "Start the session again with --resume. Lines with `serve` in the log of hooks say what went wrong."
-        return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter as they come{note}", advice, **facts)
+        advice = "Restart the session with --resume. Lines with `serve` in the log of hooks say what went wrong."
+        return Check("helper", WARNING, f"none runs for session {session_id[:8]}, so its results enter unchanged{note}", advice, **facts)
     health = _health(path)
     if health is None:
-        advice = "Nothing is lost: results enter as they come. Start the session again with --resume."
-        return Check("helper", WARNING, f"that of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{note}", advice, **facts)
+        advice = "Nothing is lost: results enter unchanged. Restart the session with --resume."
+        return Check(
+            "helper", WARNING, f"the one of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{note}", advice, **facts
+        )
     facts.update(running=True, session=session_id, **health)
     summary = f"runs for session {session_id[:8]}: {_in_words(health)}{note}"
     if health.get("version") != version:
-        advice = "It was started before the update. Start the session again with --resume."
+        advice = "It was started before the update. Restart the session with --resume."
         return Check("helper", WARNING, f"{summary}; it is {clean(str(health.get('version')))}, this is {version}", advice, **facts)
     return Check("helper", OK, summary, **facts)
 
@@ -85,24 +87,24 @@ def messages(popkit_home: str, now: float) -> list[Check]:
     if not fresh:
         return [Check("messages", OK, f"no agent has sent any that a provider would refuse for {FAULTY_DAYS} days", **facts)]
     summary = f"{counted(len(fresh), 'conversation')} of agents went out that a provider would refuse, the newest: {clean(fresh[-1][-1])}"
-    advice = "Mend the list where it is made: an answer's field popkit and the proxy's header x-popkit name each fault."
+    advice = "Fix the list where it is built: the field popkit of an answer and the proxy's header x-popkit name each fault."
     return [Check("messages", WARNING, summary, advice, **facts)]
 
 
 def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
-    """Return the session that asks, else the newest of the project; "" for none."""
+    """Return the session that runs us, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]
     return next((paths.session_id for paths in session.contexts_of_project(popkit_home, project)), "")
 
 
 def _socket(popkit_home: str, session_id: str) -> str:
-    """Return where the session's helper listens; "" where none does."""
+    """Return the socket of the session's helper; "" for none."""
     return next(iter(sockets.of_session(popkit_home, session_id)), "") if session_id else ""
 
 
 def _health(path: str) -> dict[str, Any] | None:
-    """Return what the helper answers to /health; None where that is not understood."""
+    """Return the helper's answer to /health; None where it is not understood."""
     try:
         value = json.loads(sockets.ask(path, "/health", b"{}", LIMIT_S))
     except (OSError, ValueError):
@@ -139,7 +141,7 @@ def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: f
 
 
 def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Check:
-    """Return whether the states of this project's newest sessions, subagents included, are what transcript and journal give."""
+    """Check that the states of this project's newest sessions, subagents included, equal what transcript and journal give."""
     sessions = _newest(popkit_home, project)
     if not sessions:
         return Check("state", OK, f"no session of {project} has a state yet", sessions=[])

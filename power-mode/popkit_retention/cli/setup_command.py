@@ -1,7 +1,7 @@
-"""`popkit setup NAME` installs what some commands need beyond Python into a virtual environment in our folder, with pip. Hooks never use
+"""`popkit setup NAME` installs the packages that some commands need into a virtual environment in our folder, with pip. Hooks never use
 it. `popkit setup opencode` puts PopKit's plugin into OpenCode's configuration instead.
 
-Exit 0 when it is there afterwards. Run again, it brings what is there up to date.
+Exit 0 when it is installed afterwards. Running it again updates the installation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     name: str = args.argument
     if name == opencode_setup.OPENCODE:
         if args.json:
-            raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes answers beforehand")
+            raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes skips the question")
         return opencode_setup.set_up_opencode(args.undo, args.scope, args.yes, environ)
     if args.undo or args.yes or args.scope != "user":
         raise Refused(f"--undo, --yes and --scope are for popkit setup {opencode_setup.OPENCODE}")
@@ -66,7 +66,7 @@ def _row(name: str, is_ready: bool, purpose: str) -> list[text.Line]:
 
 
 def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
-    """Set one extra up; return what was done, as data."""
+    """Install one extra; return what was done, as data."""
     folder = folder_of(environ)
     if os.path.lexists(folder) and not os.path.lexists(folder + ".lock"):
         raise Refused(f"{folder} is not from popkit setup. Move it away, or set POPKIT_HOME to another folder")
@@ -83,9 +83,9 @@ def _set_up(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
     except files.LockTimeout:
         raise Refused("another popkit setup is running. Wait until it is done") from None
     except OSError as error:
-        raise Refused(f"{folder} cannot be written ({error.strerror or error}). Make it yours, or set POPKIT_HOME") from None
+        raise Refused(f"{folder} cannot be written ({error.strerror or error}). Change its owner to you, or set POPKIT_HOME") from None
     if not works(python, name, environ):
-        raise Refused(f"what was installed does not work with {python}. Delete {folder}, then run popkit setup {name} again")
+        raise Refused(f"the installation does not work with {python}. Delete {folder}, then run popkit setup {name} again")
     return {"name": name, "python": python, "folder": folder, "installed": installed}
 
 
@@ -95,16 +95,16 @@ def _say(line: str, quiet: bool) -> None:
 
 
 def _make(folder: str, environ: Mapping[str, str]) -> None:
-    """Make a new virtual environment. Its own pip comes later, if it is needed at all."""
+    """Create a virtual environment. Its own pip is added later, if it is needed at all."""
     made = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
     if made.returncode:
         if not os.access(os.path.dirname(folder), os.W_OK):
-            raise Refused(f"{os.path.dirname(folder)} cannot be written. Make it yours, or set POPKIT_HOME to another folder")
+            raise Refused(f"{os.path.dirname(folder)} cannot be written. Change its owner to you, or set POPKIT_HOME to another folder")
         raise Refused(f"{sys.executable} cannot make a virtual environment: {_last_line(made.stdout)}. {_HOW_TO_GET_VENV}")
 
 
 def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the command of a pip that installs for an interpreter: one that is there already saves a quarter of a minute."""
+    """Return the command of a pip that installs for an interpreter: using an existing one saves a quarter of a minute."""
     ours = [sys.executable, "-m", "pip", "--python", python]
     its_own = [python, "-m", "pip"]
     for pip in (ours, its_own):
@@ -117,7 +117,7 @@ def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
 
 
 def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
-    """Install the packages of an extra; return what is new. What is there already needs no network."""
+    """Install the packages of an extra; return the new ones. Installed packages need no network."""
     wanted = EXTRAS[name][1]
     done = run_python([*pip, "install", "--disable-pip-version-check", "--no-input", "--no-user", "--retries", "1", *wanted], environ)
     if done.returncode:
@@ -129,7 +129,7 @@ def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
 
 
 def _make_private(folder: str) -> None:
-    """Take from others the rights that scripts of the venv module come with."""
+    """Remove the permissions of others, which scripts of the venv module come with."""
     for inner, _, names in os.walk(folder):
         for path in [inner, *(os.path.join(inner, name) for name in names)]:
             if not os.path.islink(path):
