@@ -38,7 +38,7 @@ def remembering(played: Played) -> memory.Project:
 def test_memory_is_off_until_somebody_switches_it_on(played: Played) -> None:
     played.start()
     check = found(played, "memory")
-    assert (check["level"], check["on"], check["text"]) == ("ok", False, "off. /popkit:context memory on says what it would do")
+    assert (check["level"], check["on"], check["text"]) == ("ok", False, "off. To see what it would do: /popkit:context memory on")
     assert not (played.home / "memory.sqlite").exists()
     remembering(played).turn_off(played.now)
     assert found(played, "memory")["text"].startswith("off for shop; ")
@@ -206,4 +206,4 @@ def test_failures_of_the_hourly_collection_are_counted(house: Governed) -> None:
     (house.home / "hooks.log").write_text("!! 2026-11-22T21:08:02Z retention Damaged\n!! 2026-11-22T21:09:02Z stop OSError\n")
     found = check(house)
     assert (found["level"], found["failures"]) == ("ok", 1)
-    assert found["text"].endswith("1 failure of it in the log")
+    assert found["text"].endswith("1 logged failure")

@@ -142,7 +142,7 @@ def test_a_tool_forgets_in_its_own_name(remembering: Remembering):
     remembering.after(1).forget(["mine"])
     remembering.after(1).forget(["its"], by="tool")
     assert [remembering.item(id).marked_by for id in ("mine", "its")] == ["user", "tool"]
-    assert remembering.store.logged("its", 1)[0]["reasons"] == ["an agent's tool said so"]
+    assert remembering.store.logged("its", 1)[0]["reasons"] == ["an agent's tool asked for it"]
     assert [item.id for item in remembering.memory.undo()] == ["mine"]
     assert [item.id for item in remembering.memory.undo(["its"])] == ["its"]
     assert set(remembering.store.value("forgotten:" + PROJECT)) == set()  # type: ignore[call-overload]

@@ -21,7 +21,7 @@ from hooks.utils.state import memory as kept
 from hooks.utils.state.live import Site
 from hooks.utils.text import quote as shown
 
-from ..memory.extraction import lesson_of, taught
+from ..memory.extraction import lesson_of, observe
 from ..memory.items import BadItem
 from ..operations import sessions
 from ..operations.stores import Place
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
-    from ..memory.extraction import Taught
+    from ..memory.extraction import Observations
 
 _STAMP = b'"timestamp"'
 HERE = Where(1)
@@ -126,7 +126,7 @@ def learn(found: Sequence[Source], environ: Mapping[str, str], into: Place | Non
             else:
                 heads.append((head, source))
         heads.sort(key=lambda pair: (pair[0].at, pair[1].address))
-        work = [(partial(taught, root=run.checkout(head.began).root), source) for head, source in heads]
+        work = [(partial(observe, root=run.checkout(head.began).root), source) for head, source in heads]
         for done, ((head, _), (source, shown, reason)) in enumerate(zip(heads, results_of(work, where.worth(sources, _ALONE_BYTES)))):
             bar.show(done, len(heads))
             try:
@@ -165,7 +165,7 @@ class _Run:
             return kept.project_of(Site(self.environ, "").home, began).repository
         return self.into.project.repository
 
-    def take_in(self, path: str, began: str, shown: Taught) -> None:
+    def take_in(self, path: str, began: str, shown: Observations) -> None:
         """Learn what a session has shown."""
         if began:
             project = kept.project_of(Site(self.environ, "").home, began)

@@ -137,7 +137,7 @@ def _summary(facts: Mapping[str, Any]) -> str:
     parts += [f"hooks collect {listed(facts['auto_gc'])}" if facts["auto_gc"] else "hooks collect nothing (auto_gc is false)"]
     parts += [f"{counted(facts['marked'], 'thing')} marked, {facts['due']:,} of them due"] if facts["marked"] else []
     parts += [f"{counted(facts['holds'], 'hold')} in force"] if facts["holds"] else []
-    parts += [f"{counted(facts['failures'], 'failure')} of it in the log"] if facts["failures"] else []
+    parts += [f"{counted(facts['failures'], 'logged failure')}"] if facts["failures"] else []
     return "; ".join(parts)
 
 

@@ -23,7 +23,7 @@ from ...extras import reach
 from ...memory import exchange, holds
 from ...memory.exchange import Folder
 from ...memory.items import ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
-from ...memory.learning import Taught
+from ...memory.learning import Origins
 from ...memory.stores import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited, configured_store
 from ...memory.stores.reference import InMemoryStore, in_batches
 from ...memory.transitions import GRACE_S
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ...memory.stores import Store
 
 _AT_ONCE = 500  # items that are held in memory
-_FOUND = 5  # ids that a word can mean
+_MOST_MATCHES = 5  # ids that a word can mean
 
 
 class MemoryDomain:
@@ -59,11 +59,11 @@ class MemoryDomain:
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
     ) -> Iterator[Resource]:
         with self._using() as store:
-            held, taught = holds.read(store, now), Taught(store)
+            held, origins = holds.read(store, now), Origins(store)
             for item in store.scan(project, bare=True) if ids is None else self._some(store, ids, project):
                 if item.project in without:
                     continue
-                sessions, written_at = taught.of(item)
+                sessions, written_at = origins.of(item)
                 vetoes = (ON_HOLD,) * (held.on(item) is not None) + (PINNED,) * _is_kept(item)
                 yield Resource(item.id, written_at, source_type(item.kind), sessions, None, vetoes)
 
@@ -75,7 +75,7 @@ class MemoryDomain:
             for item in store.scan(project, bare=True) if word else ():
                 if item.id.startswith(word):
                     found.append(item.id)
-                    if len(found) == _FOUND:
+                    if len(found) == _MOST_MATCHES:
                         break
             return found
 
@@ -122,7 +122,7 @@ class MemoryDomain:
             before = store.value(holds.KEY)
             after = change(holds.entries(before))
             if after != holds.entries(before):
-                store.write(Batch(given={holds.KEY: before}, values={holds.KEY: after}))
+                store.write(Batch(expected={holds.KEY: before}, values={holds.KEY: after}))
 
     # --- marks -----------------------------------------------------------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ class MemoryDomain:
                 try:
                     if changed:
                         holds.touch_marks(batch)
-                        store.write(replace(batch, given=held.given()))
+                        store.write(replace(batch, expected=held.expected()))
                 except Outdated:
                     continue
                 return changed
