@@ -3,7 +3,7 @@ library alone, or by the model of `popkit setup embeddings`, whose tokenizer is 
 
 An embedding is a list of floats of unit length (zeros where a text says nothing), each rounded to 32 bits, so that a store returns it
 unchanged. Embeddings of two embedders cannot be compared: an item's `details` name the embedder of its own. Text is never read as markup:
-"[CLS]" in a text is three ordinary tokens, whoever wrote it.
+"[CLS]" in a text is always three ordinary tokens.
 """
 
 from __future__ import annotations

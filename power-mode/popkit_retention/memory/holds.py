@@ -94,7 +94,7 @@ def read(store: Store, now: float) -> Holds:
 
 
 def touch_marks(batch: Batch) -> None:
-    """Make a batch that makes or takes back a mark say so: whoever decided by the earlier marks then decides again."""
+    """Record in a batch that it makes or takes back a mark, so that decisions by the earlier marks are made again."""
     if any("marked_at" in change.to for change in batch.change):
         batch.values[MARKS_KEY] = secrets.token_hex(8)
 
@@ -204,7 +204,7 @@ def prepare_erasure(store: Store, folder: Folder | None, now: float) -> None:
         return
     store.set_value(UNWIPED_KEY, True)
     if folder is not None:
-        strike(folder.home, (text for item in going for text in _texts(store, item)))
+        blank_out(folder.home, (text for item in going for text in _texts(store, item)))
 
 
 def finish_erasure(store: Store, folder: Folder | None, now: float) -> None:
@@ -229,7 +229,7 @@ def _texts(store: Store, item: Item) -> Iterator[str]:
 # --- the journals of sessions ----------------------------------------------------------------------------------------------------
 
 
-def strike(popkit_home: str, texts: Iterable[str]) -> int:
+def blank_out(popkit_home: str, texts: Iterable[str]) -> int:
     """Blank these texts out of what sessions received; return in how many journals. Skip files that are not journals of ours.
 
     A journal keeps the MEMORY.md that its session began with, so that its savings can be computed later. Hooks append to it at any time and
@@ -239,10 +239,10 @@ def strike(popkit_home: str, texts: Iterable[str]) -> int:
     words = {max(matches, key=len).casefold() for text in texts if (matches := _WORD.findall(text))}
     if not words:
         return 0
-    return sum(_strike_in(path, words) for path in sorted(Path(popkit_home, "sessions").glob(_JOURNALS)))
+    return sum(_blank_out_in(path, words) for path in sorted(Path(popkit_home, "sessions").glob(_JOURNALS)))
 
 
-def _strike_in(path: Path, words: set[str]) -> bool:
+def _blank_out_in(path: Path, words: set[str]) -> bool:
     if path.parent.is_symlink():
         return False
     try:

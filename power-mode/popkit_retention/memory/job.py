@@ -77,7 +77,7 @@ def run(
     report = Report()
     work = _Work(store, now, embedder, summarise, report)
     for item in store.scan():
-        work.see(item)
+        work.consider(item)
         if report.items % BATCH == 0:
             work.write()
             progress(report.items)
@@ -98,8 +98,8 @@ class _Work:
         self.newest: dict[str, list[tuple[float, str]]] = {}  # project -> the newest items seen so far
         self.waiting: dict[str, Item] = {}  # items that stay where they are if they turn out to be among the newest
 
-    def see(self, item: Item) -> None:
-        """Decide about one item, as far as that is possible before all are seen."""
+    def consider(self, item: Item) -> None:
+        """Decide about one item, as far as that is possible before all are known."""
         self.report.items += 1
         may_be_newest = self._count_newest(item)
         if item.marked_at is not None:

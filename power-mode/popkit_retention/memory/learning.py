@@ -229,7 +229,7 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-# --- what was followed --------------------------------------------------------------------------------------------------------------------
+# --- followed items ----------------------------------------------------------------------------------------------------------------------
 
 REQUESTS = 10  # within which an item is followed after it was shown
 APART_S = ACTIVE_HOURS * HOUR_S  # where no session is named, uses this close together count as one session
@@ -259,14 +259,14 @@ class Showings:
         if _TITLE in text:
             self._texts.append((len(self._wrote), text))
 
-    def see(self, returned: CallResult) -> None:
-        """Add a completed call."""
+    def observe(self, returned: CallResult) -> None:
+        """Observe a completed call."""
         command = returned.call.tool_input.get("command")
         if returned.call.tool.endswith(_TOOL) or (isinstance(command, str) and _COMMAND.search(command)):
             self._texts.append((len(self._wrote), returned.text))
 
-    def write(self, request: int, text: str) -> None:
-        """Add a text that the assistant wrote in a request (numbered from 1)."""
+    def observe_written(self, request: int, text: str) -> None:
+        """Observe a text that the assistant wrote in a request (numbered from 1)."""
         self._wrote += [""] * (request - len(self._wrote))
         self._wrote[request - 1] = "\n".join(filter(None, (self._wrote[request - 1], text)))[:_CHARS]
 

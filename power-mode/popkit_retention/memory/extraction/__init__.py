@@ -98,15 +98,17 @@ def observe(path: str, root: str, session: str = "") -> Observations:
             showings.add_hook_text(event.text)
         elif isinstance(event, AssistantText):
             written_path = event.tool_input.get("file_path")
-            names.write(event, files.inside(written_path, event.cwd) if isinstance(written_path, str) and event.operation in EDITS else "")
-            showings.write(event.request, event.text)
+            names.observe_written(
+                event, files.inside(written_path, event.cwd) if isinstance(written_path, str) and event.operation in EDITS else ""
+            )
+            showings.observe_written(event.request, event.text)
         else:
-            showings.see(event)
+            showings.observe(event)
             classified = classify(event.call, event.cwd or root, rules)
-            opened = files.see(event.call, event.text, event.cwd, classified, commands.maybe_in)
+            opened = files.observe(event.call, event.text, event.cwd, classified, commands.maybe_in)
             is_lookup = kinds.of(classified.kind).is_lookup
-            names.see(event.text, opened[0] if is_lookup and len(opened) == 1 else "", partial(files.inside, cwd=event.cwd))
-            commands.see(event.call, event.text, event.cwd)
+            names.observe(event.text, opened[0] if is_lookup and len(opened) == 1 else "", partial(files.inside, cwd=event.cwd))
+            commands.observe(event.call, event.text, event.cwd)
             lookups += is_lookup
             tokens += estimate_tokens(event.text) if is_lookup else 0
     missing = tuple(sorted([(PATH, path) for path in files.missing] + [(COMMAND, text) for text in commands.missing]))
@@ -221,7 +223,7 @@ def conversation(path: str) -> Iterator[Prompt | HookText | AssistantText | Call
             side = entries.is_side(entry) if side is None else side
             if entries.is_side(entry) == side:
                 try:
-                    yield from reading.see(entry)
+                    yield from reading.events_of(entry)
                 except RecursionError:  # nobody nests an input a thousand deep
                     continue
 
@@ -236,7 +238,7 @@ class _Reading:
         self.current = ""
         self.again = False  # whether earlier messages are being written a second time
 
-    def see(self, entry: Entry) -> Iterator[Prompt | HookText | AssistantText | CallResult]:
+    def events_of(self, entry: Entry) -> Iterator[Prompt | HookText | AssistantText | CallResult]:
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         if kind == "user":
             yield from self._user(entry, at)

@@ -115,7 +115,7 @@ class Commands:
         self.maybe_in = ""  # the folder, from the top, that the shell may be in although the host says another
         self.doubtful: set[str] = set()  # commands that were run meanwhile
 
-    def see(self, call: Call, text: str, cwd: str) -> None:
+    def observe(self, call: Call, text: str, cwd: str) -> None:
         """Observe a completed call, made in a folder."""
         self.calls += 1
         if call.operation in (EDIT, WRITE) and not call.outcome.error:

@@ -65,9 +65,9 @@ class Files:
         self.last: dict[str, float] = {}
         self.missing: set[str] = set()
         self.sure: set[str] = set()
-        self.doubtful: dict[str, str] = {}  # a file that a shell has shown -> what it is if the shell was elsewhere
+        self.doubtful: dict[str, str] = {}  # a file that a shell has shown -> its path if the shell was elsewhere
 
-    def see(self, call: Call, text: str, cwd: str, classified: Classification, maybe_in: str = "") -> list[str]:
+    def observe(self, call: Call, text: str, cwd: str, classified: Classification, maybe_in: str = "") -> list[str]:
         """Observe a completed call, made in a folder; return the files that it has shown to exist. `maybe_in`: the folder, relative to the
         top, that the shell may have been in instead."""
         shell = call.operation in SHELLS
@@ -189,13 +189,13 @@ class Names:
         """Record the names of a text that reached the assistant: they need no look-up."""
         self.mentioned |= _parts(text)
 
-    def see(self, text: str, file: str, inside: Callable[[str], str]) -> None:
+    def observe(self, text: str, file: str, inside: Callable[[str], str]) -> None:
         """Observe a text that a tool returned. `file`: the file of the project that it is a part of; "" for another text, each of whose
         lines may begin with its file. `inside`: returns such a file as the project names it, "" for one outside of it."""
         self.shown |= _parts(text)
         self._define(text, file, inside)
 
-    def write(self, wrote: AssistantText, into: str) -> None:
+    def observe_written(self, wrote: AssistantText, into: str) -> None:
         """Observe a text that the assistant wrote. `into`: the file of the project that it was written into, "" for none."""
         text = wrote.text[: TEXT_CHARS if self.chars < SESSION_CHARS else LATER_CHARS]
         self.chars += len(text)

@@ -26,7 +26,7 @@ from .reference import (
     item_problems,
     opened,
     packed,
-    speakable,
+    storable_ids,
 )
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Neo4jStore:
         self._all([self._adding(items)], items)
 
     def get(self, ids: Sequence[str]) -> list[Item]:
-        known = speakable(ids)
+        known = storable_ids(ids)
         by_id = {item.id: item for batch in in_batches(known, _ROWS) for item in self._items(cypher.GET, ids=list(batch))}
         return [by_id[id] for id in ids if id in by_id]
 
@@ -203,7 +203,7 @@ class Neo4jStore:
         self._all([_keeping(id, text)])
 
     def original(self, id: str) -> str | None:
-        rows = self._read(cypher.ORIGINAL, id=(speakable([id]) or [""])[0])
+        rows = self._read(cypher.ORIGINAL, id=(storable_ids([id]) or [""])[0])
         return opened(id, rows[0][0], rows[0][1], self.url) if rows else None
 
     # --- searches ----------------------------------------------------------------------------------------------------------------------
@@ -279,7 +279,7 @@ class Neo4jStore:
     def _changing(self, changes: Sequence[Change]) -> Work:
         for change in changes:
             check_change(change)
-        known = set(speakable(change.id for change in changes))
+        known = set(storable_ids(change.id for change in changes))
         rows = [
             {"id": change.id, "to": properties_of(change.to, self._time), **_NO_COUNTS, **change.by}
             for change in changes
@@ -305,7 +305,7 @@ class Neo4jStore:
 
         def work(tx: Any) -> int:
             there = 0
-            for batch in in_batches(speakable(ids), _ROWS):
+            for batch in in_batches(storable_ids(ids), _ROWS):
                 there += tx.run(cypher.ACCESS, ids=batch, **bound).single().value()
                 tx.run(cypher.SETTLE, ids=batch).consume()
             return there
@@ -335,13 +335,13 @@ _NO_COUNTS = {"writes": 0, "sessions": 0, "reinforcements": 0}
 
 
 def _removing(ids: Sequence[str]) -> Work:
-    known = speakable(ids)
+    known = storable_ids(ids)
     return lambda tx: sum(tx.run(cypher.REMOVE, ids=list(batch)).single().value() for batch in in_batches(known, _ROWS))
 
 
 def _keeping(id: str, text: str) -> Work:
     hash, content = packed(text)
-    known = (speakable([id]) or [""])[0]
+    known = (storable_ids([id]) or [""])[0]
     return lambda tx: tx.run(cypher.KEEP_ORIGINAL, id=known, hash=hash, content=content).consume()
 
 

@@ -79,7 +79,7 @@ def as_json(value: object, whose: str = "") -> str:
     return written
 
 
-def speakable(ids: Iterable[str]) -> list[str]:
+def storable_ids(ids: Iterable[str]) -> list[str]:
     """Return each of these ids once, in order, without those that no item can have."""
     return [id for id in dict.fromkeys(ids) if isinstance(id, str) and id.isprintable()]
 
@@ -223,7 +223,7 @@ class InMemoryStore:
     def access(self, ids: Sequence[str], at: float, session: int = 0) -> int:
         check_time(at)
         with self._lock:
-            items = self.get(speakable(ids))
+            items = self.get(storable_ids(ids))
             for item in items:
                 booked = {"access_count": item.access_count + 1, "accesses": [*item.accesses, at]}
                 latest = {"last_accessed": max(item.last_accessed, at), "session": max(item.session, session)}
@@ -232,7 +232,7 @@ class InMemoryStore:
 
     def remove(self, ids: Sequence[str]) -> int:
         with self._lock:
-            removed = [id for id in speakable(ids) if self._items.pop(id, None)]
+            removed = [id for id in storable_ids(ids) if self._items.pop(id, None)]
             for id in removed:
                 self._originals.pop(id, None)
             return len(removed)

@@ -25,7 +25,7 @@ from .reference import (
     item_problems,
     opened,
     packed,
-    speakable,
+    storable_ids,
 )
 from .sqlite_schema import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, marks, row_of
 
@@ -121,14 +121,14 @@ class SqliteStore:
                 ((last,),) = db.execute("SELECT coalesce(max(seq), 0) FROM items")
                 db.executemany(ADD, map(row_of, items, count(last + 1)))
                 _set_embeddings(db, ((item.id, item.embedding) for item in items if item.embedding is not None))
-                sqlite_schema.enter(db, [item.id for item in items])
+                sqlite_schema.index(db, [item.id for item in items])
         except sqlite3.IntegrityError:
             raise duplicate(self, items) from None
 
     def get(self, ids: Sequence[str]) -> list[Item]:
         by_id: dict[str, Item] = {}
         with self._reading() as db:
-            for batch in in_batches(speakable(ids)):
+            for batch in in_batches(storable_ids(ids)):
                 by_id.update((row[0], item_of(row)) for row in db.execute(f"{ITEMS} WHERE i.id IN ({marks(batch)})", batch))
         return [by_id[id] for id in ids if id in by_id]
 
@@ -167,7 +167,7 @@ class SqliteStore:
         check_time(at)
         there = 0
         with self._writing() as db:
-            for batch in in_batches(speakable(ids)):
+            for batch in in_batches(storable_ids(ids)):
                 rows = db.execute(f"SELECT id, accesses FROM items WHERE id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
                 booked = ((at, session, json.dumps(sorted([*json.loads(before), at])[-ACCESSES_KEPT:]), id) for id, before in rows)
                 db.executemany(_ACCESS, booked)
@@ -177,8 +177,8 @@ class SqliteStore:
     def remove(self, ids: Sequence[str]) -> int:
         there = 0
         with self._writing() as db:
-            for batch in in_batches(speakable(ids)):
-                sqlite_schema.take_out(db, batch)
+            for batch in in_batches(storable_ids(ids)):
+                sqlite_schema.unindex(db, batch)
                 there += db.execute(f"DELETE FROM items WHERE id IN ({marks(batch)})", batch).rowcount  # noqa: S608
         return there
 
@@ -190,13 +190,13 @@ class SqliteStore:
     def original(self, id: str) -> str | None:
         query = "SELECT o.hash, o.content FROM originals o WHERE o.id = ?"
         with self._usable():
-            row = self._db.execute(query, speakable([id]) or [""]).fetchone()
+            row = self._db.execute(query, storable_ids([id]) or [""]).fetchone()
         return None if row is None else opened(id, row[0], row[1], self.path)
 
     # --- searches ------------------------------------------------------------------------------------------------------------------
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
         with self._reading() as db:
-            return sqlite_schema.look_up(db, terms, project, most)
+            return sqlite_schema.find_candidates(db, terms, project, most)
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
         items: list[Item] = []
@@ -278,10 +278,10 @@ def _change(db: Connection, changes: Sequence[Change]) -> int:
     for change in changes:
         check_change(change)
     to, by = changes[0].to, changes[0].by
-    ids = speakable(change.id for change in changes)
+    ids = storable_ids(change.id for change in changes)
     indexed = not _INDEXED.isdisjoint(to)
     if indexed:
-        sqlite_schema.take_out(db, ids)
+        sqlite_schema.unindex(db, ids)
     columns = [name for name in to if name != "embedding"]
     setting = [f"{name} = ?" for name in columns] + (["tokens = ?"] if "text" in to else []) or ["seq = seq"]
     there = db.executemany(
@@ -293,7 +293,7 @@ def _change(db: Connection, changes: Sequence[Change]) -> int:
     if "embedding" in to:
         _set_embeddings(db, ((change.id, cast("list[float] | None", change.to["embedding"])) for change in changes))
     if indexed:
-        sqlite_schema.enter(db, ids)
+        sqlite_schema.index(db, ids)
     return there
 
 

@@ -187,7 +187,7 @@ SELECT (SELECT count(*) FROM items WHERE marked_at IS NULL AND seq NOT IN (SELEC
 """
 
 
-def enter(db: Connection, ids: Sequence[str]) -> None:
+def index(db: Connection, ids: Sequence[str]) -> None:
     """Index items that are not indexed, except marked ones."""
     for batch in in_batches(ids):
         rows = db.execute(f"SELECT seq, project, text FROM items WHERE marked_at IS NULL AND id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
@@ -202,7 +202,7 @@ def enter(db: Connection, ids: Sequence[str]) -> None:
         _extend(db, ((project, 1, len(terms)) for _, project, terms in spoken))
 
 
-def take_out(db: Connection, ids: Sequence[str]) -> None:
+def unindex(db: Connection, ids: Sequence[str]) -> None:
     """Remove items from the index, by the words that they were indexed with."""
     for batch in in_batches(ids):
         query = f"SELECT f.rowid, f.words, f.length, i.project FROM items i JOIN found f ON f.rowid = i.seq WHERE i.id IN ({marks(batch)})"  # noqa: S608
@@ -214,7 +214,7 @@ def take_out(db: Connection, ids: Sequence[str]) -> None:
         _extend(db, ((project, -1, -length) for _, _, length, project in rows))
 
 
-def look_up(db: Connection, terms: Sequence[str], project: str | None, most: int) -> Candidates:
+def find_candidates(db: Connection, terms: Sequence[str], project: str | None, most: int) -> Candidates:
     """Return candidates: see `Store.candidates`."""
     chosen, bound = ("", ()) if project is None else (" WHERE project = ?", (project,))
     total, length = db.execute("SELECT total(items), total(length) FROM extents" + chosen, bound).fetchone()  # noqa: S608
