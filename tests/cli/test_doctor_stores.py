@@ -108,7 +108,7 @@ def test_a_database_that_cannot_be_used_is_a_warning_without_credentials(played:
     check = found(played, "budget", PGUSER="dana", PGPASSWORD="hunter2hunter2")
     assert check["level"] == "warning"
     assert "hunter2" not in json.dumps(check)
-    assert check["advice"] == "Contexts are built without limits, and nothing is booked, until then."
+    assert check["advice"] == "Until then, contexts are built without limits, and nothing is recorded."
 
 
 def test_it_tells_how_many_requests_a_server_has_yet_to_be_told_of(played: Played) -> None:
