@@ -98,7 +98,7 @@ __all__ = [
 
 # --- the hourly job -----------------------------------------------------------------------------------------------------------------------
 
-INDEX_S = 60.0  # seconds for the index of one run: what is left waits for the next, or for a search
+INDEX_S = 60.0  # seconds for the index of one run: the rest waits for the next, or for a search
 
 
 def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) -> dict[str, object]:

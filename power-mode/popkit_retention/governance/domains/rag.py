@@ -160,7 +160,7 @@ class RagDomain:
             return deletion.delete_records(db, ids, now, only_marked=True)
 
     def _held(self, db: Connection, now: float) -> holding.Held:
-        """Return what is held, once every folder is placed that a hold of a project could be about."""
+        """Return the holds, after finding the project of every folder that a hold of a project could be about."""
         holding.place_folders(db, self._key)
         return holding.held(db, now)
 
