@@ -38,7 +38,7 @@ _NAMES = re.compile(NAME)
 _is_plain = re.compile(PLAIN).match
 # In spoken text, a short word is a name, too, if a sign, a number or a capital in it tells it from others; a word with an ending is a file.
 _SHORT_NAMES = re.compile(r"(?<![\w./])(?:(?<!<)~?\.{0,2}/)?[.@]?[A-Za-z0-9_][A-Za-z0-9_\-./:@]{1,190}[A-Za-z0-9_]")
-_is_said_plainly = re.compile(r"[A-Za-z][a-z]+(?:[-/][A-Za-z]?[a-z]+)?\Z").match
+_is_plain_when_spoken = re.compile(r"[A-Za-z][a-z]+(?:[-/][A-Za-z]?[a-z]+)?\Z").match
 _is_shaped = re.compile(r"[^_./0-9]*[_./0-9]|.*[a-z0-9][A-Z]").match
 
 
@@ -78,7 +78,7 @@ class Names:
     def fresh(self, text: str, room: int, short: bool = False) -> list[str]:
         """Return the names in a text that occur nowhere else, in its order, and count them; where there are too many, the short ones."""
         candidates = dict.fromkeys((*self._in(text), *_short_in(text))) if short else self._in(text)
-        is_plain = _is_said_plainly if short else _is_plain
+        is_plain = _is_plain_when_spoken if short else _is_plain
         names = [name for name in candidates if self.places[name] <= 0 and not is_plain(name)]
         chosen = set()
         for name in sorted(names, key=len):
@@ -145,8 +145,8 @@ def remains_of(dialogue: Dialogue, changes: Changes, numbers: Collection[int], m
     left = [dialogue.parsed[number] for number in sorted(numbers, reverse=True)]
     texts = [(text, at < len(parsed.texts)) for parsed in left for at, text in enumerate(_texts_of(parsed))]
     room = min(_MOST_CHARS, int(sum([len(text) for text, _ in texts]) * _LEFT_SHARE))
-    for text, is_said in texts:
-        fresh.append(names.fresh(text, room, short=is_said))
+    for text, is_spoken in texts:
+        fresh.append(names.fresh(text, room, short=is_spoken))
         room -= sum(len(name) + 1 for name in fresh[-1])
     text = _remains(requests, " ".join(filter(None, _harmless(fresh))))
     if dialogue.meter.text(text) > most:

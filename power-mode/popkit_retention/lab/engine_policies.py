@@ -299,9 +299,9 @@ class Door(Policy):
 
     def _keep(self, ids: Iterable[str]) -> None:
         """Forget all results but these."""
-        ids_kept = set(ids)
-        self.shown.keep(ids_kept | {"call " + id for id in ids_kept})
-        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id in ids_kept}
+        remaining = set(ids)
+        self.shown.keep(remaining | {"call " + id for id in remaining})
+        self.leans_on = {id: leant for id, leant in self.leans_on.items() if id in remaining}
         self.before = ()
 
     def decide(self, view: View) -> list[Choice]:
