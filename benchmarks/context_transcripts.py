@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "power-mode"))
 
 from hooks.utils.hosts.claude_code import entries
-from hooks.utils.hosts.claude_code.moments import is_answer
+from hooks.utils.hosts.claude_code.entries import is_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

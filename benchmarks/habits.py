@@ -30,14 +30,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import calls, entries
+from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.claude_code.host import arriving_call
-from hooks.utils.hosts.claude_code.moments import is_answer
 from hooks.utils.hosts.claude_code.usage import usage_of
 from hooks.utils.io.home import plugin_root
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.conversation import Usage
-from hooks.utils.policy.models import Models, models_of
+from hooks.utils.policy.economics import Models, models_of
 from hooks.utils.policy.trials import PER_ARM
 from hooks.utils.state import shipped
 from popkit_retention.bill import digests, trial

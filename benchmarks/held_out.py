@@ -40,9 +40,9 @@ from lab import fitting
 
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.verdict import COLD_TARGET, THINKING_AGAIN
+from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, policies, sessions
 from popkit_retention.lab.engine_policies import DOOR_NAMES, AutoPolicy, Door, door_settings_of

@@ -29,11 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from hooks.utils.hosts.claude_code import sent
-from hooks.utils.policy.economics import write_kind
-from hooks.utils.policy.limit_weights import KINDS
-from hooks.utils.policy.limits import FIVE_HOUR, LENGTHS_S, Reading
-from hooks.utils.policy.models import plain
-from hooks.utils.state import limits, shipped
+from hooks.utils.policy.economics import plain, write_kind
+from hooks.utils.policy.limits import FIVE_HOUR, LENGTHS_S, TOKEN_USES, Reading
+from hooks.utils.state import client_reports, shipped
 from popkit_retention.bill.fit import Fit, movements
 from popkit_retention.bill.sums import GRAIN_S
 
@@ -56,7 +54,7 @@ def sessions_of(folder: Path) -> list:
             usage = request.usage
             at += 0.0 if before is None else min(PAUSE_S, max(1.0, usage.at - before))
             before = usage.at
-            tokens = dict.fromkeys(KINDS, 0)
+            tokens = dict.fromkeys(TOKEN_USES, 0)
             tokens.update(plain=max(0, usage.tokens - usage.read - usage.created), read=usage.read, output=request.output)
             tokens[write_kind(usage.cache_ttl_s)] = usage.created
             rows.append((at, usage.model, tokens))
@@ -112,11 +110,11 @@ class History:
 
     def _worth(self, models: set, rule: str) -> dict:
         table = shipped.rules().models
-        kinds = {kind: 3 ** self.draw.uniform(-1, 1) if rule == "own" else 1.0 for kind in KINDS}
+        kinds = {kind: 3 ** self.draw.uniform(-1, 1) if rule == "own" else 1.0 for kind in TOKEN_USES}
         worth = {}
         for id in sorted(models):
             model = table.model(id)
-            units = dict(zip(KINDS, (1.0, model.read, model.write_5m, model.write_1h, model.output_units)))
+            units = dict(zip(TOKEN_USES, (1.0, model.read, model.write_5m, model.write_1h, model.output_units)))
             factor = (model.usd(0)[0] or UNKNOWN_USD) * (3 ** self.draw.uniform(-1, 1) if rule == "own" else 1.0)
             worth.update({(plain(id), kind): factor * kinds[kind] * value for kind, value in units.items()})
             if rule == "free reads":
@@ -136,12 +134,12 @@ class History:
             window = self._window(at)
             resets = self.began[window] + LENGTH_S
             full = self._of(model, tokens) + (full if readings and readings[-1].resets_at == resets else 0.0)
-            until = min(resets, at + limits.EVERY_S, requests[number + 1][0] if number + 1 < len(requests) else resets)
+            until = min(resets, at + client_reports.EVERY_S, requests[number + 1][0] if number + 1 < len(requests) else resets)
             look = at + self.draw.uniform(1, 60)
             while look < until or not readings or readings[-1].resets_at != resets:
                 new = Reading(FIVE_HOUR, look, float(round(full)), resets)
                 last = readings[-1] if readings else None
-                if last is None or last.resets_at != resets or new.percent > last.percent or look - last.at >= limits.EVERY_S:
+                if last is None or last.resets_at != resets or new.percent > last.percent or look - last.at >= client_reports.EVERY_S:
                     readings.append(new)
                 look += self.draw.uniform(5, 60)
         return readings

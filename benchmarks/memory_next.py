@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import memory_transcripts
 from sections import MissingData
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.io.repository import Repository, of, within
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens

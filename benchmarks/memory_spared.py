@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import memory_transcripts
 from sections import MissingData
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.io.repository import Repository, of
 from hooks.utils.policy.ruleset import MEMORY_TOKENS, Ruleset
 from hooks.utils.state import journal, rebuild

@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import held_out
 from lab import fitting
 
-from hooks.utils.policy import outline
 from hooks.utils.policy.door.once import REMINDER, listed
+from hooks.utils.policy.placeholder import outline
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab import sessions
@@ -253,7 +253,7 @@ def shortened(block: Block, parts: list) -> str:
             end += 1
         begin, stop = parts[at][0].lines[0], parts[end - 1][0].lines[1]
         hidden = "\n".join(whole[begin:stop])
-        names = outline.outline(hidden)
+        names = outline(hidden)
         note = f"[lines {begin + 1}-{stop} of this not shown{': ' if names else ''}{names}]"
         kept += [note] if parts[at][1] and len(hidden) - len(note) >= LEAST_SAVED else whole[begin:stop]
         at = end

@@ -16,8 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.hosts.claude_code import transcript
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, transcript
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.events import Call, Outcome

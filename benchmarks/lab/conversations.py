@@ -9,9 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.hosts.claude_code import calls, entries
-from hooks.utils.hosts.claude_code.moments import is_answer
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, calls, entries
+from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.claude_code.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild

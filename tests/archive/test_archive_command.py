@@ -14,7 +14,7 @@ import pexpect
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive.holds import ITEM, Hold, add_hold
+from hooks.utils.archive.chains import ITEM, Hold, add_hold
 from popkit_retention.cli.main import main
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
@@ -355,5 +355,5 @@ def test_an_archive_that_cannot_be_read_is_an_error_with_what_to_do(shell: Shell
     shell.path.unlink()
     with closing(sqlite3.connect(shell.path)) as db:
         db.execute("PRAGMA user_version = 99")
-        db.execute(f"PRAGMA application_id = {archive.opening.APPLICATION_ID}")
+        db.execute(f"PRAGMA application_id = {archive.APPLICATION_ID}")
     assert "Update PopKit" in " ".join(shell(act)[2].split())

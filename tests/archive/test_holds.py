@@ -11,9 +11,9 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive import Chain, RetentionIntegrityError, add_records, archive_chain, archive_record, prune, retrieve_record
-from hooks.utils.archive import holds as holding
+from hooks.utils.archive import chains as holding
+from hooks.utils.archive.chains import ITEM, PROJECT, SESSION, Hold, add_hold, holds, place_folders, release_hold
 from hooks.utils.archive.deletion import delete_records, mark, marked, unmark
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, holds, place_folders, release_hold
 from hooks.utils.archive.recovery import Returning, bring_back
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 from tests.kit.forks import Done, Forks, Function

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from hooks.utils.archive import Chain, add_records, archive_record, index
+from hooks.utils.archive import SCHEMA, Chain, add_records, archive_record, index
 from hooks.utils.archive.deletion import compact, delete_records
-from hooks.utils.archive.opening import SCHEMA
+from hooks.utils.archive.index import terms_of
 from hooks.utils.archive.searching import SearchUnavailable, search
-from hooks.utils.archive.terms import terms_of
 from hooks.utils.policy.masking import mask
 from tests.archive.searched import NOW, found, retrieve, said, with_all_queued
 from tests.archive.written import CHAIN, fill, new, tamper

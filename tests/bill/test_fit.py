@@ -9,17 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.limit_weights import KINDS
-from hooks.utils.policy.limits import FIVE_HOUR, LEAST_WINDOWS, SEVEN_DAY, Reading
+from hooks.utils.policy.limits import FIVE_HOUR, LEAST_WINDOWS, SEVEN_DAY, TOKEN_USES, Reading
 from popkit_retention.bill.fit import LEAST_MOVEMENTS, Fit, dot, inverse, movements, not_negative
 from popkit_retention.bill.sums import GRAIN_S
 
 T = 1_800_000_000 // 18_000 * 18_000
 ONE, OTHER = "claude-opus-5", "claude-haiku-5"
-WEIGHTS = dict(zip(KINDS, (4.0, 0.4, 5.0, 8.0, 20.0)))  # percent a million tokens
+WEIGHTS = dict(zip(TOKEN_USES, (4.0, 0.4, 5.0, 8.0, 20.0)))  # percent a million tokens
 FACTORS = {ONE: 1.0, OTHER: 0.2}
-SIZES = dict(zip(KINDS, (12_000, 1_800_000, 90_000, 75_000, 18_000)))  # tokens in three minutes, at most
-ALL = dict(zip(KINDS, (100_000, 10_000_000, 500_000, 500_000, 200_000)))
+SIZES = dict(zip(TOKEN_USES, (12_000, 1_800_000, 90_000, 75_000, 18_000)))  # tokens in three minutes, at most
+ALL = dict(zip(TOKEN_USES, (100_000, 10_000_000, 500_000, 500_000, 200_000)))
 SEEDS = 24
 _PHASES = 5  # of a window, each with a mixture of kinds of its own
 
@@ -33,13 +32,13 @@ def history(seed: int, windows: int = 16, gaps: float = 0.0, together=(), models
         used = 0.0
         for at in range(began, began + 18_000, 180):
             if not (at - began) % (18_000 // _PHASES):
-                mixture = {kind: draw.random() ** 2 for kind in KINDS}
+                mixture = {kind: draw.random() ** 2 for kind in TOKEN_USES}
                 mixture.update(dict.fromkeys(together, draw.random() ** 2))
                 model = draw.choice(models)
             size = draw.random()
-            counts = [int(size * mixture[kind] * SIZES[kind]) for kind in KINDS]
+            counts = [int(size * mixture[kind] * SIZES[kind]) for kind in TOKEN_USES]
             rows[model].append([at // GRAIN_S * GRAIN_S, *counts])
-            used += sum(truth({kind: count}, model) for kind, count in zip(KINDS, counts))
+            used += sum(truth({kind: count}, model) for kind, count in zip(TOKEN_USES, counts))
             if draw.random() >= gaps:
                 readings += [Reading(FIVE_HOUR, at + later, float(round(used)), began + 18_000.0) for later in (20.0, 80.0)]
     return readings, [{"by_model": rows}]
@@ -66,7 +65,7 @@ def held(tokens: dict[str, float], model: str = ONE, **how) -> float:
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.5])
-@pytest.mark.parametrize("kind", [*KINDS, "all"])
+@pytest.mark.parametrize("kind", [*TOKEN_USES, "all"])
 def test_known_weights_are_within_the_error_of_nine_histories_in_ten(kind: str, gaps: float):
     assert held(ALL if kind == "all" else {kind: ALL[kind]}, gaps=gaps) >= 0.9
 
@@ -88,15 +87,15 @@ def test_the_two_lives_of_the_cache_are_told_apart():
         assert short["percent"] + short["error"] < long["percent"] - long["error"]
 
 
-@pytest.mark.parametrize("together", [KINDS, ("write_5m", "write_1h"), ("read", "output")])
+@pytest.mark.parametrize("together", [TOKEN_USES, ("write_5m", "write_1h"), ("read", "output")])
 def test_kinds_that_always_move_together_are_claimed_in_none_but_as_they_move(together):
     for seed in range(10):
         weights = fitted(seed, together=together).weights
         assert all(weights.claimed(of({kind: ALL[kind]})) is None for kind in together)
-        as_they_move = of({kind: SIZES[kind] * 100 for kind in KINDS})
+        as_they_move = of({kind: SIZES[kind] * 100 for kind in TOKEN_USES})
         percent, error = weights.worth(as_they_move)
         assert weights.claimed(as_they_move)
-        assert abs(percent - truth({kind: SIZES[kind] * 100 for kind in KINDS})) <= 1.5 * error
+        assert abs(percent - truth({kind: SIZES[kind] * 100 for kind in TOKEN_USES})) <= 1.5 * error
 
 
 def test_with_much_history_the_whole_is_claimed():

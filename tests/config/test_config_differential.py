@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from hooks.utils.config.fields import FIELDS, USER_ONLY
 from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
 from hooks.utils.config.validation import usable
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.ruleset import TIERS, Ruleset
 from popkit_retention.cli.config_command import BUILT_IN, check_document, check_text, leaves, sources
 from popkit_retention.config_schema import Retention, validated

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.config import layers
 from hooks.utils.config.layers import Layer, load, merge, read_layer, read_layers
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.tools import Call, Outcome

@@ -11,7 +11,7 @@ import pytest
 from hooks.utils.config import validation
 from hooks.utils.config.fields import FIELDS, NOTHING, USER_ONLY
 from hooks.utils.config.layers import Layer, merge
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
 from popkit_retention.cli.config_command import check_document, check_layers
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import ruleset
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
@@ -155,7 +155,7 @@ def live_after_an_edit(plugin: Path, home: Path) -> list:
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
     [
-        ("hooks/utils/hosts/claude_code/tools.py", '"Read": "medium"', '"Read": "preserved"'),
+        ("hooks/utils/hosts/claude_code/__init__.py", '"Read": "medium"', '"Read": "preserved"'),
         ("retention-config.json", '"Read": {', '"Read": {"tier": "preserved",'),
     ],
 )

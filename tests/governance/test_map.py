@@ -12,7 +12,7 @@ SERVICES = ROOT / "power-mode/popkit_retention"
 ARCHIVE = ROOT / "hooks/utils/archive"
 TEXT = (ROOT / "docs" / "governance.md").read_text(encoding="utf-8")
 # Of the archive's modules and the command line's, those that are there for governance.
-OURS = ("holds.py", "deletion.py", "recovery.py", "index.py", "terms.py", "searching.py")
+OURS = ("chains.py", "deletion.py", "recovery.py", "index.py", "searching.py")
 MAPPED = [
     *(SERVICES / "governance").rglob("*.py"),
     *(SERVICES / "mcp").rglob("*.py"),
@@ -20,7 +20,7 @@ MAPPED = [
     *(SERVICES / "cli").glob("mcp_*.py"),
     *(SERVICES / "cli").glob("archive_command.py"),
     *(ARCHIVE / name for name in OURS),
-    ROOT / "hooks/utils/io/durable.py",
+    ROOT / "hooks/utils/io/storage.py",
 ]
 ROWS = [
     line.strip("| ").split(" | ") for line in TEXT.partition("# The specification, statement by statement")[2].splitlines() if "::" in line

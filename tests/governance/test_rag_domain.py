@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
+from hooks.utils.archive.chains import ITEM, PROJECT, SESSION, Hold
 from hooks.utils.archive.content import to_bytes
 from hooks.utils.archive.deletion import Mark
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
 from hooks.utils.io import home, repository
 from popkit_retention.governance import DomainUnavailable
 from popkit_retention.governance.domains import Content, apply_rules

@@ -11,10 +11,10 @@ import pytest
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.helper.misses import Misses
+from hooks.utils.helper.prompt_cache import Misses
 from hooks.utils.io import home
 from hooks.utils.policy import lost_cache
-from hooks.utils.policy.models import models_of
+from hooks.utils.policy.economics import models_of
 from hooks.utils.views.cache import CAUSES
 from tests.bill.conversations import BASE, Conversation
 from tests.lab.transcripts import BEGAN

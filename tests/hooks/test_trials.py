@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers.session_start import HINT
-from hooks.utils.policy import ledger
-from hooks.utils.policy.bookings import Advice
+from hooks.utils.handlers.session_events import HINT
+from hooks.utils.policy import figures, ledger
+from hooks.utils.policy.ledger import Advice
 from hooks.utils.policy.trials import PER_ARM
 from hooks.utils.state import journal, store, trials
 from tests.hooks import payloads
@@ -73,7 +73,7 @@ def test_what_the_hint_costs_is_booked_as_our_own_text(shop: Remembering):
     shop.begin()
     (booking,) = booked(shop)
     assert 20 < booking.tokens < 60
-    settled = ledger.settle([ledger.Request(2e9, 10_000, 0, 10_000)], [booking])
+    settled = figures.settle([ledger.Request(2e9, 10_000, 0, 10_000)], [booking])
     assert settled.charged["advice"] > 0
 
 

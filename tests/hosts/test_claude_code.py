@@ -1,16 +1,21 @@
-"""Claude Code gives what a host gives, and its table says of each tool what the engine asks."""
+"""Claude Code gives what a host gives, its table says of each tool what the engine asks, and a result looks the same from its structure and
+from its text. What only a host's folder knows stays in it."""
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hooks.utils.hosts import protocol
-from hooks.utils.hosts.claude_code import calls
+from hooks.utils.hosts.claude_code import TOOLS, calls, projects
 from hooks.utils.hosts.claude_code import host as claude_code
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code.projects import OwnMemory
 from hooks.utils.policy import tools
 from hooks.utils.policy.tools import Call, Outcome
 from tests.hosts.lines import Lines
@@ -190,3 +195,191 @@ def test_the_table_says_which_field_holds_the_path(name: str, given: dict, path:
 )
 def test_only_a_shell_runs_a_command(name: str, given: dict, command: str) -> None:
     assert Call("T1", TOOLS.of(name), given, Outcome()).command == command
+
+
+# --- its own memory ----------------------------------------------------------------------------------------------------------------------
+
+ROOT = "/home/dev/my.shop"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "projects" / "-home-dev-my-shop" / "memory"
+    made.mkdir(parents=True)
+    return made
+
+
+def read(tmp_path: Path) -> OwnMemory:
+    return projects.own_memory({"CLAUDE_CONFIG_DIR": str(tmp_path)}, ROOT)
+
+
+def test_its_document_and_topics_are_read(folder: Path, tmp_path: Path):
+    (folder / "MEMORY.md").write_text("line\n" * 300)
+    (folder / "testing.md").write_text("Run pnpm test.")
+    (folder / "notes.txt").write_text("no topic")
+    found = read(tmp_path)
+    assert found.document.count("\n") < 200  # what a session is given of it
+    assert found.topics == {"testing.md": "Run pnpm test."}
+    assert found.folder == str(folder)
+
+
+def test_where_there_is_none_it_is_empty(tmp_path: Path):
+    assert (read(tmp_path).document, read(tmp_path).topics) == ("", {})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("pnpm test", True), ("always use PNPM test", True), ("src/cart.ts", True), ("npm test", False), ("cart.t", False), ("", False)],
+)
+def test_it_says_a_text_as_whole_words_however_it_is_wrapped(text: str, says: bool):
+    assert OwnMemory("", "Always use\n  pnpm   test.", {"files.md": "`src/cart.ts` holds the cart"}).says(text) is says
+
+
+def test_a_file_that_cannot_be_read_says_nothing(folder: Path, tmp_path: Path):
+    (folder / "MEMORY.md").mkdir()
+    (folder / "loop.md").symlink_to("loop.md")
+    assert read(tmp_path).document == ""
+
+
+# --- responses ---------------------------------------------------------------------------------------------------------------------------
+
+READ = {"type": "text", "file": {"filePath": "/a.py", "content": "x = 1\ny = 2\n", "numLines": 3, "startLine": 1, "totalLines": 3}}
+
+
+def facts(outcome):
+    return (outcome.chars, outcome.wide, outcome.content_hash, outcome.interval, outcome.unchanged, outcome.error, outcome.image_tokens)
+
+
+@pytest.mark.parametrize(
+    ("tool", "tool_input", "structure", "text"),
+    [
+        ("Read", {"file_path": "/a.py"}, READ, "1\tx = 1\n2\ty = 2\n3\t"),
+        ("Read", {"file_path": "/a.py"}, READ, "     1→x = 1\n     2→y = 2\n     3→"),
+        ("Read", {"file_path": "/a.py"}, READ, "1\tx = 1\n2\ty = 2\n3\t\n\n<system-reminder>\nThink of malware.\n</system-reminder>"),
+        ("Read", {"file_path": "/a.py", "offset": 5, "limit": 2},
+         {"type": "text", "file": {"filePath": "/a.py", "content": "a\nb", "numLines": 2, "startLine": 5, "totalLines": 90}}, "5\ta\n6\tb"),
+        ("Read", {"file_path": "/a.py"}, {"type": "file_unchanged", "file": {"filePath": "/a.py"}},
+         "File unchanged since last read. The content from the earlier Read is still current."),
+        ("Bash", {"command": "ls"}, {"stdout": "a\nb\n", "stderr": "", "interrupted": False}, "a\nb"),
+        ("Bash", {"command": "mkdir x"}, {"stdout": "", "stderr": "", "interrupted": False}, "(Bash completed with no output)"),
+        ("Grep", {"pattern": "x"}, {"mode": "content", "content": "a:1:x", "filenames": [], "numFiles": 0}, "a:1:x"),
+        ("Grep", {"pattern": "x"}, {"mode": "files_with_matches", "filenames": ["a", "b"], "numFiles": 2}, "Found 2 files\na\nb"),
+        ("Glob", {"pattern": "*"}, {"filenames": ["a", "b"], "numFiles": 2}, "a\nb"),
+        ("Edit", {"file_path": "/a.py"}, {"filePath": "/a.py", "oldString": "a", "newString": "b"}, "The file /a.py has been updated."),
+        ("mcp__demo__x", {}, [{"type": "text", "text": "value"}], "value"),
+    ],
+)  # fmt: skip
+def test_structure_and_text_give_the_same_outcome(tool, tool_input, structure, text):
+    made, told = calls.outcome_of(TOOLS.of(tool), tool_input, structure, text), calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+    assert facts(made) == facts(told)
+
+
+@given(st.lists(st.text("ab \t→1é", max_size=9), min_size=1).filter(lambda lines: lines[-1] != ""), st.integers(1, 3_000))
+@pytest.mark.parametrize("form", ["{:>6}→{}", "{:>6}\t{}", "{}\t{}"])
+def test_of_a_read_every_character_counts_however_its_lines_are_numbered(form: str, lines: list[str], first: int):
+    text = "\n".join(form.format(number, line) for number, line in enumerate(lines, first))
+    file = {"content": "\n".join(lines), "numLines": len(lines), "startLine": first, "totalLines": 9_000}
+    for made in (
+        calls.outcome_of(TOOLS.of("Read"), {"offset": first}, {"type": "text", "file": file}, text),
+        calls.outcome_of_text(TOOLS.of("Read"), {"offset": first}, text),
+    ):
+        # Numbers that are not padded count as wide as the last.
+        short = (
+            0 if form.startswith("{:") else sum(len(str(first + len(lines))) - len(str(each)) for each in range(first, first + len(lines)))
+        )
+        assert made.chars == len(text) + short
+        assert made.content_hash == hashlib.sha256(file["content"].encode()).hexdigest()[:32]
+
+
+def test_a_whole_read_and_a_partial_one_have_their_intervals():
+    assert calls.outcome_of(TOOLS.of("Read"), {}, READ).interval == [1, 0]
+    part = {"type": "text", "file": {"content": "b\nc\n", "numLines": 2, "startLine": 2, "totalLines": 9}}
+    assert calls.outcome_of(TOOLS.of("Read"), {}, part).interval == [2, 3]
+
+
+def test_an_error_has_its_exit_code_and_what_it_said():
+    outcome = calls.outcome_of_error("Exit code 2\n\nboom\n")
+    assert (outcome.error, outcome.exit_code, outcome.tail) == (True, 2, "boom")
+    assert calls.outcome_of_error("Exit code 1").chars == 0
+    assert calls.outcome_of_error("<tool_use_error>Error: no such tool</tool_use_error>").tail == "no such tool"
+    assert calls.outcome_of_error("Exit code many\nx").exit_code is None
+
+
+def test_an_output_that_the_host_moved_to_a_file_counts_what_is_left_of_it():
+    moved = {"stdout": "x" * 60_000, "stderr": "", "persistedOutputPath": "/p", "persistedOutputSize": 60_000}
+    assert calls.outcome_of(TOOLS.of("Bash"), {}, moved).chars == 2_300
+
+
+def test_images_count_by_their_size_and_never_by_their_bytes():
+    image = {"type": "image", "file": {"base64": "A" * 500_000, "dimensions": {"displayWidth": 750, "displayHeight": 100}}}
+    outcome = calls.outcome_of(TOOLS.of("Read"), {}, image)
+    assert (outcome.chars, outcome.image_tokens) == (0, 100)
+    assert calls.outcome_of(TOOLS.of("mcp__x__shot"), {}, [{"type": "image", "source": {"data": "A" * 9_000}}]).image_tokens == 1_600
+    assert calls.outcome_of(TOOLS.of("Bash"), {}, {"isImage": True, "stdout": "A" * 9_000}).chars == 0
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 7, True, [], {}, [[1]], {"file": 3}, {"type": "text", "file": {"content": None}}, {"stdout": 4}, "text"]
+)
+@pytest.mark.parametrize("tool", ["Read", "Bash", "Grep", "Glob", "Edit", "mcp__a__b", ""])
+def test_odd_responses_are_outcomes_too(tool, odd):
+    outcome = calls.outcome_of(TOOLS.of(tool), {}, odd)
+    assert outcome.chars >= 0
+    assert not outcome.error
+
+
+def test_the_hash_is_sha_256():
+    assert calls.hash_content("ü") == hashlib.sha256("ü".encode()).hexdigest()
+    assert len(calls.hash_content("\ud800")) == 64
+
+
+# --- what only a host's folder knows -----------------------------------------------------------------------------------------------------
+
+CHECKOUT = Path(__file__).parents[2]
+HOSTS = CHECKOUT / "hooks" / "utils" / "hosts"
+# The fields by which a line of a transcript says where it belongs and what it is.
+FIELDS = {
+    "parentUuid", "logicalParentUuid", "isSidechain", "isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "compactMetadata",
+    "preservedMessages", "compact_boundary", "toolUseResult", "promptId",
+}  # fmt: skip
+# Modules that name tools, and why they may.
+NAMING = {
+    "hooks/utils/retention_tracker.py": "the specification's example of a session, call by call",
+}
+# Keys of stored state that are also the name of a tool.
+KEYS = {("hooks/utils/policy/classify.py", "Read:")}
+
+
+def texts() -> list[tuple[str, int, str]]:
+    """(module, line, text) of every text in the code outside of the hosts' folders, docstrings and all."""
+    found = []
+    for folder in ("hooks", "power-mode"):
+        for path in sorted((CHECKOUT / folder).rglob("*.py")):
+            if HOSTS not in path.parents:
+                nodes = ast.walk(ast.parse(path.read_text()))
+                name = path.relative_to(CHECKOUT).as_posix()
+                found += [
+                    (name, node.lineno, node.value) for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
+                ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def outside() -> list[tuple[str, int, str]]:
+    return texts()
+
+
+@pytest.mark.parametrize("host", protocol.ALL, ids=lambda host: host.NAME)
+def test_no_tool_is_known_by_its_name_outside_of_its_host(host: protocol.Host, outside: list[tuple[str, int, str]]) -> None:
+    words = {"read", "edit", "write", "list", "grep", "glob", "bash", "task", "patch", "question", "skill"}  # and much else besides
+    named = [(*where, text) for *where, text in outside if text.strip(" :(") in host.TOOLS and text.strip(" :(") not in words]
+    assert [each for each in named if each[0] not in NAMING and (each[0], each[2]) not in KEYS] == []
+
+
+def test_what_may_name_tools_does(outside: list[tuple[str, int, str]]) -> None:
+    naming = {module for module, _, text in outside if text in protocol.of("").TOOLS}
+    assert naming == set(NAMING), "a module that names none any more leaves the list"
+
+
+def test_no_line_of_a_transcript_is_read_outside_of_its_host(outside: list[tuple[str, int, str]]) -> None:
+    assert [each for each in outside if each[2] in FIELDS] == []

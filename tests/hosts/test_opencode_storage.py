@@ -15,7 +15,7 @@ import pytest
 
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, sent, transcript
-from hooks.utils.hosts.opencode import database, session_files, storage
+from hooks.utils.hosts.opencode import database, storage
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.lab import sessions
@@ -230,7 +230,7 @@ def test_a_file_that_is_none_is_counted_and_passed_over(tmp_path: Path, data: by
 @FORMS
 def test_what_is_far_too_large_is_counted_and_passed_over(tmp_path: Path, form: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(database, "LARGEST_ROW", 20_000)
-    monkeypatch.setattr(session_files, "LARGEST_FILE", 20_000)
+    monkeypatch.setattr(storage, "LARGEST_FILE", 20_000)
     address = form(tmp_path)
     huge = json.dumps({"type": "text", "text": "x" * 30_000})
     if form is in_database:

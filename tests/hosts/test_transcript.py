@@ -6,8 +6,8 @@ import tracemalloc
 
 import pytest
 
-from hooks.utils.hosts.claude_code import entries, stamps, transcript
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts import claude_code
+from hooks.utils.hosts.claude_code import TOOLS, entries, transcript
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
 
@@ -224,7 +224,7 @@ def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     assert "t1" in rebuilt(lines, tmp_path).live, "the transcript tells of no change of it"
     pin = {"event": "pin", "target": "a.py", "at": 1.0}
     assert "t1" in rebuilt(lines, tmp_path, [pin, changed]).live
-    later = stamps.seconds_of("2026-01-05T10:00:04.500Z")
+    later = claude_code.seconds_of("2026-01-05T10:00:04.500Z")
     assert "t2" in rebuilt(lines, tmp_path, [{"event": "end", "at": later + 60, "why": "other"}]).expired
     assert "t2" not in rebuilt(lines, tmp_path, [{"event": "end", "at": 1.0, "why": "other"}]).expired
     assert rebuilt(lines, tmp_path, [7, {"event": "unheard of"}, {"event": "pin"}, {}]).index == 3

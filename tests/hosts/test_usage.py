@@ -1,10 +1,22 @@
-"""Context size, window, cache warmth and calibration come from the usage that the host writes down."""
+"""Context size, window, cache warmth and calibration come from the usage that the host writes down; the window first from what the
+person and Claude Code say."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from hooks.utils.hosts.claude_code import stamps, usage
+from hooks.utils.handlers import context_monitor, session_events
+from hooks.utils.hosts import claude_code
+from hooks.utils.hosts.claude_code import TOOLS, usage
+from hooks.utils.policy.conversation import Usage
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.state import session
+from popkit_retention.cli.try_command import report_of
+from tests.policy.scenario import SHIPPED
+from tests.views.written import PROJECT, Written
 
 from .lines import Lines
 
@@ -18,7 +30,7 @@ def test_the_newest_answer_of_the_main_chain_tells_the_size(tmp_path):
     lines.prompt("and")
     found = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
     assert found.tokens == 11_203
-    assert found.at == stamps.seconds_of("2026-01-05T10:00:03.000Z")
+    assert found.at == claude_code.seconds_of("2026-01-05T10:00:03.000Z")
 
 
 @pytest.mark.parametrize(
@@ -57,4 +69,138 @@ def test_a_missing_file_and_odd_usage_tell_nothing(tmp_path):
      (None, 0.0), ("2026-13-xx", 0.0)],
 )  # fmt: skip
 def test_times_are_read_as_the_host_writes_them(stamp, seconds):
-    assert stamps.seconds_of(stamp) == seconds
+    assert claude_code.seconds_of(stamp) == seconds
+
+
+# --- the window --------------------------------------------------------------------------------------------------------------------------
+
+IN_JANUARY, IN_MAY = 1_768_000_000.0, 1_778_000_000.0  # of 2026
+HAIKU, OPUS_46, OPUS = "claude-haiku-4-5-20251001", "claude-opus-4-6", "claude-opus-5"
+
+
+@pytest.mark.parametrize(
+    ("model", "at", "configured", "facts", "compacted", "newest", "expected"),
+    [
+        (OPUS, IN_MAY, None, {}, 0, 50_000, (1_000_000, "model")),
+        (HAIKU, IN_MAY, None, {}, 0, 50_000, (200_000, "model")),
+        (OPUS_46, IN_JANUARY, None, {}, 0, 50_000, (200_000, "model")),
+        (OPUS_46, IN_MAY, None, {}, 0, 50_000, (1_000_000, "model")),
+        (OPUS_46, 0.0, None, {}, 0, 50_000, (1_000_000, "model")),
+        (OPUS_46 + "[1m]", IN_JANUARY, None, {}, 0, 50_000, (1_000_000, "model")),
+        (OPUS_46, IN_JANUARY, None, {}, 0, 250_000, (1_000_000, "assumed")),
+        (OPUS_46, IN_JANUARY, None, {"largest_tokens": 250_000}, 0, 20_000, (1_000_000, "assumed")),
+        (OPUS, IN_MAY, None, {"window_tokens": 400_000}, 168_000, 50_000, (400_000, "client")),
+        (OPUS, IN_MAY, None, {"window_tokens": 200_000, "largest_tokens": 600_000}, 0, 50_000, (200_000, "client")),
+        (OPUS, IN_MAY, None, {"window_tokens": 200_000}, 0, 300_000, (1_000_000, "model")),
+        (OPUS, IN_MAY, 300_000, {"window_tokens": 400_000}, 168_000, 50_000, (300_000, "configuration")),
+        (OPUS, IN_MAY, 200_000, {}, 0, 1_200_000, (1_200_000, "assumed")),
+        (OPUS, IN_MAY, None, {}, 168_000, 50_000, (168_000, "transcript")),
+        (OPUS, IN_MAY, None, {"compacted_tokens": 168_000}, 0, 50_000, (168_000, "transcript")),
+        (OPUS, IN_MAY, None, {"compacted_tokens": 168_000}, 0, 175_000, (175_000, "transcript")),
+        (OPUS, IN_MAY, None, {"compacted_tokens": 168_000}, 0, 400_000, (1_000_000, "model")),
+        ("", IN_MAY, None, {}, 155_000, 100_000, (155_000, "transcript")),
+        ("", IN_MAY, None, {"window_tokens": True}, 0, 0, (1_000_000, "assumed")),
+        ("some-model", IN_MAY, None, {}, 0, 50_000, (1_000_000, "assumed")),
+    ],
+)  # fmt: skip
+def test_the_window_is_believed_in_this_order(model, at, configured, facts, compacted, newest, expected):
+    rules = Ruleset.from_config({**SHIPPED, "window_tokens": configured}, TOOLS)
+    assert usage.window_of(rules, facts, Usage(newest, at, model), compacted=compacted) == expected
+
+
+def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
+    rules = Ruleset.from_config(SHIPPED, TOOLS)
+    assert usage.window_of(rules, {"model": HAIKU}, Usage(50_000, IN_MAY, OPUS)) == (200_000, "model")
+
+
+@pytest.mark.parametrize("odd", [None, 7, [], {}, {"trigger": "auto"}, {"trigger": "auto", "preTokens": "many"}, {"preTokens": 168_000},
+                                 {"trigger": "manual", "preTokens": 168_000}, {"trigger": ["auto"], "preTokens": 168_000},
+                                 {"trigger": "auto", "preTokens": -5}, {"trigger": "auto", "preTokens": True}])  # fmt: skip
+def test_a_boundary_that_does_not_tell_of_a_full_context_tells_nothing(odd):
+    assert usage.compacted_at({"compactMetadata": odd}) == 0
+
+
+def _compacted(folder: Path, trigger: str) -> Written:
+    """A session that was compacted at 168,000 tokens and has gone on since."""
+    written = Written(folder)
+    written.say("look")
+    written.read("src/a.ts")
+    written.tokens = 160_000
+    written.read("src/b.ts")
+    written.tokens = 168_000
+    written.compact(trigger)
+    written.tokens = 30_000
+    written.say("go on")
+    written.read("src/c.ts")
+    return written
+
+
+def _context(written: Written, tmp_path: Path) -> dict:
+    return report_of(str(written.path), PROJECT, {"POPKIT_HOME": str(tmp_path / "home")})["context"]
+
+
+def test_a_session_that_compacted_itself_shows_how_large_its_window_was(tmp_path):
+    context = _context(_compacted(tmp_path / "projects", "auto"), tmp_path)
+    assert (context["window"], context["window_source"]) == (168_000, "transcript")
+
+
+def test_a_compaction_by_hand_shows_nothing_of_the_window(tmp_path):
+    context = _context(_compacted(tmp_path / "projects", "manual"), tmp_path)
+    assert (context["window"], context["window_source"]) == (1_000_000, "model")
+
+
+def _hooked(written: Written, tmp_path: Path) -> tuple[dict, dict]:
+    environ = {"POPKIT_HOME": str(tmp_path / "home"), "POPKIT_CLOCK": str(written.now)}
+    return environ, {"session_id": written.session, "transcript_path": str(written.path), "cwd": PROJECT}
+
+
+def _checked(written: Written, tmp_path: Path) -> tuple[int, str]:
+    checked = context_monitor.check_thresholds(written.site(tmp_path / "home"), str(written.path), written.now)
+    return checked["window"], checked["window_source"]
+
+
+def test_hooks_remember_what_the_end_of_the_transcript_no_longer_shows(tmp_path):
+    """A hook reads half a megabyte from the end; what was before that stays known from the start of the session."""
+    written = _compacted(tmp_path / "projects", "auto")
+    environ, payload = _hooked(written, tmp_path)
+    session_events.start({**payload, "hook_event_name": "SessionStart", "source": "resume"}, environ)
+    written.bash("cat large", "x" * usage.TAIL_BYTES)
+    written.tokens = 50_000
+    written.read("src/d.ts")
+    assert _checked(written, tmp_path) == (168_000, "transcript")
+
+
+@pytest.mark.parametrize(("trigger", "expected"), [("auto", (168_000, "transcript")), ("manual", (1_000_000, "model"))])
+def test_a_compaction_that_begins_tells_how_large_the_window_is(tmp_path, trigger, expected):
+    written = Written(tmp_path / "projects")
+    written.say("look")
+    written.tokens = 168_000
+    written.read("src/a.ts")
+    environ, payload = _hooked(written, tmp_path)
+    session_events.before_compaction({**payload, "hook_event_name": "PreCompact", "trigger": trigger, "custom_instructions": ""}, environ)
+    assert session.read(str(tmp_path / "home"), written.session).get("compacted_tokens", 0) // 1_000 == (168 if trigger == "auto" else 0)
+    window, source = _checked(written, tmp_path)
+    assert (window // 1_000 * 1_000, source) == expected
+
+
+def test_of_real_sessions_that_compacted_themselves_no_window_is_larger_than_a_fifth_above_that(transcripts, tmp_path):
+    seen = 0
+    for path in sorted(transcripts.rglob("*.jsonl")):
+        sizes = _auto_sizes(path)
+        context = report_of(str(path), "", {"POPKIT_HOME": str(tmp_path)})["context"] if sizes else None
+        if context:
+            seen += 1
+            assert min(sizes) <= context["window"] <= 1.2 * min(sizes), path.name
+            assert context["window_source"] != "assumed"
+    assert seen >= 15
+
+
+def _auto_sizes(path: Path) -> list[int]:
+    """The sizes at which Claude Code compacted a session by itself, read with nothing of ours."""
+    sizes = []
+    with path.open("rb") as file:
+        for line in file:
+            if b"compact_boundary" in line:
+                metadata = json.loads(line).get("compactMetadata") or {}
+                sizes += [metadata["preTokens"]] if metadata.get("trigger") == "auto" else []
+    return sizes

@@ -6,12 +6,10 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code import transcript
-from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy.messages import NO_RESULT
+from hooks.utils.hosts.claude_code import TOOLS, transcript
+from hooks.utils.policy.messages import NO_RESULT, folded
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.stubs import folded
 from hooks.utils.state import rebuild
 from tests.hosts.lines import Lines
 

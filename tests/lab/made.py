@@ -5,8 +5,7 @@ Results have the ids T1, T2, …; the folder is `/p`; one request follows anothe
 
 from __future__ import annotations
 
-from hooks.utils.hosts.claude_code import calls
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from popkit_retention.lab import measure

@@ -6,7 +6,7 @@ import json
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code import seconds_of
 from tests.lab.transcripts import BEGAN, Transcript
 
 TYPE_CHECKING = False

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from benchmarks.lab.fitting import L2, Table, auc, fit, judged, learn, log_loss, rows_of, solve
 from benchmarks.lab.survival import survival
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.need import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import Call, Outcome
+from hooks.utils.policy.worth import FEATURES, model_of
 from popkit_retention.lab import sessions
 from popkit_retention.lab.policy import Block, Request, Session
 from tests.lab.transcripts import Transcript, filled

@@ -8,13 +8,13 @@ import json
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import compacting, events, stubs
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy import compacting, events
 from hooks.utils.policy.compacting import Compacted
 from hooks.utils.policy.conversation import Usage
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
-from hooks.utils.policy.need import NeedModel
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold, long_fields, paired
 from hooks.utils.policy.placeholder import handle_in, placeholder
+from hooks.utils.policy.worth import NeedModel
 from tests.policy.conversing import NEVER, Conversing
 
 SHARES = st.sampled_from([1.0, 0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0])
@@ -103,7 +103,7 @@ def plain(messages) -> list[dict]:
 
 def words(messages, archive=()) -> list[tuple[str, str]]:
     """(role, text) of all that was said; lines that stand for calls left out."""
-    return [(each.role, each.text) for each in messages if each.text and stubs.handle_of_fold(each.text) not in archive]
+    return [(each.role, each.text) for each in messages if each.text and handle_of_fold(each.text) not in archive]
 
 
 def standing(messages) -> dict[str, tuple[dict, str, bool]]:
@@ -129,7 +129,7 @@ def assert_valid(messages: list[Message]) -> None:
         assert not made or [shown.id for shown in messages[at + 1].results] == made
         for use in message.uses:
             assert use.tool != "Edit" or use.input["old_string"] != use.input["new_string"]
-            assert all(isinstance(use.input[name], str) and use.input[name] for name in stubs.long_fields(use))
+            assert all(isinstance(use.input[name], str) and use.input[name] for name in long_fields(use))
     assert plain(paired(messages)) == plain(messages)
 
 

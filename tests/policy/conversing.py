@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import events, planning, worth
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.worth import NeedModel
 from tests.policy.priced import prices
 from tests.policy.scenario import Scenario
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hooks.utils.hosts.claude_code import calls
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState, state_of

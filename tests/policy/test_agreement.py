@@ -9,7 +9,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.commandline import bash
 from hooks.utils.policy.ruleset import Ruleset
 

@@ -1,9 +1,13 @@
-"""A commit ends the reads of the files in it; all medium results only where git cannot say which these are."""
+"""A commit ends the reads of the files in it; all medium results only where git cannot say which these are; and which files
+a commit holds, as far as the transcript itself tells."""
 
 from __future__ import annotations
 
 import pytest
 
+from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.policy.commits import Commits
+from hooks.utils.policy.events import Call
 from tests.policy.scenario import Scenario
 
 
@@ -75,3 +79,131 @@ def test_without_the_commit_event_a_commit_ends_nothing():
     session.bash("git commit -m x", committed=["/p/a.py"])
     session.bash("git commit -m y")
     assert session.edit("a.py")["T1"] == "edited"
+
+
+# --- which files a commit holds ----------------------------------------------------------------------------------------------------------
+
+
+class Told:
+    """Calls in `/p`, one after the other."""
+
+    def __init__(self):
+        self.commits = Commits()
+
+    def call(self, tool: str, tool_input: dict, text: str = "done", failed: bool = False, cwd: str = "/p") -> list | None:
+        outcome = calls.outcome_of_error(text) if failed else calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+        return self.commits.files_of(Call("T", TOOLS.of(tool), tool_input, outcome, cwd=cwd), text)
+
+    def edit(self, *paths: str) -> None:
+        for path in paths:
+            assert self.call("Edit", {"file_path": path}) is None
+
+    def bash(self, line: str, text: str = "", **more) -> list | None:
+        return self.call("Bash", {"command": line}, text, **more)
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+def test_a_call_that_makes_no_commit_has_no_files(told: Told):
+    told.edit("/p/a.py")
+    assert told.bash("git status") is None
+    assert told.bash("git log -p commit") is None
+    assert told.bash("git commit -m x", "Exit code 1\nnothing to commit", failed=True) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git commit -am x",
+        "git commit -qam x",
+        "git commit -a -m x",
+        "git add -A && git commit -m x",
+        "git add . && git commit -m x",
+        "git add --all; git commit -m x",
+        "git commit -m x",
+    ],
+)
+def test_a_commit_of_all_holds_what_was_edited_since_the_one_before(told: Told, line: str):
+    told.edit("/p/a.py", "/p/src/b.py")
+    assert told.bash(line) == ["/p/a.py", "/p/src/b.py"]
+    assert told.bash(line) == []
+    told.edit("/p/a.py")
+    assert told.bash(line) == ["/p/a.py"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["git add a.py && git commit -m x"],
+        ["git add a.py", "git commit -m x"],
+        ["cd src && git add ../a.py", "git commit -m x"],
+        ["git commit a.py -m x"],
+        ["git commit -m 'b.py and more' -- a.py"],
+        ["git -C /p add /p/a.py", "git -C /p commit --author me --message x"],
+    ],
+)
+def test_what_is_named_is_in_it_and_the_rest_in_the_next(told: Told, lines: list):
+    told.edit("/p/a.py", "/p/b.py")
+    assert [told.bash(line) for line in lines][-1] == ["/p/a.py"]
+    assert told.bash("git commit -am y") == ["/p/b.py"]
+
+
+def test_a_folder_that_is_staged_stands_for_what_was_edited_below_it(told: Told):
+    told.edit("/p/a.py", "/p/src/b.py")
+    assert told.bash("git add src/ && git commit -m x") == ["/p/src", "/p/src/b.py"]
+
+
+def test_a_file_that_is_staged_by_name_is_in_it_though_nobody_edited_it_here(told: Told):
+    told.bash("sed -i s/1/2/ c.py && git add c.py")
+    assert told.bash("git commit -m x") == ["/p/c.py"]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        " M src/b.py\n?? c.py\n",
+        "On branch main\nChanges not staged for commit:\n\tmodified:   src/b.py\n\nUntracked files:\n\tc.py\n",
+        "R  old.py -> src/b.py\nA  c.py\n",
+    ],
+)
+def test_what_git_status_has_listed_counts_as_edited(told: Told, shown: str):
+    told.bash("git status", shown)
+    assert {"/p/src/b.py", "/p/c.py"} <= set(told.bash("git add -A && git commit -m x"))
+
+
+def test_what_git_prints_of_the_commit_is_in_it(told: Told):
+    said = "[main 1a2b3c4] x\n 3 files changed, 9 insertions(+)\n create mode 100644 src/new.py\n delete mode 100755 old.sh"
+    assert told.bash("git commit -am x", said) == ["/p/old.sh", "/p/src/new.py"]
+
+
+def test_an_amended_commit_holds_its_files_still(told: Told):
+    told.edit("/p/a.py")
+    told.bash("git commit -am x")
+    told.edit("/p/b.py")
+    assert told.bash("git commit -a --amend --no-edit") == ["/p/a.py", "/p/b.py"]
+
+
+def test_an_edit_that_failed_is_none(told: Told):
+    told.call("Edit", {"file_path": "/p/a.py"}, "String not found", failed=True)
+    assert told.bash("git commit -am x") == []
+
+
+def test_a_command_runs_in_the_folder_that_the_call_before_left_behind(told: Told):
+    told.edit("/p/src/a.py", "/p/b.py")
+    told.bash("cd src", cwd="/p/src")
+    assert told.bash("git add a.py && git commit -m x", cwd="/p/src") == ["/p/src/a.py"]
+
+
+def test_what_is_unknown_names_no_file(told: Told):
+    told.edit("/p/a.py")
+    told.bash("git add $FILES")
+    assert told.bash("git commit -m x") == ["/p/a.py"]
+
+
+@pytest.mark.parametrize("input", [{}, {"file_path": 7}, {"command": None}, {"command": "git commit -m '"}, {"file_path": ""}])
+@pytest.mark.parametrize("tool", ["Edit", "Bash", "NotebookEdit", ""])
+def test_an_input_of_any_shape_is_read_as_far_as_it_makes_sense(told: Told, tool: str, input: dict):
+    told.call(tool, input)

@@ -6,12 +6,11 @@ from math import ceil
 
 import pytest
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import stubs
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
-from hooks.utils.policy.need import NeedModel
+from hooks.utils.policy.messages import ASSISTANT, LISTED, USER, Message, Shown, Use, handle_of_fold, paired, put_back
 from hooks.utils.policy.placeholder import handle_in, placeholder
+from hooks.utils.policy.worth import NeedModel
 from tests.policy.compactable import CODE, WORDS, Talk, archived, assert_valid, handle_of, plain, standing, words
 from tests.policy.conversing import NEVER, SURE
 
@@ -148,7 +147,7 @@ def test_of_a_call_that_failed_the_error_stands_and_no_stub_says_that_its_effect
     assert (text, failed) == ("no such folder", True)
     assert "content of this Write (the call has failed)" in given["content"]
     assert [left.why for left in done.left if left.kind == INPUT] == ["the call has failed"]
-    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
 
 def test_an_edit_that_failed_has_replaced_nothing_so_both_of_its_sides_leave_together():
@@ -180,14 +179,14 @@ def test_a_list_says_a_path_in_full_only_where_it_stands_nowhere_before():
         talk.nothing(12)
         talk.call("Read", {"file_path": other}, "unchanged")
 
-    lines = [each.text for each in talk_of(act, quiet=0).compact(0.0).messages if stubs.handle_of_fold(each.text)]
+    lines = [each.text for each in talk_of(act, quiet=0).compact(0.0).messages if handle_of_fold(each.text)]
     assert f"Read {path}:" in lines[0]
     assert "Read …/shop/cart.py:" in lines[1]
     assert "Read …/shop/total.py" in lines[2]
 
 
 def test_a_path_that_a_list_has_no_room_to_name_is_said_in_full_by_the_next():
-    paths = [f"/home/someone/project/src/shop{number}/cart.py" for number in range(stubs.LISTED + 2)]
+    paths = [f"/home/someone/project/src/shop{number}/cart.py" for number in range(LISTED + 2)]
 
     def act(talk: Talk) -> None:
         for path in paths:
@@ -196,7 +195,7 @@ def test_a_path_that_a_list_has_no_room_to_name_is_said_in_full_by_the_next():
         for path in (paths[0], paths[-1]):
             talk.call("Read", {"file_path": path}, LONG + "more")
 
-    lines = [each.text for each in talk_of(act).compact(0.0).messages if stubs.handle_of_fold(each.text)]
+    lines = [each.text for each in talk_of(act).compact(0.0).messages if handle_of_fold(each.text)]
     assert "and 2 more" in lines[0]
     assert f"Read …/shop0/cart.py; Read {paths[-1]}" in lines[1]
 
@@ -211,7 +210,7 @@ def test_a_list_says_the_end_of_a_path_that_stands_in_a_call_which_cannot_be_lis
 
     done = talk_of(act, quiet=0).compact(0.0)
     assert handle_in(standing(done.messages)["T5"][1]), "it stands beside the newest calls, which were made with it"
-    (line,) = [each.text for each in done.messages if stubs.handle_of_fold(each.text)]
+    (line,) = [each.text for each in done.messages if handle_of_fold(each.text)]
     assert "Read …/shop/cart.py" in line
 
 
@@ -236,7 +235,7 @@ def test_an_outline_holds_no_name_that_words_or_calls_have():
 def test_a_list_names_paths_and_commands_as_they_were_written():
     path, command = "/home/someone/project/src/deeply/nested/module/shopping_cart.py", "grep -rn total_of_items src | sort -u | head -50"
     talk = talk_of(lambda t: t.call("Read", {"file_path": path}, LONG), lambda t: t.call("Bash", {"command": command}, LONG), quiet=12)
-    lines = [each.text for each in talk.compact(0.0).messages if stubs.handle_of_fold(each.text)]
+    lines = [each.text for each in talk.compact(0.0).messages if handle_of_fold(each.text)]
     assert any(f"Read {path}; Bash {command}" in line for line in lines)
 
 
@@ -248,13 +247,13 @@ def test_calls_of_which_nothing_stands_are_listed_in_one_line_where_nothing_was_
 
     talk = talk_of(act, quiet=12)
     done = talk.compact(0.0)
-    lines = [each.text for each in done.messages if stubs.handle_of_fold(each.text) in archived(done)]
+    lines = [each.text for each in done.messages if handle_of_fold(each.text) in archived(done)]
     assert len(lines) == 2
     assert lines[0].startswith("[PopKit left out Read 0.py; Read 1.py; Read 2.py: popkit restore ")
     assert 'Grep "x"' in lines[1]
     folds = [left for left in done.left if left.kind == CALLS]
     assert next(left.label for left in folds) == "3 calls"
-    assert [left.handle for left in folds] == [stubs.handle_of_fold(line) for line in lines]
+    assert [left.handle for left in folds] == [handle_of_fold(line) for line in lines]
     assert not done.met
 
 
@@ -386,7 +385,7 @@ def test_a_result_that_is_more_than_its_text_leaves_in_any_case_and_says_how_to_
     assert kinds(done) == [(RESULT, "T1")]
     assert handle_in(standing(done.messages)["T1"][1]) == done.left[0].handle
     assert done.left[0].content == text
-    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
 
 def test_what_the_tracker_does_not_know_stands_until_room_is_needed_and_then_its_whole_call_leaves():
@@ -416,15 +415,15 @@ def test_what_left_in_an_earlier_compaction_can_be_listed_by_a_later_one_and_all
     second = talk.compact(0.0)
     assert [left.kind for left in second.left].count(CALLS) == 1
     assert words(second.messages, archived(second)) == [(USER, "go")]
-    assert plain(stubs.put_back(second.messages, archived(first, second).get, TOOLS)) == whole
-    assert plain(stubs.put_back(second.messages, archived(second).get, TOOLS)) == plain(first.messages)
+    assert plain(put_back(second.messages, archived(first, second).get, TOOLS)) == whole
+    assert plain(put_back(second.messages, archived(second).get, TOOLS)) == plain(first.messages)
 
 
 def test_a_text_that_looks_like_a_placeholder_of_something_else_stays_what_it_is():
     quoted = placeholder("Read other.py", "old", "qqqq2345")
     talk = talk_of(lambda t: t.bash("cat note", quoted), lambda t: t.write("/p/note", quoted), reads(3))
     done = talk.compact(0.5)
-    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
     assert quoted in [text for _, text, _ in standing(talk.compact(1.0, only=("T1",)).messages).values()]
 
 

@@ -7,10 +7,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy import compacting, planning, stubs
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy import compacting, planning
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, Compacted
-from hooks.utils.policy.messages import result_tokens
+from hooks.utils.policy.messages import put_back, result_tokens
 from hooks.utils.policy.placeholder import handle_in
 from tests.examples import examples
 from tests.policy.compactable import (
@@ -28,7 +28,7 @@ from tests.policy.compactable import (
 )
 from tests.policy.conversing import NEVER, SURE
 
-many = settings(max_examples=examples(200, 2_000))
+many = settings(max_examples=examples(50, 2_000))
 
 
 def _calibrated(deeds: list, profile: str, unseen: int, calibration: float) -> Talk:
@@ -57,7 +57,7 @@ def names(done: Compacted) -> list[tuple[str, str, str]]:
 @given(TALKS, SHARES, MODELS)
 def test_archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: Talk, share: float, model):
     given, done = talk.messages, talk.compact(share, model)
-    is_same = json.dumps(plain(stubs.put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
+    is_same = json.dumps(plain(put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
     assert is_same, "the texts are too long for a comparison that says where"
 
 
@@ -141,7 +141,7 @@ def test_of_what_was_asked_for_by_id_just_that_leaves(talk: Talk, only: tuple[st
         is_short = result.tokens < 60 or len(whole[id][1]) < 200
         assert result.pinned or handle_in(whole[id][1]) or is_short, "it is pinned, or hardly longer than its placeholder"
     assert_valid(done.messages)
-    assert plain(stubs.put_back(done.messages, archived(done).get, TOOLS)) == plain(given)
+    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(given)
 
 
 @many
@@ -185,5 +185,5 @@ def test_compacted_a_second_and_a_third_time_it_holds_too_and_all_archives_give_
         made.append(talk.compact(again, model))
         assert_valid(made[-1].messages)
         assert words(made[-1].messages, archived(made[-1])) == words(given)
-        assert plain(stubs.put_back(made[-1].messages, archived(made[-1]).get, TOOLS)) == plain(given)
-    assert plain(stubs.put_back(made[-1].messages, archived(*made).get, TOOLS)) == whole
+        assert plain(put_back(made[-1].messages, archived(made[-1]).get, TOOLS)) == plain(given)
+    assert plain(put_back(made[-1].messages, archived(*made).get, TOOLS)) == whole

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import calls
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.policy import events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation, Usage

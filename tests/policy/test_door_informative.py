@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import hidden_lines
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door, kinds
 from hooks.utils.policy.classify import classify
-from hooks.utils.policy.door import failures
 from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
+from hooks.utils.policy.door.outputs import told_in as failures_in
 from hooks.utils.policy.tools import Call, Outcome
 from hooks.utils.state import shipped
 from tests.examples import examples
@@ -80,7 +80,7 @@ def test_a_failure_in_the_middle_of_a_long_output_stays_in_every_kind(kind: str)
     "\x1b[31mError:\x1b[0m nobody knows the price",
 ])  # fmt: skip
 def test_a_failure_is_known_in_colours_and_where_it_was_drawn_over(kind: str, line: str):
-    assert failures.told_in(["all is well", line, "and so on"], kind) == [1]
+    assert failures_in(["all is well", line, "and so on"], kind) == [1]
 
 
 @pytest.mark.parametrize("line", [
@@ -93,7 +93,7 @@ def test_a_failure_is_known_in_colours_and_where_it_was_drawn_over(kind: str, li
     "    at node:internal/process/task_queues:105:5",
 ])  # fmt: skip
 def test_what_passed_and_what_is_no_code_of_ones_own_tells_of_no_failure(line: str):
-    assert failures.told_in([line], "run") == []
+    assert failures_in([line], "run") == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy import planning
-from hooks.utils.policy.outline import CHARS
-from hooks.utils.policy.placeholder import beside, handle_in, placeholder, why, with_outline
+from hooks.utils.policy.placeholder import OUTLINE_CHARS, beside, handle_in, placeholder, why, with_outline
 from hooks.utils.policy.ruleset import PROFILES
 from tests.policy.conversing import Conversing
 
@@ -54,7 +53,7 @@ def last_words(session: Conversing) -> dict[str, tuple[str, str]]:
 
 
 def plain(said: str) -> str:
-    return " ".join("".join(char if char in CHARS else " " for char in said).split())
+    return " ".join("".join(char if char in OUTLINE_CHARS else " " for char in said).split())
 
 
 def standing(session: Conversing, texts: dict[str, str], gone: set[str]) -> dict[str, str]:

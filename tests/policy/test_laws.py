@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import result_of, shared_facts, state_of

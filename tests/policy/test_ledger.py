@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.bookings import (
+from hooks.utils.policy.figures import settle
+from hooks.utils.policy.ledger import (
+    CAUSES,
     Advice,
     Cleared,
     Compaction,
     KeptOut,
+    Ledger,
     Refetched,
     Remembered,
     Request,
@@ -17,7 +20,6 @@ from hooks.utils.policy.bookings import (
     Undone,
     Warmed,
 )
-from hooks.utils.policy.ledger import CAUSES, Ledger, settle
 from tests.policy.priced import prices
 
 FIVE, HOUR = prices(300), prices(3_600)

@@ -9,11 +9,15 @@ from hypothesis import strategies as st
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import figures
 from hooks.utils.policy import ledger as ledgers
-from hooks.utils.policy.bookings import (
+from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.figures import settle
+from hooks.utils.policy.ledger import (
+    GAINS,
     Advice,
     Cleared,
     Compaction,
     KeptOut,
+    Ledger,
     Refetched,
     Remembered,
     Request,
@@ -22,8 +26,6 @@ from hooks.utils.policy.bookings import (
     Undone,
     Warmed,
 )
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.ledger import GAINS, Ledger, settle
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ANY_PRICES = st.builds(prices, st.sampled_from(LIFETIMES), st.sampled_from(READS))

@@ -1,14 +1,27 @@
-"""Secrets of known forms are masked, what is none is left alone, and no text is too strange or too long."""
+"""Secrets of known forms are masked, what is none is left alone, and no text is too strange or too long; and of shapes that somebody
+wrote down who had not seen the rules, nearly all are masked."""
 
 from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy.masking import MASK, mask
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy.classify import classify
+from hooks.utils.policy.masking import MASK, NAMES, mask, named, programs, words
+from hooks.utils.policy.parts import covers
+from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.tools import Call, Outcome
 from tests.examples import examples
 from tests.hooks.test_privacy import BY_LOOK, COMMANDS, KNOWN, SECRET
+from tests.work import steps
 
 
 def test_a_secret_of_a_known_form_is_masked_and_its_command_can_still_be_told():
@@ -96,3 +109,227 @@ def test_a_password_of_words_and_digits_is_masked_where_what_is_around_it_tells(
 )
 def test_a_password_of_digits_is_masked_and_a_number_of_tests_is_not(command: str, kept: str):
     assert mask(command) == kept
+
+
+# --- shapes that somebody wrote down who had not seen the rules --------------------------------------------------------------------------
+
+try:
+    from re import _constants, _parser
+except ImportError:  # before Python 3.11
+    import sre_constants as _constants
+    import sre_parse as _parser
+
+ROOT = Path(__file__).resolve().parents[2]
+SECRETS = json.loads((ROOT / "tests" / "data" / "secrets.json").read_text())
+
+
+def _each_secret(name: str) -> list[dict]:
+    entries = json.loads((ROOT / "tests" / "data" / f"{name}.json").read_text())
+    return [{**entry, "secret": secret} for entry in entries for secret in entry["secret"]]
+
+
+# Written down later, and never looked at for the rules; the newest by whom positional passwords had got past.
+LATER, NEWEST = _each_secret("secrets-later"), _each_secret("secrets-newest")
+# Written down together with the newest, to mend the rules by.
+MENDED = _each_secret("secrets-mended")
+HARMLESS = json.loads((ROOT / "tests" / "data" / "not-secrets.json").read_text())
+# So many characters of a secret in a row are a part of it.
+PART = 8
+
+
+def _is_masked(entry: dict) -> bool:
+    """Whether nothing of the secret is left, not even a part."""
+    secret, masked = entry["secret"], mask(entry["text"])
+    size = min(PART, len(secret))
+    return not any(secret[at : at + size] in masked for at in range(len(secret) - size + 1) if secret[at : at + size].isalnum()) and (
+        secret not in masked
+    )
+
+
+def test_of_the_list_at_least_95_in_100_are_masked():
+    left = [entry["text"] for entry in SECRETS if not _is_masked(entry)]
+    assert len(left) <= 0.05 * len(SECRETS), left
+
+
+@pytest.mark.parametrize(("entries", "most_left"), [(LATER, 0.05), (NEWEST, 0.08)], ids=["later", "newest"])
+def test_of_the_lists_that_no_rule_was_made_from_nearly_all_are_masked(entries: list[dict], most_left: float):
+    """With `-s` it prints how many."""
+    left = [entry["text"] for entry in entries if not _is_masked(entry)]
+    print(f"{len(entries) - len(left)} of {len(entries)} are masked")
+    assert len(left) <= most_left * len(entries)
+
+
+def test_of_the_list_that_the_rules_were_mended_by_all_are_masked():
+    assert [entry["text"] for entry in MENDED if not _is_masked(entry)] == []
+
+
+def test_of_the_list_what_is_no_secret_is_left_alone():
+    assert [entry["text"] for entry in HARMLESS if mask(entry["text"]) != entry["text"]] == []
+
+
+def test_masking_the_list_twice_changes_nothing_more():
+    for entry in [*SECRETS, *LATER, *NEWEST, *MENDED]:
+        once = mask(entry["text"])
+        assert mask(once) == once
+
+
+def test_of_recorded_command_lines_fewer_than_one_in_a_hundred_change(transcripts: Path):
+    done = subprocess.run(
+        [sys.executable, "benchmarks/masked_commands.py", "--transcripts", str(transcripts), "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert found["lines"] > 1_000
+    assert found["changed"] < 0.01 * found["lines"]
+
+
+# --- the tables and what lets texts through to them -----------------------------------------------------------------------------
+
+WORD = "hunter-two"
+
+
+def test_every_option_of_every_program_is_masked():
+    shown = []
+    for name, option in [(name, option) for names, listed in programs.OPTIONS for name in names.split() for option in listed.split()]:
+        bare = option.rstrip("*?")
+        line = f"{name} {bare}{WORD}" if option[-1] in "*?" else f"{name} {bare} {WORD}"
+        if mask(line) != line.replace(WORD, MASK):
+            shown.append(line)
+    assert shown == []
+
+
+def test_every_phrase_is_masked():
+    lines = [_line_of(phrase, name) for phrase in programs.PHRASES for name in phrase.split(maxsplit=1)[0].split("|")]
+    assert [line for line in lines if WORD in mask(line)] == []
+
+
+def _line_of(phrase: str, name: str) -> str:
+    """A line of a program that a phrase stands for, with a secret where the phrase says."""
+    said = [name.replace("*", "x")]
+    for part in phrase.split()[1:]:
+        first = part.split("|")[0].replace("*", "x")
+        said.append(
+            {
+                ".": "some",
+                "+.": "some",
+                "..": "some",
+                "X": WORD,
+                "+X": WORD,
+                "=": "SOME=" + WORD,
+                ":X": "bob:" + WORD,
+                "/X": "bob/" + WORD,
+            }.get(part, first)
+        )
+    return " ".join(said).replace(">X", "'>" + WORD + "'")
+
+
+def test_no_name_is_looked_for_in_every_text_that_the_tables_do_not_know():
+    named = [names for names, _ in programs.OPTIONS] + [phrase.partition(" ")[0] for phrase in programs.PHRASES]
+    pieces = {name.lower().replace(".", ":").partition(":")[0] for names in named for name in names.replace("|", " ").split()}
+    assert set(NAMES.split()) <= pieces | programs.RECEIVERS | set(words.DIALOGUES), (
+        "that each is there which is needed, the tests of the tables say"
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"echo hunter-two | {receiver} x" for receiver in sorted(programs.RECEIVERS - {"env"})),
+        "http -a jo:hunter-two :8080/admin",
+        "(ConvertTo-SecureString 'hunter-two' -AsPlainText -Force)",
+        "User.objects.create_superuser('admin', 'a@acme.example', 'hunter-two')",
+        "12 passed, jo:hunter-two@db.example",
+        "git -c core.author x push -u jo:hunter-two",
+    ],
+)
+def test_a_line_that_shows_a_secret_is_looked_at(line: str):
+    assert WORD not in mask(line)
+
+
+# --- what differs in its secrets alone stays different ----------------------------------------------------------------------------
+
+
+def _classified(tool: str, tool_input: dict):
+    return classify(
+        Call("toolu_1", TOOLS.of(tool), tool_input, Outcome(chars=10, content_hash="x")), "/work", Ruleset.from_config({}, TOOLS)
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "text"),
+    [
+        ("Bash", "command", "curl -H 'Authorization: Bearer {0}' https://example.invalid"),
+        ("Bash", "command", "rg 'password={0}' src"),
+        ("Grep", "pattern", "{0}"),
+        ("Glob", "pattern", "**/{0}/*"),
+        ("Read", "file_path", "/srv/{0}/app.log"),
+    ],
+)
+def test_a_call_supersedes_one_with_the_same_secret_and_none_with_another(tool: str, field: str, text: str):
+    one, same, other = (
+        _classified(tool, {field: text.format(secret)}) for secret in ("ghp_" + "a1B2" * 9, "ghp_" + "a1B2" * 9, "ghp_" + "c3D4" * 9)
+    )
+    assert one.label == other.label
+    assert MASK in one.label
+    assert covers(same.parts[0], one.parts[0])
+    assert not covers(other.parts[0], one.parts[0])
+    kept = json.dumps([one.label, one.parts, one.subjects, one.action])
+    assert "a1B2" not in kept
+
+
+# --- work ---------------------------------------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    *PIECES, "token-", "-u a", "://a", "mysql -p", "token='", "\\", 'token=\\"', "curl -b -pass x ", "-----BEGIN PRIVATE KEY", '-p"x"',
+    "a@", "vault kv put ", "<<< ", "echo x|", "echo x|vault ", "Q~", ":AA", "-us1", "a1B2-", "aB1cD2eF3gH4iJ5kL6_", "'authorization: x",
+    "key=", "identified by ", "password '", "ghp_", "SG.aB1cD2eF3g.", "-u a:b", "environ['KEY'] = '", 'setenv("KEY","', "invalid token ",
+    "connect('a',",
+    "expect assword send \"", "pgpass a:b:c:d:e ", "curl user = \"a:b", "SG.aaaaaaaaaaaaaaaa.", "createuser a ", "mysqladmin ",
+]  # fmt: skip
+
+
+def _steps(piece: str, length: int) -> int:
+    """Lines that run while a text of so many characters is masked, once its patterns are compiled."""
+    text = (piece * (length // len(piece) + 1))[:length] + " token=x"
+    mask(text)
+    return steps(mask, text)
+
+
+def test_work_grows_no_faster_than_the_text(count):
+    length, dear = count(1_000, 4_000), {}
+    for piece in HOSTILE:
+        few, many = (_steps(piece, much) for much in (length, 2 * length))
+        if many > 2.3 * few + length // 2:
+            dear[piece] = few, many
+    assert dear == {}
+
+
+def _repeats(parsed, is_last: bool):
+    """(most, whether nothing may fail behind it) of every repetition of a pattern."""
+    for place, (op, value) in enumerate(parsed):
+        last = is_last and place == len(parsed) - 1
+        if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
+            yield value[1], last
+            yield from _repeats(value[2], is_last=False)
+        elif op is _constants.SUBPATTERN:
+            yield from _repeats(value[-1], last)
+        elif op is _constants.BRANCH:
+            for branch in value[1]:
+                yield from _repeats(branch, last)
+        elif op in (_constants.ASSERT, _constants.ASSERT_NOT):
+            yield from _repeats(value[1], is_last=False)
+
+
+@pytest.mark.parametrize("pattern", [form for _, form in named._FORMS] + [named._NAMED])
+def test_every_repetition_of_a_pattern_has_a_bound_or_ends_it(pattern: str):
+    assert re.compile(pattern)
+    for most, last in _repeats(_parser.parse(pattern), is_last=True):
+        assert most is not _constants.MAXREPEAT or last
+        assert most is _constants.MAXREPEAT or most <= 512
+
+
+def test_no_command_is_looked_at_further_than_its_bound():
+    assert words.AHEAD <= 40

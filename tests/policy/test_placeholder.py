@@ -1,16 +1,235 @@
-"""What stands for a cleared result: short whatever its label holds, and known again."""
+"""What stands for a cleared result: short whatever its label holds, and known again; of a large one the names that it held."""
 
 from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hooks.utils.policy import secret_shapes
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.outline import outline
-from hooks.utils.policy.placeholder import _WHY, LONGEST, LONGEST_WHY, handle_in, is_handle, placeholder, why, with_outline
+from hooks.utils.policy.placeholder import (
+    _WHY,
+    LEAST_CHARS,
+    LONGEST,
+    LONGEST_WHY,
+    OUTLINE_CHARS,
+    handle_in,
+    is_handle,
+    most_tokens,
+    outline,
+    outline_of,
+    placeholder,
+    said_of,
+    why,
+    with_outline,
+)
 from tests.policy.scenario import Scenario
-from tests.policy.test_outline import texts
+
+# --- outlines ----------------------------------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parents[2]
+FILLER = "some words of plain language that say nothing at all\n" * 40
+KEY_STARTS = ("sk-", "sk_live_", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "npm_", "hf_", "AKIA", "AIza", "eyJ", "whsec_", "ya29.")
+
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@"
+names = st.text(_NAME_CHARS, min_size=1, max_size=40)
+words = (
+    names | st.text(max_size=12) | st.sampled_from(["src/auth/session.ts", "handleCheckout7", "1.24.0-beta.3", "[PopKit cleared ", "\n"])
+)
+texts = st.builds(
+    lambda parts, times, between: between.join(parts * times),
+    st.lists(words, min_size=1, max_size=20),
+    st.sampled_from([1, 7, 60]),
+    st.sampled_from([" ", "\n", "\t", ", ", "(", '"', ""]),
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/nginx/nginx.conf", "../shared/notes.txt", "~/.config/shop.toml", "@scope/package-name", ".github/workflows/ci.yml"]
+)
+def test_a_path_and_a_scope_keep_their_beginning(name: str):
+    assert outline(FILLER + f"reads {name} first") == name
+
+
+def test_of_a_large_text_the_names_stay_the_short_ones_first():
+    text = FILLER + "calls handleCheckout7() in src/checkout/steps/payment.ts:118, needs some-package@1.24.0-beta.3"
+    assert outline(text) == "handleCheckout7 some-package@1.24.0-beta.3 src/checkout/steps/payment.ts:118"
+
+
+def test_what_does_not_fit_into_a_tenth_is_left_out_the_long_ones_first():
+    named = [f"name_of_thing_{number:03}" + "_x" * (number % 9) for number in range(90)]
+    short_first = sorted(named, key=lambda name: (len(name), name))
+    text = " ".join(named)
+    kept = outline(text).split()
+    assert kept == short_first[: len(kept)]
+    assert len(" ".join(kept)) <= len(text) // 10 < len(" ".join(short_first[: len(kept) + 1])) + 1
+
+
+def test_words_of_plain_language_say_nothing():
+    assert outline(FILLER) == ""
+    assert outline("Reconciliation of responsibilities, well-understood and/or self-explanatory. " * 20) == ""
+
+
+def test_a_short_text_has_none_for_it_would_hardly_be_shorter():
+    named = (" src/payment_form.ts" * 50)[-LEAST_CHARS:]
+    assert outline(named[1:]) == ""
+    assert outline(named) == "src/payment_form.ts"
+
+
+def test_each_name_stands_in_it_once():
+    assert outline("src/auth/session.ts src/auth/token.ts\n" * 60) == "src/auth/token.ts src/auth/session.ts"
+
+
+@pytest.mark.parametrize("start", KEY_STARTS)
+@pytest.mark.parametrize("before", ["", "key=", "https://x.test/?token=", "Authorization:"])
+def test_a_key_is_left_out_however_it_stands_in_the_text(start: str, before: str):
+    key = start + "AB12CD34EF56GH78IJ90" * 2
+    kept = outline(f"{FILLER}{before}{key}\nsrc/auth/session.ts {before}{key}")
+    assert kept.endswith("src/auth/session.ts")
+    assert key not in kept
+    assert secret_shapes.spans(kept) == []
+
+
+@pytest.mark.parametrize("start", KEY_STARTS)
+@pytest.mark.parametrize("length", [180, 200, 400, 2_000])
+def test_of_a_long_key_no_part_is_kept(start: str, length: int):
+    random_ = random.Random(start)
+    key = start + "".join(random_.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") for _ in range(length))
+    kept = outline(FILLER * 10 + key + " src/auth/session.ts")
+    assert kept == "src/auth/session.ts"
+
+
+@given(texts)
+def test_it_is_at_most_a_tenth_of_the_text(text: str):
+    kept = outline(text)
+    assert len(kept) <= len(text) // 10
+    assert kept == "" or len(text) >= LEAST_CHARS
+
+
+@given(texts)
+def test_it_is_one_line_of_names_that_were_in_the_text_each_once(text: str):
+    kept = outline(text)
+    found = kept.split(" ") if kept else []
+    assert len(set(found)) == len(found)
+    assert all(name in text for name in found)
+    assert set(kept) <= {*_NAME_CHARS, " "}
+    assert all(12 <= len(name) <= 192 for name in found)
+    assert secret_shapes.spans(kept) == []
+
+
+@given(texts)
+def test_where_its_lines_end_makes_no_difference(text: str):
+    assert outline(text.replace("\n", " ")) == outline(text)
+
+
+def test_it_is_the_same_in_every_process():
+    text = "".join(f"src/part{number * 7919 % 97}.test.ts handlePart{number} " for number in range(400))
+    program = "import sys; from hooks.utils.policy.placeholder import outline; print(outline(sys.stdin.read()))"
+    kept = {
+        subprocess.run(
+            [sys.executable, "-c", program], input=text, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, text=True,
+            capture_output=True, check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }  # fmt: skip
+    assert kept == {outline(text) + "\n"}
+
+
+@given(st.integers(0, 10**6))
+def test_a_tenth_of_the_tokens_is_what_it_may_take_and_of_few_none(tokens: int):
+    assert 0 <= most_tokens(tokens) <= tokens / 10
+    assert (most_tokens(tokens) > 0) is (tokens >= 300)
+
+
+# --- of a run --------------------------------------------------------------------------------------------------------------------------
+
+PASSED = "".join(f"tests/test_cart.py::test_adds_item_{number:03} PASSED\n" for number in range(60))
+FAILED = """=================== FAILURES ===================
+    def test_total():
+>       assert total(cart) == 42
+E       assert 41 == 42
+E        +  where 41 = total([1, 40])
+tests/test_cart.py:118: AssertionError
+FAILED tests/test_cart.py::test_total - assert 41 == 42
+"""
+ENDS = "1 failed, 60 passed in 0.31s"
+JEST = """FAIL src/cart.test.ts
+  ● cart › adds the tax
+    expect(received).toBe(expected)
+    Expected: 42
+    Received: 41
+"""
+
+
+def ran(text: str, failed: bool, *then: str) -> tuple:
+    """A run of the tests with this output after these runs came, and what stays of it."""
+    session = Scenario()
+    (session.bash_fails if failed else session.bash)("pytest", text)
+    for line in then:
+        session.bash(line)
+    return session.result("T1"), outline_of(session.result("T1"), text)
+
+
+def test_of_a_superseded_run_the_verdict_stays_and_no_test_that_passed():
+    result, kept = ran(PASSED + FAILED + ENDS, True, "pytest")
+    assert result.ended[0] == "superseded"
+    assert kept == "exit 1: 1 failed 60 passed in 0.31s"
+
+
+@pytest.mark.parametrize("then", [(), ("git status",)])
+def test_of_a_failed_run_what_failed_stays_and_with_which_values(then: tuple):
+    kept = ran(PASSED + FAILED + ENDS, True, *then)[1]
+    assert kept.startswith("exit 1: 1 failed 60 passed in 0.31s -- ")
+    for said in ("assert total cart == 42", "assert 41 == 42", "FAILED tests/test_cart.py::test_total"):
+        assert said in kept
+    assert "test_adds_item" not in kept
+
+
+def test_it_is_so_whatever_the_framework_and_where_a_pipe_has_hidden_the_exit_code():
+    session, text = Scenario(), "PASS src/other.test.ts\n" * 60 + JEST + "Tests: 1 failed, 60 passed"
+    session.bash("npx jest | tail -200", text)
+    kept = outline_of(session.result("T1"), text)
+    assert kept.startswith("Tests: 1 failed 60 passed -- FAIL src/cart.test.ts -- ")
+    assert "Expected: 42 -- Received: 41" in kept
+
+
+def test_of_a_run_that_passed_the_verdict_stays():
+    assert ran(PASSED + "60 passed in 0.30s", False)[1] == "exit 0: 60 passed in 0.30s"
+
+
+def test_of_anything_else_names_stay():
+    session = Scenario()
+    text = FILLER + "calls handleCheckout7() in src/checkout/steps/payment.ts:118"
+    session.bash("cat notes.txt", text)
+    assert outline_of(session.result("T1"), text) == outline(text)
+
+
+def test_no_key_of_a_failure_stays():
+    key = "sk-" + "AB12CD34EF56GH78IJ90" * 2
+    kept = ran(PASSED + f"Error: 401 for {key}\nError: --password hunter2secret refused\n" + ENDS, True)[1]
+    assert key not in kept
+    assert "hunter2secret" not in kept
+    assert "401 for" in kept
+
+
+@given(texts, st.booleans(), st.booleans())
+def test_of_a_run_too_it_is_at_most_a_tenth_on_one_line_and_known_again(text: str, failed: bool, superseded: bool):
+    result, kept = ran(text, failed, *(["pytest"] if superseded else []))
+    assert kept.startswith(said_of(result))
+    assert len(kept.removeprefix(said_of(result))) <= len(text) // 10 + len(" -- ")
+    assert set(kept) <= OUTLINE_CHARS
+    notice = placeholder("Bash pytest", "a newer one follows", "abcd2345")
+    assert handle_in(with_outline(notice, kept)) == "abcd2345"
+
+
+# --- placeholders ------------------------------------------------------------------------------------------------------------------------
 
 HANDLES = st.text(alphabet="abcdefghijklmnopqrstuvwxyz234567", min_size=8, max_size=51)
 REASONS = st.sampled_from(sorted({*_WHY.values(), "expired", "unused for 22 calls", "unused for 100000 calls"}))

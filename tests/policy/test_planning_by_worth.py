@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import planning, worth
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, Asked
+from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from tests.policy.conversing import LARGE, LONG, SURE, Conversing
 from tests.policy.priced import prices

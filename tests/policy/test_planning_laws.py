@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy import globs, planning, worth
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.planning import CLEAR, HOLD, KEEP, REASONS, Asked
 from hooks.utils.policy.ruleset import TIERS
+from hooks.utils.policy.worth import NeedModel
 from tests.policy.conversing import ACTS, TUNED, Conversing, ids, played
 from tests.policy.priced import LIFETIMES, READS, prices
 

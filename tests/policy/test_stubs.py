@@ -8,20 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
-from hooks.utils.policy.placeholder import placeholder, with_outline
-from hooks.utils.policy.stubs import (
-    LEAST_CHARS,
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy.messages import (
+    ASSISTANT,
+    LEAST_STUBBED,
+    USER,
+    Message,
+    Shown,
+    Use,
     folded,
     handle_of_fold,
     handle_of_stub,
     long_fields,
+    paired,
     put_back,
     replaced_fields,
     stub,
     stub_with_names,
 )
+from hooks.utils.policy.placeholder import placeholder, with_outline
 from tests.policy.test_placeholder import HANDLES
 
 LONG = "const total = items.reduce((sum, item) => sum + item.price, 0);\n" * 20
@@ -94,7 +99,7 @@ def test_whatever_its_fields_hold_a_stub_is_valid_shorter_and_names_its_handle(t
         assert sum(len(short[name]) for name in fields) < sum(map(len, fields.values()))
         assert long_fields(Use("T1", TOOLS.of(tool), short)) == [], "a stub is not left out once more"
     else:
-        assert sum(map(len, fields.values())) < LEAST_CHARS
+        assert sum(map(len, fields.values())) < LEAST_STUBBED
 
 
 def test_of_an_edit_what_it_has_replaced_can_leave_alone_and_all_of_it_comes_back():
@@ -135,7 +140,7 @@ def test_a_stub_with_names_behind_it_is_known_and_comes_back(tool: str, handle: 
     [
         ("Bash", {"command": LONG}),
         ("Task", {"prompt": LONG}),
-        ("Write", {"file_path": "/p/a", "content": "x" * (LEAST_CHARS - 1)}),
+        ("Write", {"file_path": "/p/a", "content": "x" * (LEAST_STUBBED - 1)}),
         ("Edit", {"file_path": "/p/a", "old_string": "x" * 200, "new_string": "y" * 199}),
         ("Write", {"file_path": "/p/a"}),
         ("Write", {"file_path": "/p/a", "content": None}),

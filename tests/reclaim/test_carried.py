@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, NotUnderstood, Shown, Use, paired
-from hooks.utils.reclaim.carried import Marked, Pictures, pictures, readable, without_commands
+from hooks.utils.reclaim.in_place import without_commands
+from hooks.utils.reclaim.places import Marked, Pictures, pictures, readable
 from tests.hosts.lines import Lines
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}

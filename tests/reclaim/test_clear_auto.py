@@ -6,8 +6,7 @@ from __future__ import annotations
 import pytest
 
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.outline import outline, outline_of, said_of
-from hooks.utils.policy.placeholder import gain, handle_in
+from hooks.utils.policy.placeholder import gain, handle_in, outline, outline_of, said_of
 from hooks.utils.policy.planning import HOLD
 from tests.hooks import processes
 from tests.reclaim.looks import LARGE, LATELY, LONG_UNUSED, NAMED, PRESERVED, Sized, ids, looked

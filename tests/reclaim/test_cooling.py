@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive.holds import ITEM, PROJECT, Hold, add_hold, held
+from hooks.utils.archive.chains import ITEM, PROJECT, Hold, add_hold, held
 from hooks.utils.io import repository
 from hooks.utils.reclaim import clearing
 from tests.patience import HANG_S

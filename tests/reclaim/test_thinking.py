@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from hooks.utils.hosts.claude_code import entries, transcript
 from hooks.utils.policy.messages import thinking_tokens
-from hooks.utils.reclaim import places, thinking
+from hooks.utils.reclaim import places
 from hooks.utils.reclaim.access import Opened, Refused
 from hooks.utils.text import laid_out
 from hooks.utils.views.receipt import undo_lines
@@ -113,7 +113,7 @@ def test_what_was_thought_behind_the_first_change_leaves_and_all_comes_back(thou
 def test_what_a_clear_would_take_is_told_before(thoughtful: Shop):
     index = transcript.index(str(thoughtful.transcript))
     first, _ = next(places.contents(str(thoughtful.transcript), index, EXPIRED.__contains__, index.since))
-    behind = thinking.thinking_behind(str(thoughtful.transcript), index, first.start)
+    behind = places.thinking_behind(str(thoughtful.transcript), index, first.start)
     assert not behind.running
     _, done = thoughtful.clear(with_thinking=True)
     assert behind.tokens == done.thinking > 0

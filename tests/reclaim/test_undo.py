@@ -1,13 +1,18 @@
-"""Undo: what the last clear took goes back, and nothing else happens."""
+"""Undo: what the last clear took goes back, and nothing else happens; where something is gone for good, what can come back does."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from hooks.utils.reclaim.access import Refused
-from tests.reclaim.shops import EXPIRED, LATELY, LIVE, SESSION, Shop, code, worked
+from tests.kit.forks import Command, Done, Forks
+from tests.kit.kills import kill_at_each_call, kill_at_random_moments, lay_down
+from tests.reclaim.shops import EXPIRED, LATELY, LIVE, SESSION, Shop, code, contents_of, worked
 
 
 def test_without_a_clear_there_is_nothing_to_undo(shop: Shop):
@@ -131,3 +136,164 @@ def test_an_undo_of_a_larger_clear_is_whole(shop: Shop):
     assert len(done.handles) > 120
     shop.undo()
     assert shop.transcript.read_bytes() == before
+
+
+# --- where something is gone for good ----------------------------------------------------------------------------------------------------
+
+FORK = "5e551019-0000-4000-8000-00000000000f"
+
+
+def forget(shop: Shop, *handles: str) -> None:
+    """These contents are gone for good, as a prune leaves them."""
+    with closing(sqlite3.connect(shop.home / "archive.sqlite")) as db, db:
+        for handle in handles:
+            db.execute("UPDATE thought_records SET zone = 'cold', content = NULL, content_compressed = NULL WHERE id = ?", (handle,))
+
+
+@pytest.fixture
+def twice(shop: Shop) -> Shop:
+    """Cleared twice: first what had expired, then the Reads."""
+    shop.write(worked(str(shop.project)))
+    shop.clear()
+    shop.at += 60
+    shop.clear(tier="medium")
+    return shop
+
+
+def newer(shop: Shop) -> set[str]:
+    return set(shop.cleared()) - EXPIRED
+
+
+def test_what_can_come_back_does_and_the_next_undo_goes_on(twice: Shop):
+    before = twice.cleared()
+    assert newer(twice) >= {"read-lib", "read-app"}
+    forget(twice, before["read-lib"])
+    done = twice.context("undo")
+    assert (done.code, "Gone for good" in done.out, "lib.ts" in done.out) == (0, True, True)
+    assert set(twice.cleared()) == EXPIRED | {"read-lib"}
+    done = twice.context("undo")
+    assert done.code == 0, done
+    assert set(twice.cleared()) == {"read-lib"}, "the older clear is taken back"
+    twice.assert_state_follows()
+
+
+def test_a_clear_that_is_lost_altogether_is_named_and_passed_over(twice: Shop):
+    before = twice.cleared()
+    lost = newer(twice)
+    forget(twice, *(before[id] for id in lost))
+    back = twice.undo()
+    assert {record.tool_use_id for record in back.records} == EXPIRED
+    assert {record.tool_use_id for record in back.gone} == lost
+    assert set(twice.cleared()) == lost
+
+
+def test_where_nothing_can_come_back_it_says_what_is_lost_and_changes_nothing(twice: Shop):
+    forget(twice, *twice.cleared().values())
+    before = twice.transcript.read_bytes()
+    for _ in range(2):
+        done = twice.context("undo")
+        said = " ".join(done.err.split())
+        assert (done.code, done.out) == (1, "")
+        assert "gone for good" in said
+        assert "npm test" in said
+    assert twice.transcript.read_bytes() == before
+
+
+def test_placeholders_that_the_archive_knows_nothing_of_are_told(twice: Shop):
+    twice.at += 90 * 86_400
+    assert twice.popkit("archive", "prune", "--older-than", "30d", "--yes").code == 0
+    said = " ".join(twice.context("undo").err.split())
+    assert f"{len(twice.cleared())} placeholders" in said
+    assert "no longer in the archive" in said
+
+
+def forked(shop: Shop) -> Shop:
+    """A fork of the session: the same lines under another id, as the host copies them."""
+    fork = Shop(shop.folder, shop.forks, FORK, shop.profile)
+    fork.transcript.write_bytes(shop.transcript.read_bytes().replace(shop.session_id.encode(), FORK.encode()))
+    fork.at = shop.at
+    return fork
+
+
+def test_a_fork_undoes_what_its_copied_placeholders_stand_for(shop: Shop):
+    original = shop.write(worked(str(shop.project)))
+    shop.clear()
+    fork = forked(shop)
+    cleared = shop.transcript.read_bytes()
+    done = fork.context("undo")
+    assert done.code == 0, done
+    assert contents_of(fork.transcript.read_bytes()) == contents_of(original)
+    fork.assert_state_follows()
+    assert shop.transcript.read_bytes() == cleared, "the session itself stays as it was"
+    shop.undo()
+    assert shop.transcript.read_bytes() == original
+
+
+def test_a_fork_undoes_its_own_clear_first(shop: Shop):
+    original = shop.write(worked(str(shop.project)))
+    shop.clear()
+    fork = forked(shop)
+    fork.at += 60
+    fork.clear(tier="medium")
+    fork.undo()
+    assert set(fork.cleared()) == EXPIRED
+    fork.undo()
+    assert contents_of(fork.transcript.read_bytes()) == contents_of(original)
+    with pytest.raises(Refused, match="nothing to undo"):
+        fork.undo()
+    ledger = fork.ledger()
+    assert (ledger["reclaimed_tokens"], ledger["clears"]) == (0, 1)
+
+
+class Case:
+    """An undo of two clears, of which the newer has lost a content, laid down anew before every kill."""
+
+    def __init__(self, folder: Path, forks: Forks, often: int):
+        """After every so many kills it goes on."""
+        self.shop, self.often = Shop(folder / "now", forks), often
+        self.texts = contents_of(self.shop.write(worked(str(self.shop.project))))
+        self.shop.clear()
+        self.shop.at += 60
+        self.shop.clear(tier="medium")
+        self.old = self.shop.transcript.read_bytes()
+        forget(self.shop, self.shop.cleared()["read-lib"])
+        self.template = folder / "template"
+        shutil.copytree(self.shop.folder, self.template)
+        self.shop.undo()
+        self.new = self.shop.transcript.read_bytes()
+        self.work = Command(["context", "undo", "--transcript", str(self.shop.transcript)])
+        self.how = {"cwd": str(self.shop.project)}
+        self.done: list[bool] = []
+
+    def world(self) -> dict[str, str]:
+        lay_down(self.template, self.shop.folder)
+        return self.shop.environ()
+
+    def check(self, done: Done) -> None:
+        assert self.shop.transcript.read_bytes() in (self.old, self.new)
+        self.done.append(self.shop.transcript.read_bytes() == self.new)
+        if len(self.done) % self.often == 0 or not done.killed or self.done[-2:] == [False, True]:
+            self.assert_goes_on()
+
+    def assert_goes_on(self) -> None:
+        """Undo after undo gives back all but the one that is lost."""
+        for _ in range(3):
+            if set(self.shop.cleared()) != {"read-lib"}:
+                assert self.shop.context("undo").code == 0
+        found = contents_of(self.shop.transcript.read_bytes())
+        assert {id for id, text in self.texts.items() if found[id] != text} == {"read-lib"}
+        assert self.shop.context("undo").code == 1
+        self.shop.assert_state_follows()
+
+
+def test_killed_at_any_call_it_is_done_or_undone_and_goes_on(memory: Path, forks: Forks, count):
+    case, step = Case(memory, forks, count(8, 1)), count(3, 1)
+    kills = kill_at_each_call(forks, case.work, case.world, case.check, step, **case.how)
+    assert step * kills > 20, "there were moments to be killed at"
+    assert case.done == sorted(case.done), "before the rename all is old, after it all is new"
+    assert 2 < step * case.done.count(True) < step * len(case.done) - 2
+
+
+def test_killed_at_a_random_moment_it_is_done_or_undone_and_goes_on(memory: Path, forks: Forks, count):
+    case = Case(memory, forks, count(4, 1))
+    kill_at_random_moments(forks, case.work, case.world, case.check, count(10, 200), **case.how)

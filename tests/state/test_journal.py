@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import ledger
-from hooks.utils.policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.policy.conversation import Usage
-from hooks.utils.policy.ledger import settle
+from hooks.utils.policy.figures import settle
+from hooks.utils.policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import journal, rebuild
 from tests.policy.scenario import SHIPPED

@@ -11,8 +11,8 @@ import pytest
 from hooks.utils import text
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, live, store
-from hooks.utils.state.provider_cleared import editing_of
+from hooks.utils.state import journal, live, reconciling, store
+from hooks.utils.state.reconciling import editing_of
 from hooks.utils.views import panel, report
 from tests.hosts.lines import Lines
 
@@ -57,7 +57,7 @@ class Told:
         return self.lines.write(self.folder / "session.jsonl")
 
     def look(self):
-        return live.reconcile(self.site, self.write())
+        return reconciling.reconcile(self.site, self.write())
 
     def noted(self) -> list[tuple[list[str], int]]:
         entries = store.read_lines(self.site.paths().journal)
@@ -220,4 +220,4 @@ def test_what_is_not_understood_says_nothing(tmp_path: Path, says: object):
 @pytest.mark.parametrize("asked", ["x", 7, [EDIT, EDIT], {"type": "clear_thinking"}, {**EDIT, "keep": 7, "trigger": None}])
 def test_settings_of_any_shape_are_taken_or_left(tmp_path: Path, asked: object):
     editing = editing_of(Told(tmp_path, asked).site.environ)
-    assert editing is None or editing == (100_000, 3, 0, ())
+    assert editing is None or (editing.trigger, editing.keep, editing.at_least, editing.spared) == (100_000, 3, 0, ())

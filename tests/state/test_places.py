@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code.stamps import seconds_of
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, seconds_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.placeholder import gain, placeholder
 from hooks.utils.policy.ruleset import Ruleset

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hooks.utils.policy.need import FEATURES
+from hooks.utils.policy.worth import FEATURES
 from hooks.utils.state import shipped
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import moments
+from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import files
 from hooks.utils.state import warmth
 from popkit_retention.lab import sessions
@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_used_teaches_nothing(home: Path, text: str):
 
 def test_requests_are_those_that_the_lab_replays(transcripts: Path):
     for path in sorted(transcripts.glob("**/*.jsonl"))[::9]:
-        told = [(found.message_id, found.sent_at, found.answered_at, found.calls) for found in moments.of(str(path))]
+        told = [(found.message_id, found.sent_at, found.answered_at, found.calls) for found in entries.moments_in(str(path))]
         replayed = sessions.read(str(path), with_needs=False).requests
         assert told == [(request.message_id, request.sent_at, request.answered_at, request.calls) for request in replayed], path
 
@@ -128,14 +128,14 @@ def test_the_newest_request_is_found_at_the_end_of_a_transcript(tmp_path: Path):
     made.say("go")
     made.read("src/a.ts")
     made.ends()
-    whole, tail = moments.newest(str(made.path)), moments.newest(str(made.path), 1_500)
+    whole, tail = entries.newest_moment(str(made.path)), entries.newest_moment(str(made.path), 1_500)
     assert whole is not None
     assert tail is not None
     assert (whole.message_id, whole.calls, whole.usage.tokens) == (tail.message_id, tail.calls, tail.usage.tokens)
     assert whole.sent_at < whole.answered_at == made.now
-    assert moments.newest(str(tmp_path / "none.jsonl")) is None
+    assert entries.newest_moment(str(tmp_path / "none.jsonl")) is None
     made.compact()
-    assert moments.newest(str(made.path)) is None
+    assert entries.newest_moment(str(made.path)) is None
     made.say("go on")
     made.ends("after it")
-    assert moments.newest(str(made.path)) is not None
+    assert entries.newest_moment(str(made.path)) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.conversation import Conversation, Place, Usage
 from hooks.utils.policy.planning import Asked, Plan
 from hooks.utils.policy.ruleset import Ruleset
@@ -35,4 +35,4 @@ def seen(session: Scenario, now: float = 0.0, **conversation) -> Outlook:
 
 def planned(session: Scenario, asked: Asked, cold: bool = False, **conversation) -> Plan:
     """What a clear would do."""
-    return plan_of(SITE, conversation_of(session, **conversation), asked, session.at, cold)
+    return plan_of(conversation_of(session, **conversation), asked, session.at, cold)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
+from .chains import held
 from .content import Row, names_of, plain, stamp, subjects_of
-from .holds import held
 from .zones import STORED
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from sqlite3 import Connection
 
-    from .holds import Held
+    from .chains import Held
 
 _ROWS = f"""
 SELECT id, seq, created_at, coalesce(zone, 'hot') <> 'cold', coalesce(zone, 'hot') = 'cold' AND source IS NULL, {STORED}

@@ -108,9 +108,7 @@ def _contexts(db: Connection, projects: Collection[str] | None, session: str | N
 
 def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: int) -> list[int]:
     """Return the seqs of what is found, the best first."""
-    from .terms import terms_of
-
-    asked = terms_of(question[:_ASKED_CHARS])
+    asked = index.terms_of(question[:_ASKED_CHARS])
     if not asked or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
         return []
     ranked = sorted(term for term in (_term(db, each) for each in asked) if term)[:_ASKED_TERMS]
@@ -152,10 +150,8 @@ def _matches(db: Connection, query: str, contexts: dict[int, int] | None) -> Ite
 
 def needles_of(question: str) -> list[str]:
     """Return what to look for in lines: the words as they were typed and their terms, in small letters."""
-    from .terms import terms_of
-
     question = question[:_ASKED_CHARS]
-    return list(dict.fromkeys([*question.lower().split(), *terms_of(question)]))
+    return list(dict.fromkeys([*question.lower().split(), *index.terms_of(question)]))
 
 
 def _lines_of(db: Connection, id: str, needles: list[str], mask: Callable[[str], str]) -> list[str]:

@@ -8,8 +8,8 @@ only ever go that way, no row is deleted, and nothing but `zone`, `content` and 
 from __future__ import annotations
 
 from ..io.sqlite_file import Transaction
+from .chains import held
 from .content import RetentionIntegrityError, as_text, compress_content, decompress_content, hash_content, plain, to_text
-from .holds import held
 from .records import record
 
 TYPE_CHECKING = False

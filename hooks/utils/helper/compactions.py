@@ -12,14 +12,15 @@ from contextlib import suppress
 from .. import text
 from ..hosts.claude_code.usage import newest_usage
 from ..operations import reclaiming
-from ..policy import kinds, outline
+from ..policy import kinds
 from ..policy.messages import Shown
+from ..policy.placeholder import LEAST_CHARS, Findings, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
-from ..reclaim.carried import Marked
 from ..reclaim.in_place import ASKED, AUTO, COLD, MANUAL, Declined, Wanted
-from ..views import limits
+from ..reclaim.places import Marked
+from ..views import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.messages import Use
-    from ..policy.outline import Findings
     from ..policy.shapes import Share
     from ..reclaim.in_place import Answer
-    from ..state.site import Site
+    from ..state.live import Site
 
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
@@ -38,14 +38,15 @@ _MOST_LEFT = 0.6
 # Names of so many characters are held: more than a fifth of what a window of 1,000,000 tokens shows.
 MOST_CHARS = 2_000_000
 _ENTRY_CHARS = 100  # of a text that has no names, too
+_BETWEEN = "\n\n"  # names and telling lines: neither are empty, nor hold a line's end
 # Of what is left, so much goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
 
 
 class Compactions:
-    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outline.findings` is."""
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `placeholder.findings` is."""
 
-    def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = outline.findings) -> None:
+    def __init__(self, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
         self.find = find
         self.marked = Marked(transcript_path)
         self.wanted: Wanted | None = None
@@ -167,7 +168,7 @@ def notice(made: Answer, saved: Share | None = None) -> str:
     if made.back:
         return f"Put back in place: {text.counted(len(made.back), 'result')}, {sizes}."
     things = text.counted(len(_calls_of(made)), "result")
-    worth = limits.gain(saved, " That saves ")
+    worth = amounts.gain(saved, " That saves ")
     return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored." + (worth and worth + ".")
 
 
@@ -183,12 +184,12 @@ def _size(tokens: int) -> str:
 
 class Outlines:
     """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
-    of a text and whether it is a run's, the result of `outline.findings`; the newest is last. What a list says of a call is masked ahead,
-    too, and remembered there (policy/masking)."""
+    of a text and whether it is a run's, the result of `placeholder.findings`, packed; the newest is last. What a list says of a call is
+    masked ahead, too, and remembered there (policy/masking)."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
-        self.known: dict[tuple[bytes, bool], Findings] = {}
+        self.known: dict[tuple[bytes, bool], str] = {}
         self.chars = 0
         self._lock = threading.Lock()
         self._waiting: queue.SimpleQueue[tuple[str, bool, Use | None]] = queue.SimpleQueue()
@@ -199,21 +200,22 @@ class Outlines:
         self._waiting.put((text, kinds.is_run(kind), use))
 
     def findings(self, text: str, is_run: bool) -> Findings:
-        """Return what `outline.findings` does, from memory where it is known."""
+        """Return what `placeholder.findings` does, from memory where it is known."""
         key = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), is_run)
-        known = self.known.get(key)
-        if known is None:
-            known = outline.findings(text, is_run)
-            with self._lock:
-                self._hold(key, known)
-        return known
+        packed = self.known.get(key)
+        if packed is not None:
+            return _unpacked(packed)
+        made = findings(text, is_run)
+        with self._lock:
+            self._hold(key, _packed(made))
+        return made
 
-    def _hold(self, key: tuple[bytes, bool], names: Findings) -> None:
+    def _hold(self, key: tuple[bytes, bool], packed: str) -> None:
         if key not in self.known:
-            self.known[key] = names
-            self.chars += _chars(names)
+            self.known[key] = packed
+            self.chars += _ENTRY_CHARS + len(packed)
         while self.chars > MOST_CHARS and len(self.known) > 1:
-            self.chars -= _chars(self.known.pop(next(iter(self.known))))
+            self.chars -= _ENTRY_CHARS + len(self.known.pop(next(iter(self.known))))
 
     def _find_all(self) -> None:
         while True:
@@ -221,11 +223,17 @@ class Outlines:
             try:
                 if use is not None:
                     Pair(use, Shown(use.id, text))
-                if len(text) >= outline.LEAST_CHARS:
+                if len(text) >= LEAST_CHARS:
                     self.findings(text, is_run)
             except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for
                 self._failed(error)
 
 
-def _chars(names: Findings) -> int:
-    return _ENTRY_CHARS + sum(map(len, names.names)) + sum(map(len, names.telling))
+def _packed(found: Findings) -> str:
+    """Return findings as one string: names are many and short, and each string of its own takes 49 bytes more than it says."""
+    return "\n".join(found.names) + _BETWEEN + "\n".join(found.telling)
+
+
+def _unpacked(packed: str) -> Findings:
+    names, _, telling = packed.partition(_BETWEEN)
+    return Findings(*(part.split("\n") if part else [] for part in (names, telling)))

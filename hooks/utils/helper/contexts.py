@@ -5,12 +5,13 @@ before the door was there.
 from __future__ import annotations
 
 from ..hosts.claude_code import calls, entries, usage
-from ..policy import door, provider_clearing
+from ..policy import door
+from ..policy.conversation import has_begun_clearing, is_near_clearing, lacking_steps
 from ..policy.door import Lines
 from ..policy.messages import Use
 from ..policy.placeholder import handle_in
 from ..policy.tools import READ
-from ..state import live
+from ..state import reconciling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import Result
-    from ..policy.conversation import Usage
+    from ..policy.conversation import Editing, Usage
     from ..policy.door import Source
-    from ..policy.provider_clearing import Editing
     from ..policy.tools import Tool
-    from ..state.site import Site
+    from ..state.live import Site
 
 
 # What is shown may take so many bytes, as they are counted below: more than a window of 1,000,000 tokens holds, so what was shown before
@@ -116,7 +116,7 @@ class Context:
         if self.newest is None:
             return
         lacking = self.newest.left_out[0]
-        if editing is not None and (self.is_cut or provider_clearing.is_near(editing, self.newest.tokens + self.grown)):
+        if editing is not None and (self.is_cut or is_near_clearing(editing, self.newest.tokens + self.grown)):
             self.is_cut = True
             lacking = max(lacking, len(self.numbers) - editing.keep)
         if lacking > 0:
@@ -139,10 +139,10 @@ def learnt(
     `say_once`, `editing` and `entered` as the door has them."""
     context = Context()
     try:
-        made = live.rebuilt(site, site.paths(agent_id), transcript_path)
+        made = reconciling.rebuilt(site, site.paths(agent_id), transcript_path)
         known = {result.id: result for result in made.conversation.results()}
-        gone = {id for step in provider_clearing.steps(made.conversation, editing) for id in step.ids}
-        context.is_cut = bool(gone) or provider_clearing.has_begun(made.conversation, editing)
+        gone = {id for step in lacking_steps(made.conversation, editing) for id in step.ids}
+        context.is_cut = bool(gone) or has_begun_clearing(made.conversation, editing)
         context.count = made.state.index
         called: dict[str, object] = {}
         for entry in entries.read(transcript_path, made.index.size, made.index.telling):
@@ -168,7 +168,7 @@ def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: obje
     given, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
     text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
-        result.id, tool, given, result.kind, door.name_of(result.tool, given, cwd), text,
+        result.id, tool, given, result.kind, door.name_of(tool, given, cwd), text,
         result.error or not block, path_of(tool, result.subjects),
     )  # fmt: skip
 

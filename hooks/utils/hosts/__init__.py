@@ -34,7 +34,7 @@ def tools_of(session_id: str) -> Tools:
     """Return the tools that a session may call: all of its host that a tool call needs (see protocol.py)."""
     if session_id.startswith(OPENCODE):
         return recorded_tools()
-    from .claude_code.tools import TOOLS
+    from .claude_code import TOOLS
 
     return TOOLS
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     class Host(Protocol):
         """What a host gives and takes. Times are seconds; payloads, rows and lines come from outside and may be anything.
 
-        Models and prices are no host's: `usage` names the model, and `policy/models.py` says what it costs and how its provider caches."""
+        Models and prices are no host's: `usage` names the model, and `policy/economics.py` says what it costs and how its provider
+        caches."""
 
         NAME: str  # as people call it
         TOOLS: Tools  # what each of its tools does, and which fields of an input hold what

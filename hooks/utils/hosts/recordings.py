@@ -17,14 +17,13 @@ from typing import NamedTuple  # noqa: TID253  no hook on a tool call reads what
 from ..io import files
 from ..io.codec import dumps
 from ..policy.tools import Tools
+from . import codex as codex_host
 from . import entire
+from . import opencode as opencode_host
 from .claude_code import host as claude_code
 from .claude_code import projects
-from .codex import rollouts
-from .codex import tools as codex_tools
 from .codex import translation as codex
 from .opencode import storage
-from .opencode import tools as opencode_tools
 from .opencode import translation as opencode
 
 TYPE_CHECKING = False
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
 # The translations, in the order in which they are asked, and the tools of each.
 TRANSLATIONS: tuple[Translation, ...] = (codex, opencode)
-TOOLS = (codex_tools.TOOLS, opencode_tools.TOOLS)
+TOOLS = (codex_host.TOOLS, opencode_host.TOOLS)
 CLAUDE_CODE = claude_code.NAME
 _UNREADABLE = b"?\n"
 
@@ -74,7 +73,7 @@ def session_id_of(path: str) -> str:
     checkpoint = entire.checkpoint_of(path)
     if checkpoint is not None:
         return checkpoint.session
-    return storage.id_of(path) or rollouts.session_id_of(path) or _exported(path) or projects.session_id_of(path)
+    return storage.id_of(path) or codex_host.session_id_of(path) or _exported(path) or projects.session_id_of(path)
 
 
 def _exported(path: str) -> str:
@@ -167,7 +166,7 @@ class Recorded(NamedTuple):
 
 def of_codex(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> list[Recorded]:
     """Return the sessions of Codex, the one that changed last first."""
-    return [Recorded(codex.NAME, rollouts.session_id_of(path), path, at, "") for at, path in rollouts.newest_first(environ)]
+    return [Recorded(codex.NAME, codex_host.session_id_of(path), path, at, "") for at, path in codex_host.newest_first(environ)]
 
 
 def of_opencode(environ: Mapping[str, str], _projects: Iterable[str] = ()) -> list[Recorded]:
@@ -208,7 +207,7 @@ def newest_usage(path: str) -> Usage | None:
     """Return the usage of the newest request of a recording, where its end tells without all of it being read; None where not."""
     if entire.is_address(path):
         return None
-    return storage.newest_usage(path) if storage.id_of(path) else rollouts.newest_usage(path)
+    return storage.newest_usage(path) if storage.id_of(path) else codex_host.newest_usage(path)
 
 
 # Each host's name in a flag -> its sessions, of the user, and in the repositories of the folders that are given.

@@ -6,9 +6,11 @@ import os
 
 from .. import flag_parser, text
 from ..hosts.claude_code.usage import newest_usage
-from ..policy import limit_weights, planning
+from ..policy import planning
+from ..policy.limits import share_of_clear
+from ..policy.limits import share_of_reads as share_of_fewer
 from ..reclaim import access, outlook, restoring
-from ..state import archived, limits, peek, receipts, store
+from ..state import archived, client_reports, receipts, session, store
 from ..views import clear as views
 from ..views import phrases, report
 from ..views import receipt as receipt_views
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
     from ..archive.records import Record
     from ..policy.shapes import Share
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Clear, Report
     from .request import Request
@@ -66,11 +68,11 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], planning.Asked], dry_
     cold = plan
     if done is None and plan.sum.warm:
         once_cold = planning.Asked(plan.asked.tier, plan.asked.ids, plan.asked.pattern)
-        cold = outlook.plan_of(request.site, prospect.made.conversation, once_cold, request.now, True, is_in_place)
+        cold = outlook.plan_of(prospect.made.conversation, once_cold, request.now, True, is_in_place)
     seen = outlook.of(request.site, request.transcript_path, prospect.made, request.now)
     outlook.remember(seen, request.site)
     shown = report.build(seen)
-    share = limit_weights.share_of_clear(limits.weights(request.site.home, request.now), plan.sum)
+    share = share_of_clear(client_reports.weights(request.site.home, request.now), plan.sum)
     return views.clear_data(plan, cold, done, shown, dry_run, is_in_place, share), shown
 
 
@@ -167,11 +169,11 @@ def receipts_of(site: Site, report: Report) -> list[Receipt]:
 
 def share_of_reads(site: Site, transcript_path: str, tokens: int, now: float) -> Share | None:
     """Return what so many tokens fewer in each prompt are of a window of the plan; None where that is unknown."""
-    weights = limits.weights(site.home, now)
+    weights = client_reports.weights(site.home, now)
     newest = newest_usage(transcript_path) if weights and transcript_path else None
     if newest is None or tokens <= 0:
         return None
-    return limit_weights.share_of_reads(weights, newest.model, newest.cache_ttl_s, tokens)
+    return share_of_fewer(weights, newest.model, newest.cache_ttl_s, tokens)
 
 
 def _gone(receipt: Receipt) -> int:
@@ -185,7 +187,7 @@ def receipts_of_agents(site: Site) -> list[Receipt]:
     """Return the receipts of the session's subagents, the newest first, each with the id of its `agent`."""
     found = [
         {**receipt, "agent": paths.agent_id}
-        for paths in peek.contexts_of(site.home, site.session_id)
+        for paths in session.contexts_of(site.home, site.session_id)
         if paths.agent_id
         for receipt in _read_receipts(paths)
     ]

@@ -3,22 +3,20 @@
 What the user and the assistant said stands word for word, always. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results. What is dead leaves first. Where that is not enough for the target, what is worth least
 for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names
-of what left stand beside it (names.py). What left is archived: `stubs.put_back` gives the conversation as it was.
+of what left stand beside it (standing.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
 """
 
 from __future__ import annotations
 
 from math import inf
 
-from . import names
+from . import standing
 from .estimate import estimate_tokens
 from .messages import Message, result_tokens
-from .outline import findings
-from .placeholder import handle_in, placeholder_tokens
+from .placeholder import findings, handle_in, placeholder_tokens
 from .planning import is_small, last_words
-from .room import give_back, make_room
 from .standing import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
-from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of
+from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of, give_back, make_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +25,9 @@ if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
     from .messages import Shown, Use
-    from .need import NeedModel
-    from .outline import Findings
+    from .placeholder import Findings
     from .standing import Built, Content
+    from .worth import NeedModel
 
 __all__ = (
     "CALLS",
@@ -77,7 +75,7 @@ def compact(
     """Return what stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
     `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
     `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
-    `find`: as `outline.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
+    `find`: as `placeholder.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
     `least`: tokens that may stand whatever their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
     pairs = pairs_of(messages, conversation, soon)
@@ -91,7 +89,7 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, names.SHARE * before, said)
+        fitting.fit(target, standing.NAMES_SHARE * before, said)
     built = fitting.built
     return Compacted(
         built.messages,
@@ -131,7 +129,7 @@ class _Fitting:
                 self.build(aim, aim)
         else:
             for_names = min(for_names, target - self.built.tokens)
-        self.build(inf, inf, names.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
+        self.build(inf, inf, standing.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
         """Build what stands; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made

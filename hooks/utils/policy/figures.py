@@ -1,4 +1,5 @@
-"""Reckon what PopKit did for a person, in four quantities, from the sums of a ledger: the one place for that. Pure.
+"""Settle a ledger, as ledger.py says, and make of its sums the four quantities that say what PopKit did for a person. No other module does.
+Pure.
 
 *Kept out*: tokens that did not enter (an estimate, as the journal books each result) · *cleared*: tokens that left by a clear, as requests
 have shown · *cost*: dollars that PopKit cost, by what it wrote, sent and had fetched again · *net*: dollars saved less the cost. Money is
@@ -7,15 +8,277 @@ at the API's prices; where the price of a model is not known there is none, and 
 
 from __future__ import annotations
 
-from .ledger import CAUSES, GAINS, MOVED
-from .models import plain
+from .economics import plain
+from .ledger import (
+    CAUSES,
+    GAINS,
+    MOVED,
+    Advice,
+    Booking,
+    Cleared,
+    Compaction,
+    KeptOut,
+    Ledger,
+    Refetched,
+    Remembered,
+    Request,
+    Restored,
+    Spared,
+    Undone,
+    Warmed,
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from .limit_weights import Column
+    from .economics import Prices
+    from .limits import Column
     from .shapes import Figures, LedgerFigures
+
+# Of a lifetime of an hour, some of a prompt may have been written for less: read to no token after that long, it was cold.
+_SHORTEST_S = 300
+
+
+def settle(requests: Iterable[Request | Compaction], bookings: Iterable[Booking], day_of: Callable[[float], str] | None = None) -> Ledger:
+    """Return the ledger of one context, from its Requests and Compactions in the order in which they were sent and all bookings in any
+    order."""
+    first = next((request for request in requests if isinstance(request, Request)), None)
+    context = _Context(Ledger(day_of), first or Request(0.0, 0, 0, 0))
+    waiting = sorted(bookings, key=lambda booking: (booking.at, booking.rank, booking.order()), reverse=True)
+    for moment in requests:
+        while waiting and waiting[-1].at < moment.at:
+            context.book(waiting.pop())
+        if isinstance(moment, Compaction):
+            context.compact()
+        else:
+            context.send(moment)
+    while waiting:
+        context.book(waiting.pop())
+    context.ledger.pending_tokens = round(sum(max(0, change.tokens) for change in context.pending))
+    return context.ledger
+
+
+class _Change:
+    """A change of the transcript that no request has shown yet: `tokens` leave the prompt, or come back to it when negative."""
+
+    __slots__ = ("results", "tokens")
+
+    def __init__(self, tokens: float, results: int = 0):
+        self.tokens = tokens
+        self.results = results
+
+
+class _Context:
+    """The conversation between two requests: what is changed and not yet shown, what is out, what of our making it carries."""
+
+    def __init__(self, ledger: Ledger, first: Request):
+        self.ledger = ledger
+        self.written = first  # the newest request that wrote to the cache
+        self.compact()
+
+    @property
+    def prices(self) -> Prices:
+        """Return the prices of the newest write to the cache."""
+        return self.written.prices
+
+    def compact(self) -> None:
+        """End all that we did to the context."""
+        self.previous: Request | None = None
+        self.pending: list[_Change] = []
+        self.out = 0.0  # tokens that requests would carry but for us, as measured
+        self.booked_out: float = 0  # the same as it was estimated
+        self.carried = dict.fromkeys(CAUSES, 0)  # tokens that requests carry because of us
+        self.fresh = dict.fromkeys(CAUSES, 0)  # the same, not sent yet
+        self.kept_out: dict[str, int] = {}  # id -> tokens that requests go without, because they did not enter
+        self.fresh_out: dict[str, int] = {}  # the same, where no request has gone without them yet
+        self.cleared_out: dict[str, int] = {}  # the same, while their result is cleared
+        self.kept_warm = 0  # tokens of the prompt that requests of ours have kept in the cache since the last one
+        self.spared = self.fresh_spared = 0  # tokens of results that requests go without, because no look-up was needed; those not sent yet
+
+    def book(self, booking: Booking) -> None:
+        ledger = self.ledger
+        if isinstance(booking, KeptOut):
+            ledger.keep_out(booking)
+            self.fresh_out[booking.id] = booking.tokens
+        elif isinstance(booking, Cleared):
+            ledger.clears += bool(booking.results)
+            if booking.tokens:
+                self.pending.append(_Change(booking.tokens, booking.results))
+            self._take_away(booking.ids)
+        elif isinstance(booking, Undone):
+            ledger.undone += 1
+            self._put_back(booking.tokens, booking.ids)
+        elif isinstance(booking, Restored):
+            ledger.restored += 1
+            if booking.in_place:
+                self._put_back(booking.tokens, booking.ids)
+            else:
+                self._say("restores", booking)
+        elif isinstance(booking, Refetched):
+            ledger.refetched += 1
+            self._say("refetches", booking)
+        elif isinstance(booking, Advice):
+            ledger.advice_tokens += booking.tokens
+            self._say("advice", booking)
+        elif isinstance(booking, Remembered):
+            ledger.memory_tokens += booking.tokens
+            self._say("memory", booking)
+        elif isinstance(booking, Spared):
+            self._spare(booking)
+        elif isinstance(booking, Warmed):
+            ledger.warmings += 1
+            ledger.charge("warming", self.prices.cost(booking.used()), booking.at, self.written.usd)
+            for kind, tokens in booking.used().items():
+                ledger.move(kind, -tokens, self.prices)
+            self.kept_warm = max(self.kept_warm, booking.read + booking.created)
+
+    def _say(self, cause: str, booking: Booking) -> None:
+        """Charge the writing now, so that the charge stands even when the next thing is a compaction, and the carrying from the second
+        request on."""
+        self.ledger.charge(cause, booking.tokens * self.prices.write, booking.at, self.written.usd)
+        self.ledger.move("write", -booking.tokens, self.prices)
+        self.fresh[cause] += booking.tokens
+
+    def _spare(self, booking: Spared) -> None:
+        """Add a look-up that was not made: its request would have read what the one before has sent; its answer is not counted."""
+        self.ledger.spared += 1
+        self.fresh_spared += booking.tokens
+        if self.previous is not None:
+            self.ledger.gain("memory", booking.share * self.previous.prompt * self.prices.read, booking.at, self.previous.usd)
+            self.ledger.move("read", booking.share * self.previous.prompt, self.prices)
+
+    def _take_away(self, ids: Iterable[str]) -> None:
+        """Take away what had not entered of cleared results: it is not counted on top of the clear, whether that is loaded yet or not."""
+        for id in ids:
+            for table in (self.kept_out, self.fresh_out):
+                if id in table:
+                    self.cleared_out[id] = table.pop(id)
+
+    def _put_back(self, tokens: float, ids: Iterable[str]) -> None:
+        """Put tokens back, first from what no request has shown yet, the last clear first: nobody will see it gone. The rest comes back to
+        the prompt, and saves nothing from now on."""
+        for id in ids:
+            if id in self.cleared_out:
+                self.kept_out[id] = self.cleared_out.pop(id)
+        for change in reversed(self.pending):
+            if change.tokens > 0:
+                taken = min(tokens, change.tokens)
+                change.tokens -= taken
+                tokens -= taken
+        self.pending = [change for change in self.pending if change.tokens]
+        if tokens and self.booked_out:
+            tokens = min(tokens, self.booked_out)
+            back = self.out * (tokens / self.booked_out)
+            self.out -= back
+            self.booked_out -= tokens
+            self.pending.append(_Change(-back))
+
+    def send(self, request: Request) -> None:
+        """Take a request into account: what it shows, what it saves, what it carries."""
+        cold, ledger, at, usd = False, self.ledger, request.at, request.usd
+        previous, kept_warm = self.previous, self._kept_warm(request)
+        if previous is not None:
+            # A request that writes much may do so because we changed the transcript. Then only time tells that the cache was cold.
+            cold = request.read * 2 < previous.prompt and (not self.pending or self._has_run_out(previous, request))
+            shown = self._shown_by(previous, request)
+            if shown:
+                self._take_effect(shown, _missing(previous, request), at)
+                if not cold and not kept_warm:
+                    beyond = max(0, request.created - request.added)
+                    ledger.charge("rewrite", beyond * (request.prices.write - request.prices.read), at, usd)
+                    self._rewrite(-beyond, request)
+        first = "write" if request.created else "plain"  # where caching is switched off
+        rate = first if cold else "read"
+        without = "write" if kept_warm else rate  # how without us it would have used what was sent before
+        self._spare_tokens("cleared", request, (without, self.out))
+        self._spare_tokens("kept_out", request, (without, sum(self.kept_out.values())), (first, sum(self.fresh_out.values())))
+        self._spare_tokens("memory", request, (without, self.spared), (first, self.fresh_spared))
+        if kept_warm:
+            # Without us it would not have written what is there because of us. Of what was cleared since that may be more than is left.
+            theirs = kept_warm - sum(self.carried.values())
+            ledger.kept_warm += 1
+            ledger.gain("kept_warm", max(0, theirs) * (request.prices.write - request.prices.read), at, usd)
+            ledger.charge("warming", max(0, -theirs) * (request.prices.write - request.prices.read), at, usd)
+            self._rewrite(theirs, request)
+        self._carry(rate, request)
+
+    def _spare_tokens(self, cause: str, request: Request, *several: tuple[str, float]) -> None:
+        """Add tokens that the request goes without, by how it would have used them."""
+        self.ledger.gain(cause, sum(request.prices.of(kind) * tokens for kind, tokens in several), request.at, request.usd)
+        for kind, tokens in several:
+            self.ledger.move(kind, tokens, request.prices)
+
+    def _rewrite(self, tokens: float, request: Request) -> None:
+        """Add tokens that were read and would have been written, or were written and would have been read where negative."""
+        self.ledger.move("write", tokens, request.prices)
+        self.ledger.move("read", -tokens, request.prices)
+
+    def _carry(self, rate: str, request: Request) -> None:
+        """Charge what the request carries because of us, used as `rate` says; what was new counts as old from the next one on."""
+        ledger = self.ledger
+        for cause in CAUSES:
+            ledger.charge(cause, self.carried[cause] * request.prices.of(rate), request.at, request.usd)
+            ledger.move(rate, -self.carried[cause], request.prices)
+            self.carried[cause] += self.fresh[cause]
+            self.fresh[cause] = 0
+        self.spared, self.fresh_spared = self.spared + self.fresh_spared, 0
+        self.kept_out.update(self.fresh_out)
+        self.fresh_out = {}
+        self.kept_warm = 0
+        self.previous = request
+        if request.created:
+            self.written = request
+
+    def _kept_warm(self, request: Request) -> int:
+        """Return the tokens that a request read from the cache and would have written, had no request of ours kept it warm: 0 where it came
+        within the cache's life, or found little of the prompt before."""
+        previous = self.previous
+        if previous is None or not self.kept_warm or request.at - previous.until < self.prices.ttl_s:
+            return 0
+        return min(request.read, self.kept_warm) if request.read * 2 >= previous.prompt else 0
+
+    def _has_run_out(self, previous: Request, request: Request) -> bool:
+        gap_s = request.at - previous.at
+        return gap_s >= self.prices.ttl_s or (request.read == 0 and gap_s >= _SHORTEST_S)
+
+    def _shown_by(self, previous: Request, request: Request) -> int:
+        """Return how many of the pending changes the request shows. The client loads the transcript as it stands, so they take effect in
+        order: the first so many whose sum comes nearest to what is missing."""
+        missing = _missing(previous, request)
+        # What was read from the cache is as it was before; what left stood in the rest of the previous prompt.
+        can_be_gone = min(missing, previous.prompt - request.read)
+        shown, nearest = 0, float(abs(missing))
+        cleared = total = 0.0
+        for number, change in enumerate(self.pending, 1):
+            cleared += max(0, change.tokens)
+            total += change.tokens
+            if cleared and cleared > 2 * can_be_gone:
+                break
+            if abs(missing - total) <= nearest:
+                shown, nearest = number, abs(missing - total)
+        return shown
+
+    def _take_effect(self, shown: int, missing: int, at: float) -> None:
+        changes, self.pending = self.pending[:shown], self.pending[shown:]
+        cleared = [change for change in changes if change.tokens > 0]
+        estimate = round(sum(change.tokens for change in cleared))
+        back = sum(-change.tokens for change in changes if change.tokens < 0)
+        if cleared:
+            gone = min(round(missing + back), estimate + estimate // 2)
+            self.out += gone
+            self.booked_out += estimate
+            self.ledger.reclaim(gone, at)
+            self.ledger.confirmed += len(cleared)
+            self.ledger.results += sum(change.results for change in cleared)
+
+
+def _missing(previous: Request, request: Request) -> int:
+    """Return the tokens that the prompt lacks of what it would hold had nothing changed; negative where it holds more."""
+    return previous.prompt + request.added - request.prompt
+
+
+# --- figures -----------------------------------------------------------------------------------------------------------------------------
 
 # name -> that of the ledger: what is counted beside the four.
 _COUNTS = {

@@ -16,9 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
-    from .need import NeedModel
     from .ruleset import Ruleset
     from .shapes import Weighed
+    from .worth import NeedModel
 
 
 CLEAR, HOLD, KEEP = "clear", "hold", "keep"

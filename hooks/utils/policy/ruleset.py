@@ -2,7 +2,7 @@
 
 Pure: no clock, no disk. Compiled once per hook from the effective `retention` object and never changed afterwards. What the configuration
 leaves out, or holds in a form that is not understood, comes from the tables here; the tiers of tools are the host's
-(`hosts/claude_code/tools.py`).
+(`hosts/claude_code/__init__.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from .models import Models
+    from .economics import Models
     from .tools import Tools
 
     # Of tiers or tools, built-in or as a user writes them: what does not make sense in one is passed over.
@@ -182,8 +182,8 @@ class Ruleset:
 
     @property
     def models(self) -> Models:
-        """Return the table of models (models.py), which few callers need."""
-        from .models import models_of
+        """Return the table of models (economics.py), which few callers need."""
+        from .economics import models_of
 
         return models_of(self._config)
 

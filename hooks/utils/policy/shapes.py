@@ -51,7 +51,7 @@ class Verdict(TypedDict):
 
 
 class Share(TypedDict):
-    """What tokens are of a window of the plan (`limits.KINDS`): `percent` of it, with the `error`, as `limit_weights` claims them, over so
+    """What tokens are of a window of the plan (`limits.KINDS`): `percent` of it, with the `error`, as `limits.Weights` claims them, over so
     many `requests`, 0 where it is over none."""
 
     window: str

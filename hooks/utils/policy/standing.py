@@ -1,25 +1,27 @@
-"""Build the messages that stand after a compaction, and say what left. Pure.
+"""Build the messages that stand after a compaction, say what left, and choose the names that stand for it. Pure.
 
 How much of each call and its result stands has been decided (ways.py). Here they become messages: a placeholder for a result, a stub for
 the input of a call, a list for whole calls, and names beside each of them.
+
+More than half of what the next requests write of what left are names: a path, an identifier, a version. A few hundred of them take the room
+of one large result. A name is worth more the later it was last shown, the more calls showed it, and most if a call was made with it.
 """
 
 from __future__ import annotations
 
-from . import stubs
+from . import secret_shapes
 from .estimate import estimate_tokens
-from .messages import Message, Shown, Use, texts_in
-from .outline import names_said
-from .placeholder import NO_HANDLE, handle_in, with_names
+from .messages import LISTED, Message, Shown, Use, folded, stub, stub_with_names, texts_in, why_stubbed
+from .placeholder import LONGEST_NAME, NO_HANDLE, SHORTEST_NAME, handle_in, is_plain, names_said, with_names
 from .ways import WHOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
     from typing import Any, Union
 
     from .conversation import Conversation
-    from .outline import Findings
+    from .placeholder import Findings
     from .ways import Pair, Way
 
     Content = Union[str, dict[str, Any], list[dict[str, Any]]]
@@ -80,7 +82,7 @@ class _Exchange:
 
 class Builder:
     """Builds what stands of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
-    archived. `find`: as `outline.findings` does it. `why`: the reason for which a live result leaves."""
+    archived. `find`: as `findings` of placeholder.py does it. `why`: the reason for which a live result leaves."""
 
     __slots__ = ("_exchanges", "_known", "_words", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
 
@@ -166,14 +168,14 @@ class Builder:
             label = pair.line(named)
             labels.append(label)
             different.add(label)
-            if len(different) <= stubs.LISTED and label.endswith(pair.masked):
+            if len(different) <= LISTED and label.endswith(pair.masked):
                 named.add(pair.file)
         handle = NO_HANDLE
         if names is not None:
             content: Content = [message.to_json() for message in away]
             handle = self.handle_of("", content)
             built.left.append(Left(CALLS, "", f"{len(ids)} calls", NEEDED_ROOM, handle, content))
-        message = stubs.folded(labels, handle, [name for id in ids for name in names.get(id, ())] if names else ())
+        message = folded(labels, handle, [name for id in ids for name in names.get(id, ())] if names else ())
         built.messages.append(message)
         built.tokens += estimate_tokens(message.text)
         built.ids.update(ids)
@@ -191,7 +193,7 @@ class Builder:
             if left[0].kind == RESULT:
                 shown = Shown(shown.id, with_names(shown.text, beside), shown.error)
             else:
-                use = Use(use.id, use.traits, stubs.stub_with_names(use, beside))
+                use = Use(use.id, use.traits, stub_with_names(use, beside))
         return use, shown, left
 
     def _in_way(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
@@ -205,8 +207,8 @@ class Builder:
         fields = pair.fields_left(way.input)
         if fields:
             handle = self.handle_of(use.id, use.input)
-            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), stubs.why(shown.error), handle, use.input))
-            use = Use(use.id, use.traits, stubs.stub(use, handle, fields, shown.error))
+            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), why_stubbed(shown.error), handle, use.input))
+            use = Use(use.id, use.traits, stub(use, handle, fields, shown.error))
         return use, shown, left
 
 
@@ -216,3 +218,55 @@ def _why(pair: Pair, alive: str) -> str:
     if result is not None and result.ended:
         return result.reasons[0] if result.reasons else "expired"
     return _PICTURE if pair.lost else alive
+
+
+# --- names of what left ------------------------------------------------------------------------------------------------------------------
+
+# Tokens of names, as a share of the conversation.
+NAMES_SHARE = 0.005
+# So many of the newest calls are looked at: what only older ones hold is hardly written again.
+_CALLS = 128
+# Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): a name is worth half as much after so
+# many calls; to be in the input of a call counts as much as so many results; a name costs so many characters beside its own.
+_HALVED, _IN_INPUT, _BESIDE = 20, 3, 5
+_CHARS_PER_TOKEN = 2.5
+# Characters that stand between names and what they belong to.
+_FRAME = 12
+# A text that holds a key in several lines gives none: these look like names.
+_KEY = "-----BEGIN "
+
+
+def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Container[str], tokens: float) -> dict[str, list[str]]:
+    """Return {id of a call: names that stand for what left of it}, in at most so many `tokens`. `homes`: ids of the calls of which
+    something left. Each name stands once, with the newest of these that held it, and none that is `standing` already."""
+    shown: dict[str, float] = {}  # name -> how often, a call's input counted more
+    since: dict[str, int] = {}  # name -> calls since it was last shown
+    home: dict[str, str] = {}
+    for pair in reversed(pairs[-_CALLS:]):
+        of_input = _names([pair.masked if text is pair.given else text for text in texts_in(pair.use.input)])
+        for name in of_input | _names([pair.shown.text]):
+            shown[name] = shown.get(name, 0.0) + (1 + _IN_INPUT if name in of_input else 1)
+            since.setdefault(name, pair.age)
+            if pair.use.id in homes:
+                home.setdefault(name, pair.use.id)
+    worth = {name: shown[name] / ((_HALVED + since[name]) * (_BESIDE + len(name))) for name in home if name not in standing}
+    chosen: dict[str, list[str]] = {}
+    room = tokens * _CHARS_PER_TOKEN
+    for name in sorted(worth, key=lambda name: (-worth[name], name)):
+        if is_plain(name) or secret_shapes.random_runs(name):
+            continue
+        room -= len(name) + 1 + (0 if home[name] in chosen else _FRAME)
+        if room < 0:
+            break
+        chosen.setdefault(home[name], []).append(name)
+    return {id: kept for id, names in chosen.items() if (kept := _without_keys(names))}
+
+
+def _names(texts: Iterable[str]) -> set[str]:
+    return {word for word in names_said(text for text in texts if _KEY not in text) if SHORTEST_NAME <= len(word) <= LONGEST_NAME}
+
+
+def _without_keys(names: list[str]) -> list[str]:
+    if not secret_shapes.spans(" ".join(names)):
+        return names
+    return [name for name in names if not secret_shapes.spans(name)]

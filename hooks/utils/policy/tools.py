@@ -1,7 +1,7 @@
 """What tools do, in terms that hold for every host: the one list of operations, a host's table of tools, a completed call of one with its
 outcome and the line that says how it went. Pure, and part of every hook.
 
-A host lists its tools as rows of a `Tools` (`hosts/claude_code/tools.py`). A driver that makes a call of its payloads gives it the row
+A host lists its tools as rows of a `Tools` (`hosts/claude_code/__init__.py`). A driver that makes a call of its payloads gives it the row
 of its tool; the rules hold the table, for what is known by a tool's name alone: a stored result, a configured tier.
 """
 
@@ -33,9 +33,9 @@ class Tool:
     """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
     or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
     they stand in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
-    `others`, of an edit of several files, a list of all but the first."""
+    `others`, of an edit of several files, a list of all but the first. `telling` and `files`: as `Tools` has them."""
 
-    __slots__ = ("line", "name", "on_disk", "operation", "others", "paths", "written")
+    __slots__ = ("files", "line", "name", "on_disk", "operation", "others", "paths", "telling", "written")
 
     def __init__(
         self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
@@ -48,17 +48,24 @@ class Tool:
         self.written = written
         self.on_disk = on_disk
         self.others = others
+        self.telling: tuple[str, ...] = ()
+        self.files: tuple[str, ...] = ()
 
 
 class Tools:
     """The tools of a host, from {name: what `Tool` takes behind the name}, and their `tiers`: by name, a tier or an object as in a
-    configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER."""
+    configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER. `telling`: fields
+    of any tool's input that tell a call of it from its others, the most telling first; `files`: those of them that hold paths."""
 
-    __slots__ = ("rows", "tiers")
+    __slots__ = ("files", "rows", "telling", "tiers")
 
-    def __init__(self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any]) -> None:
+    def __init__(
+        self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any], telling: tuple[str, ...] = (), files: tuple[str, ...] = ()
+    ) -> None:
         self.rows = rows
         self.tiers = tiers
+        self.telling = telling
+        self.files = files
 
     @classmethod
     def joined(cls, all: Sequence[Tools]) -> Tools:
@@ -68,14 +75,17 @@ class Tools:
         for one in all:
             rows.update((name, row) for name, row in one.rows.items() if name not in rows)
             tiers.update((name, tier) for name, tier in one.tiers.items() if name not in tiers)
-        return cls(rows, tiers)
+        telling = tuple(dict.fromkeys(field for one in all for field in one.telling))
+        return cls(rows, tiers, telling, tuple(dict.fromkeys(field for one in all for field in one.files)))
 
     def __contains__(self, name: str) -> bool:
         return name in self.rows
 
     def of(self, name: str) -> Tool:
         """Return a tool; for a name that is not listed, one of which nothing is known but the name."""
-        return Tool(name, *self.rows.get(name, ()))
+        tool = Tool(name, *self.rows.get(name, ()))
+        tool.telling, tool.files = self.telling, self.files
+        return tool
 
     def first(self, operation: str) -> str:
         """Return the name of the first tool that is listed for an operation, whose tier holds for whatever does the same; "" for none."""

@@ -9,9 +9,9 @@ from .economics import LIKELY_REQUESTS, Change, Prices, Sum
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .conversation import Conversation
-    from .need import NeedModel
     from .planning import Plan
     from .shapes import Context, Sums, Verdict
+    from .worth import NeedModel
 
 # A clear that takes a smaller share of the context is not worth loading the session again for.
 LEAST_SHARE = 0.01

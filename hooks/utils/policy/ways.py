@@ -1,4 +1,5 @@
-"""The ways in which a call and its result can stand after a compaction, and what each is worth. Pure.
+"""The ways in which a call and its result can stand after a compaction, what each is worth, and the steps between them until there is room.
+Pure.
 
 A way says how much of the result stands (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
 it, of an edit only what it wrote, a stub). The last way is neither, but a line in a list that names the call. What a way is worth is a
@@ -7,21 +8,21 @@ guess at what of it will still be looked for.
 
 from __future__ import annotations
 
+import heapq
 from math import sqrt
 
-from . import outline, stubs
 from .estimate import estimate_tokens
 from .masking import mask
-from .messages import Shown, Use, result_tokens
-from .placeholder import NO_HANDLE, beside, placeholder, why, with_outline
+from .messages import Shown, Use, folded, long_fields, replaced_fields, result_tokens, stub
+from .placeholder import NO_HANDLE, beside, most_tokens, placeholder, said_of, why, with_outline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from .context import Result
     from .conversation import Conversation
-    from .outline import Findings
+    from .placeholder import Findings
 
 # How much of a result stands, and how much of an input.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
@@ -35,7 +36,7 @@ _NEWEST_OF_FILE, _REPLACED, _INPUT, _SIZE = 2.0, 0.2, 1.5, 0.75
 _OUTLINED, _NOTICED, _WRITTEN = 0.5, 0.1, 0.95
 UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _REPLACING = ("superseded", "same_content")
-_LINE_TOKENS = estimate_tokens(stubs.folded([""], NO_HANDLE).text)  # of a line that lists calls, beside them
+_LINE_TOKENS = estimate_tokens(folded([""], NO_HANDLE).text)  # of a line that lists calls, beside them
 # What tells of a call that the engine does not know, or whose result has left before.
 _ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
 # What a list names as it was written, for that is written again most: a path and a command.
@@ -157,7 +158,7 @@ class Pair:
         replaced nothing."""
         if level == WHOLE or (level == WRITTEN and self.shown.error):
             return []
-        return stubs.replaced_fields(self.use) if level == WRITTEN else stubs.long_fields(self.use)
+        return replaced_fields(self.use) if level == WRITTEN else long_fields(self.use)
 
     @property
     def label(self) -> str:
@@ -191,7 +192,7 @@ class Pair:
             if self._outline is None:
                 self._outline = beside(result, self.shown.text, conversation.rules, find, said)
             return with_outline(notice, self._outline)
-        return with_outline(notice, outline.said_of(result))
+        return with_outline(notice, said_of(result))
 
 
 def _all_ways(pair: Pair) -> list[Way]:
@@ -202,15 +203,13 @@ def _all_ways(pair: Pair) -> list[Way]:
     for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)):
         fields = pair.fields_left(level)
         if fields:
-            inputs.append(
-                (Use(use.id, use.traits, stubs.stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level)
-            )
+            inputs.append((Use(use.id, use.traits, stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level))
     made = [
         Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
         for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, level_of_input in inputs
     ]
-    if pair.result and outline.said_of(pair.result):
+    if pair.result and said_of(pair.result):
         return made
     line = _LINE_TOKENS + estimate_tokens(pair.line())
     return [*made, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
@@ -223,8 +222,8 @@ def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
     worth = _worth_of_result(pair, whole)
     ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
-        notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), outline.said_of(result)))
-        most = outline.most_tokens(whole)
+        notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), said_of(result)))
+        most = most_tokens(whole)
         for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
             if notice + names < ways[-1][0] or pair.lost:
                 ways.append((notice + names, share * worth, level, names))
@@ -259,3 +258,50 @@ def _falling(ways: Sequence[Way]) -> list[Way]:
 def loss(before: Way, after: Way) -> float:
     """Worth that is lost for each token that leaves."""
     return (before.worth - after.worth) / (before.tokens - after.tokens)
+
+
+# --- steps until there is room -----------------------------------------------------------------------------------------------------------
+
+
+def make_room(needed: float, pairs: Iterable[Pair]) -> bool:
+    """Take the steps that lose least, until as many tokens as are `needed` may have left. Return whether it took any."""
+    steps: list[tuple[float, int, Pair]] = []
+    for order, pair in enumerate(pairs):
+        if not pair.stands:
+            _offer(steps, order, pair)
+    moved = False
+    while steps and needed > 0:
+        _, order, pair = heapq.heappop(steps)
+        needed -= pair.tokens_at(pair.at) - pair.tokens_at(pair.at + 1)
+        pair.at += 1
+        moved = True
+        _offer(steps, order, pair)
+    return moved
+
+
+def _offer(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
+    if pair.at + 1 < len(pair.ways):
+        heapq.heappush(steps, (loss(pair.now, pair.ways[pair.at + 1]), order, pair))
+
+
+def give_back(room: float, pairs: Iterable[Pair]) -> bool:
+    """Take steps back, those first that are worth most, as far as there is room: what left last was larger than what had to. Return whether
+    it took any."""
+    steps: list[tuple[float, int, Pair]] = []
+    for order, pair in enumerate(pairs):
+        _offer_back(steps, order, pair)
+    moved = False
+    while steps:
+        _, order, pair = heapq.heappop(steps)
+        tokens = pair.ways[pair.at - 1].tokens - pair.tokens_at(pair.at)
+        if tokens <= room:
+            room -= tokens
+            pair.at -= 1
+            moved = True
+            _offer_back(steps, order, pair)
+    return moved
+
+
+def _offer_back(steps: list[tuple[float, int, Pair]], order: int, pair: Pair) -> None:
+    if pair.at:
+        heapq.heappush(steps, (-loss(pair.ways[pair.at - 1], pair.now), order, pair))

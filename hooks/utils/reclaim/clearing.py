@@ -11,16 +11,16 @@ import json  # noqa: TID253  see places.py
 import time
 
 from .. import archive
-from ..archive import holds
+from ..archive import chains
 from ..hosts.claude_code import calls
 from ..io import repository
 from ..policy import events, kinds, planning
 from ..policy.estimate import estimate_tokens
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.placeholder import NO_HANDLE, beside, placeholder, why, with_outline
-from ..state import journal, live, receipts, store
+from ..state import journal, receipts, reconciling, store
 from ..state.archived import errors
-from . import places, rewrite, thinking
+from . import places, rewrite
 from .access import Opened, Refused, chain_of, check_understood, once_answered, original_path, sweep, trouble_of, turnstile, until_whole
 from .outlook import plan_of
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from ..policy.context import Result
     from ..policy.ruleset import Ruleset
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
 
     Wanted = Union[planning.Asked, Callable[[Rebuilt], planning.Asked]]
     from sqlite3 import Connection
@@ -93,8 +93,8 @@ def clear(
 
 def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
     """Return what a clear would do; changes nothing but the tracker's own state."""
-    made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
-    plan = plan_of(site, made.conversation, asked(made) if callable(asked) else asked, now, at_end, in_place)
+    made = until_whole(lambda: reconciling.reconcile(site, transcript_path, now=now), lambda made: made.index)
+    plan = plan_of(made.conversation, asked(made) if callable(asked) else asked, now, at_end, in_place)
     check_understood(made.index, [result.id for result in plan.going])
     return Prospect(made, plan, now)
 
@@ -117,7 +117,7 @@ class _Leaving:
 def _clear(site: Site, transcript_path: str, plan: Prospect, with_thinking: bool) -> Cleared:
     index, state = plan.made.index, plan.made.state
     leaving: list[_Leaving] = []  # in the order of the file
-    thoughts: list[thinking.Thought] = []  # likewise
+    thoughts: list[places.Thought] = []  # likewise
     with Opened(site.home, create=True) as db:
         new = _records(transcript_path, plan, leaving, thoughts if with_thinking else None)
         added = archive.add_records(db, chain_of(site, transcript_path), new, clear_at=plan.now)
@@ -127,7 +127,7 @@ def _clear(site: Site, transcript_path: str, plan: Prospect, with_thinking: bool
         handles = {one.result.id: handle for one, handle in zip(leaving, added.ids)}
         edits = [one.place.edit(_as_json(one.text(handles[one.result.id]))) for one in leaving]
         edits = sorted([*edits, *(thought.leaving() for thought in thoughts)], key=lambda edit: edit.start)
-        accept = thinking.check_no_words if with_thinking else None
+        accept = places.check_no_words if with_thinking else None
         trouble = ""
         try:
             rewrite.rewrite(transcript_path, edits, places.seen_of(index), original_path(site), accept)
@@ -147,7 +147,7 @@ def _clear(site: Site, transcript_path: str, plan: Prospect, with_thinking: bool
 
 
 def _records(
-    transcript_path: str, plan: Prospect, leaving: list[_Leaving], thoughts: list[thinking.Thought] | None
+    transcript_path: str, plan: Prospect, leaving: list[_Leaving], thoughts: list[places.Thought] | None
 ) -> Iterator[archive.NewRecord]:
     """Yield what is archived of each result, as its line is reached, then of the thinking that goes with them (None: it stays); `leaving`
     and `thoughts` fill with them."""
@@ -163,7 +163,7 @@ def _records(
         tokens = round(result.tokens * state.calibration)
         yield archive.NewRecord(place.id, result.kind, result.label, content, places.stamp_of(result.at), result.subjects, tokens)
     if thoughts is not None and leaving:
-        thoughts += thinking.thinking_behind(transcript_path, index, leaving[0].place.start).check_ended().thoughts
+        thoughts += places.thinking_behind(transcript_path, index, leaving[0].place.start).check_ended().thoughts
         yield from (thought.record() for thought in thoughts)
 
 
@@ -193,7 +193,7 @@ def _book(site: Site, plan: Prospect, handles: dict[str, str], tokens: int) -> N
     ]
     entry, placeholders = journal.cleared(list(handles), tokens, reasons, plan.now), events.Cleared(handles)
     paths = site.paths()
-    live.note(site, paths, [entry], placeholders)
+    reconciling.note(site, paths, [entry], placeholders)
     for event in (journal.event_of(entry), placeholders):
         plan.made.conversation.observe(event)
     store.append(paths, paths.receipts, receipts.noted(calls, plan.now))
@@ -203,7 +203,7 @@ def cool(db: Connection, task_id: str, now: float | None = None) -> dict[str, in
     """Move the records of a chain to their zones, and return how many went where (see `archive_chain`). The last copy of a content goes
     only when git has just given the same from a commit that a branch or tag leads to, and no hold keeps it at `now` (seconds; by default
     the clock's); a chain without a transcript is not gone, for it may be on another machine, or have moved."""
-    holds.place_folders(db, lambda folder: repository.of(folder).key)
+    chains.place_folders(db, lambda folder: repository.of(folder).key)
     counts = archive.archive_chain(db, task_id, lambda record: False, now=now)
     until = time.monotonic() + PATIENCE_S
     for id in archive.due_cold(db, task_id, ASKED, now=now):

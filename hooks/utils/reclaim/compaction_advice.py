@@ -18,7 +18,7 @@ from ..policy.estimate import CHARS_PER_TOKEN, estimate_tokens
 from ..policy.masking import mask
 from ..policy.placeholder import is_handle
 from ..policy.tools import LOOKUPS, READS, SHELL
-from ..state import journal, live, store
+from ..state import journal, live, reconciling, store
 from ..state.archived import errors
 from . import places
 from .access import Opened, Refused, chain_of
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import ContextState, Result
+    from ..state.live import Site
     from ..state.rebuild import Rebuilt
-    from ..state.site import Site
 
     _Row = tuple[str, str, int]  # of the index: handle, label, tokens
 
@@ -59,7 +59,7 @@ def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | 
         keep = [(result.label, texts.get(result.id) or result.verdict or result.label) for result in verbatim]
         dead = [(result.label, result.ended[0]) for result in reversed(state.expired.values()) if result.ended and result.kind != kinds.ACK]
         advice = advice_text(dead, [*pinned, *keep], MANUAL_TOKENS if manual else ADVICE_TOKENS)
-    echo = advice + _command_of_hook(site) if manual else ""
+    echo = advice + _command_of_hook() if manual else ""
     site.remember(index=index_text(rows) or None, echo_tokens=estimate_tokens(echo) or None)
     _book(site, estimate_tokens(advice), now)
     return advice or None
@@ -88,7 +88,7 @@ def after(site: Site, now: float) -> str | None:
 def _state_of(site: Site, transcript_path: str) -> Rebuilt | None:
     try:
         if os.stat(transcript_path).st_size <= live.REBUILD_BYTES:
-            return live.reconcile(site, transcript_path)  # it waits for lines that the host writes late
+            return reconciling.reconcile(site, transcript_path)  # it waits for lines that the host writes late
     except (OSError, ValueError):
         pass  # no transcript: there is nothing to say
     return None
@@ -162,7 +162,7 @@ def _worth(state: ContextState, wanted: set[str]) -> list[list[Any]]:
     return [[result.id, result.cleared, result.label, round(result.tokens * state.calibration)] for result in results]
 
 
-def _command_of_hook(site: Site) -> str:
+def _command_of_hook() -> str:
     """Return the command line that hooks.json gives for PreCompact: the host prints it into the conversation."""
     from ..io import home
 

@@ -12,15 +12,16 @@ from contextlib import nullcontext
 from .. import archive
 from ..hosts.claude_code import calls, usage
 from ..io import files, home
-from ..policy import compacting, events, messages, outline, stubs
+from ..policy import compacting, events, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
-from ..policy.messages import Message
+from ..policy.messages import USER, Message, handle_of_fold, put_back
 from ..policy.occasions import CLEARED_BY_USER
+from ..policy.placeholder import findings
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
-from ..state import journal, live, receipts, shipped, store
+from ..state import journal, live, receipts, reconciling, shipped, store
 from ..state.archived import content_of, errors, task_id
-from . import carried, places
+from . import places
 from .access import Opened, Refused
 from .outlook import context_of
 
@@ -31,15 +32,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.compacting import Compacted, Content, Left
-    from ..policy.outline import Findings
-    from ..state.site import Site
-    from .carried import Marked
+    from ..policy.placeholder import Findings
+    from ..state.live import Site
+    from .places import Marked
 
 _TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
 ASKED, MANUAL, AUTO, COLD = "asked", "manual", "auto", "cold"
 # For which reason a live result leaves, where it is not to make room.
 _WHY_LIVE = {ASKED: CLEARED_BY_USER, COLD: "of all that stood the least likely to be needed, as the prompt cache was cold"}
+# Commands that were typed at the host are messages, too: those of ours, and of compactions, say nothing to the model.
+_OURS = ("<command-name>/compact</command-name>", "<command-name>/popkit")
+_CAVEAT, _STDOUT, _COMPACTED = "<local-command-caveat>", "<local-command-stdout>", "Compacted"
+_CODES = 8  # characters of a terminal's codes that may stand before what a command printed
 _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: a conversation has thousands of contents
@@ -89,14 +94,14 @@ class Declined(Exception):
 
 def answer(
     site: Site, transcript_path: str, agent_id: str, rows: Sequence[object], wanted: Wanted, now: float,
-    found_in: Callable[[str, bool], Findings] = outline.findings, marked: Marked | None = None,
+    found_in: Callable[[str, bool], Findings] = findings, marked: Marked | None = None,
 ) -> Answer:  # fmt: skip
     """Return the answer to a compaction of the conversation `rows`, as the host gives them. Archives what leaves. Declined where something
     is not understood, or nothing would change. Nothing is noted of it before it stands. `found_in`: as `outline.findings` does it;
     `marked`: the lines of this transcript, where they are known."""
     try:
-        pictures = carried.pictures(marked or carried.Marked(transcript_path), rows)
-        standing = messages.paired(carried.without_commands(carried.readable(rows, pictures, site.tools)))
+        pictures = places.pictures(marked or places.Marked(transcript_path), rows)
+        standing = messages.paired(without_commands(places.readable(rows, pictures, site.tools)))
     except (messages.NotUnderstood, OSError) as error:
         raise Declined(str(error)) from None
     conversation = _conversation(site, agent_id, transcript_path, standing, now)
@@ -189,7 +194,7 @@ def _with_back(
     with Opened(site.home) as db:
         contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, standing, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
-    back = stubs.put_back(standing, contents.get, site.tools)
+    back = put_back(standing, contents.get, site.tools)
     if [message.to_json() for message in back] == [message.to_json() for message in standing]:
         raise Declined("nothing of it stands in the conversation as a placeholder, or its content is gone for good")
     after = compacting.tokens_of(back, conversation)
@@ -204,10 +209,31 @@ def _with_back(
     beside = max(0, conversation.last.tokens - before)
 
     def note(_summarised: bool) -> Callable[[], None]:
-        live.note(site, site.paths(agent_id), entries)
+        reconciling.note(site, site.paths(agent_id), entries)
         return lambda: None
 
     return Answer(_rows(back), before + beside, after + beside, [], [record.tool_use_id for record in records], True, note)
+
+
+def without_commands(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without commands of ours and earlier compactions, and without what they printed: it would grow with each of
+    them."""
+    kept: list[Message] = []
+    was_ours = False
+    for message in messages:
+        is_word = message.role == USER and not message.results
+        is_ours = is_word and message.text.startswith(_OURS)
+        if is_ours and kept and kept[-1].role == USER and kept[-1].text.startswith(_CAVEAT):
+            kept.pop()
+        if not is_ours and not (is_word and _is_printed(message.text, was_ours)):
+            kept.append(message)
+        was_ours = is_ours
+    return kept
+
+
+def _is_printed(text: str, by_ours: bool) -> bool:
+    """Return whether a text is what a command of ours, or a compaction, printed."""
+    return text.startswith(_STDOUT) and (by_ours or _COMPACTED in text[: len(_STDOUT) + _CODES + len(_COMPACTED)])
 
 
 def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
@@ -225,13 +251,13 @@ def _rows(standing: Sequence[Message]) -> list[dict[str, Any]]:
 
 def _with_lists(db: Connection, standing: Sequence[Message], handles: Collection[str]) -> list[str]:
     """Return the handles, and those of lists of calls in which one of them stands."""
-    lists = [handle for handle in map(stubs.handle_of_fold, (message.text for message in standing)) if handle]
+    lists = [handle for handle in map(handle_of_fold, (message.text for message in standing)) if handle]
     holding = [each for each in lists if any(handle in (content_of(db, each) or "") for handle in handles)]
     return list(dict.fromkeys([*handles, *holding]))
 
 
 def _content(archived: str | None) -> Any:
-    """Return an archived content as `stubs.put_back` takes it: the text of a result, the input of a call, or messages."""
+    """Return an archived content as `put_back` takes it: the text of a result, the input of a call, or messages."""
     if archived is None:
         return None
     try:
@@ -293,7 +319,7 @@ def _note(
     standing = [id for id in done.made_whole if id in chars and id not in reasons]  # others were made whole, and then left
     whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in standing]
     if whole:
-        live.note(site, paths, whole)
+        reconciling.note(site, paths, whole)
     handles = [one.handle for one in done.left]
     store.journal(paths, journal.compacted(why, done.before, done.after, handles, now, beside, summarised))
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))

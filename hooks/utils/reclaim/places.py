@@ -1,22 +1,39 @@
-"""Find the places of results in a transcript: a walk over its lines that keeps no content but the current one."""
+"""Find in the lines of a transcript what a change of it is about: the places of results, the thinking behind them, and what is more than
+text. Reads only, and keeps no content but that of the current line.
+
+A model that binds its thinking to all that was said before it takes none that was thought over something else: it leaves with the change,
+as one run to the end, and is archived like a result. A line that holds nothing else keeps its place in the chain with an empty content,
+which the host merges into the rest of its message. A message of thinking alone (an interrupted one) is never sent by the host, which would
+say "(no content)" for an empty one: it stays.
+
+A compaction hands back texts and calls. An image or a document that the user gave is in the transcript alone, so a note takes its place. A
+result that holds one, or anything else that is no text, is archived whole, and its placeholder says how to see it.
+"""
 
 from __future__ import annotations
 
 import json  # noqa: TID253  a rewrite has parsed the transcript
+import os
 
+from .. import archive
 from ..hosts.claude_code import entries
-from ..hosts.claude_code.spans import NotUnderstood, content_spans
+from ..hosts.claude_code.spans import NotUnderstood, content_span, content_spans
 from ..io.system import sha256
+from ..policy import messages as conversation
 from ..policy.estimate import estimate_tokens
+from ..policy.messages import Message, message_of, thinking_tokens
 from ..policy.placeholder import HEAD, handle_in
-from .access import Refused
-from .rewrite import Edit, Seen
+from ..state.archived import THINKING
+from .access import Refused, Running
+from .rewrite import Changed, Edit, Seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from typing import Any
 
     from ..hosts.claude_code.transcript import Index
+    from ..policy.tools import Tools
 
 
 class Place:
@@ -77,3 +94,238 @@ def placeholders(path: str, index: Index) -> Iterator[tuple[Place, str]]:
         if handle:
             place.tokens = estimate_tokens(text)
             yield place, handle
+
+
+# --- thinking behind a change ------------------------------------------------------------------------------------------------------------
+
+_KINDS = frozenset(("thinking", "redacted_thinking"))
+_RUNNING = (
+    "Claude is in the middle of a turn, and this model needs its thinking until the turn ends, so nothing was changed. "
+    "Try again once it has answered"
+)
+
+
+class Thought(Place):
+    """The thinking in a line that begins at the byte `begin`: the Place of the message's `content` (its JSON text), the estimated
+    `tokens` of the thinking, and the `timestamp` of the line. `id` is the line's uuid."""
+
+    __slots__ = ("begin", "content", "timestamp")
+
+    def __init__(self, id: str, start: int, end: int, hash: str, begin: int, content: str, timestamp: str) -> None:
+        super().__init__(id, start, end, hash)
+        self.begin, self.content, self.timestamp = begin, content, timestamp
+
+    def record(self) -> archive.NewRecord:
+        """Return what is archived of it, under the uuid of its line."""
+        return archive.NewRecord(self.id, THINKING, "thinking", self.content, self.timestamp, tokens=self.tokens)
+
+    def leaving(self) -> Edit:
+        """Return the edit that takes it out."""
+        return self.edit(without_thinking(self.content))
+
+
+class Behind:
+    """What stands behind a change: the Thoughts in the order of the lines, their `tokens`, and whether the turn is still `running`."""
+
+    __slots__ = ("running", "thoughts")
+
+    def __init__(self, thoughts: list[Thought], running: bool):
+        self.thoughts = thoughts
+        self.running = running
+
+    @property
+    def tokens(self) -> int:
+        return sum(thought.tokens for thought in self.thoughts)
+
+    def check_ended(self) -> Behind:
+        """Raise Running while a turn runs: the thinking of it would be bound to what is changed."""
+        if self.running:
+            raise Running(_RUNNING)
+        return self
+
+
+def thinking_behind(path: str, index: Index, first_change: int) -> Behind:
+    """Return the thinking of the active branch in the lines behind the one that holds the byte `first_change`, which is in a tool
+    result."""
+    thoughts, on_branch, spoken = [], set(), set()
+    running = True
+    for begin, line in entries.lines(path, index.size):
+        entry = _entry(line) if begin > first_change else {}
+        uuid = entry.get("uuid")
+        if uuid in index.chain:
+            running = _is_running(entry, running)
+        if entry.get("type") != "assistant":
+            continue
+        blocks = entries.blocks_of(entry)
+        message = str(entry["message"].get("id") or uuid) if blocks else uuid
+        thinking = [block for block in blocks if _kind(block) in _KINDS]
+        if uuid in index.chain:
+            on_branch.add(message)
+        if len(thinking) < len(blocks):
+            spoken.add(message)
+        if thinking:
+            thoughts.append((message, _thought(begin, line, entry, thinking)))
+    return Behind([thought for message, thought in thoughts if message in on_branch & spoken], running)
+
+
+def check_no_words(appended: bytes) -> None:
+    """Raise Changed where a turn has begun in these lines: its thinking is bound to what is about to be changed."""
+    appended_entries = map(_entry, appended.splitlines())
+    if any(entry.get("type") == "assistant" or _is_running(entry, False) for entry in appended_entries):
+        raise Changed(_RUNNING)
+
+
+def messages_of(path: str, index: Index, uuids: Collection[str]) -> Iterator[tuple[Thought, str]]:
+    """Return (Place, content) of the message in each of the assistant's lines with these uuids."""
+    for begin, line in entries.lines(path, index.size):
+        entry = _entry(line) if b'"assistant"' in line else {}
+        if entry.get("uuid") in uuids:
+            thought = _thought(begin, line, entry, [])
+            yield thought, thought.content
+
+
+def without_thinking(content: str) -> str:
+    """Return the content of a message, as JSON text, without its thinking; every other block as it stands there."""
+    kept, at = [], _next(content, 1)
+    while content[at] != "]":
+        block, end = json.JSONDecoder().raw_decode(content, at)
+        if not isinstance(block, dict) or _kind(block) not in _KINDS:
+            kept.append(content[at:end])
+        at = _next(content, end)
+    return "[" + ",".join(kept) + "]"
+
+
+def _kind(block: dict[str, Any]) -> str:
+    return str(block.get("type"))
+
+
+def _next(content: str, at: int) -> int:
+    while content[at] in " \t\n\r,":
+        at += 1
+    return at
+
+
+def _entry(line: bytes) -> dict[str, Any]:
+    """Return the entry of a line; empty for one that is none."""
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) and isinstance(entry.get("uuid"), str) else {}
+
+
+def _is_running(entry: dict[str, Any], before: bool) -> bool:
+    """Return whether the turn is under way after this entry of the branch: something was said to Claude, or a tool called, and the answer
+    has not come. An interrupted turn goes on with what is said next; the host's own words about a failed request are no answer."""
+    blocks = entries.blocks_of(entry)
+    kinds = set(map(_kind, blocks))
+    if entry.get("type") == "assistant" and not entry.get("isApiErrorMessage"):
+        return "text" not in kinds or "tool_use" in kinds or entry["message"].get("stop_reason") == "tool_use"
+    return before or entries.is_prompt(entry) or (entry.get("type") == "user" and "tool_result" in kinds)
+
+
+def _thought(begin: int, line: bytes, entry: dict[str, Any], thinking: list[dict[str, Any]]) -> Thought:
+    try:
+        start, end = content_span(line) or (0, 0)
+    except NotUnderstood as error:
+        raise Refused(f"the transcript is not understood, so nothing was changed: byte {begin:,}: {error}") from None
+    content, said_at = line[start:end], str(entry.get("timestamp") or "")
+    digest = sha256(content).hexdigest()
+    thought = Thought(entry["uuid"], begin + start, begin + end, digest, begin, content.decode("utf-8"), said_at)
+    thought.tokens = sum(map(thinking_tokens, thinking))
+    return thought
+
+
+# --- what a compaction can carry ---------------------------------------------------------------------------------------------------------
+
+_MARKS = (b'"image"', b'"document"')  # as a value: in a text their quotes are escaped
+_LIST = b'"content":[{'
+_NOT_HERE = "[{} stood here. A compaction cannot carry it: ask for it again if you need to see it.]"
+
+
+class Pictures:
+    """Parts of messages that are more than text: `beside`, uuid of a user's entry -> what it showed beside its text; `contents`, id of a
+    result -> its content as JSON text; `lost`, ids of the results whose text alone would not say what they showed."""
+
+    __slots__ = ("beside", "contents", "lost")
+
+    def __init__(self) -> None:
+        self.beside: dict[str, list[str]] = {}
+        self.contents: dict[str, str] = {}
+        self.lost: set[str] = set()
+
+
+class Marked:
+    """The lines of a transcript that can hold anything but text, found as it grows: a compaction must not wait until all of it is read.
+    `places`: where each begins, and its bytes."""
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+        self.places: list[tuple[int, int]] = []
+        self._read = self._inode = 0
+
+    def look(self) -> None:
+        """Read what has been written since the last look. OSError where it cannot be read."""
+        with open(self.path, "rb") as file:
+            found = os.fstat(file.fileno())
+            if found.st_ino != self._inode or found.st_size < self._read:
+                self.places, self._read, self._inode = [], 0, found.st_ino
+            file.seek(self._read)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return  # it is being written
+                if any(mark in line for mark in _MARKS) or line.count(_LIST) > 1:
+                    self.places.append((self._read, len(line)))
+                self._read += len(line)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield them: those with a picture, and those with a result whose content is a list, as its entry's is."""
+        self.look()
+        with open(self.path, "rb") as file:
+            for at, length in self.places:
+                file.seek(at)
+                yield file.read(length)
+
+
+def pictures(marked: Marked, rows: Sequence[object]) -> Pictures:
+    """Return what the messages show that is more than text, from their transcript. OSError where it cannot be read; NotUnderstood where it
+    is not."""
+    result = Pictures()
+    handles = {row["handle"] for row in rows if isinstance(row, dict) and isinstance(row.get("handle"), str)}
+    for line in marked.lines():
+        entry = entries.entry_of(line)
+        if entry is None or entry.get("uuid") not in handles:
+            continue
+        shown = [block["type"] for block in entries.blocks_of(entry) if block.get("type") in ("image", "document")]
+        if shown:
+            result.beside[entry["uuid"]] = shown
+        try:
+            spans = content_spans(line)
+        except NotUnderstood as error:
+            raise conversation.NotUnderstood(str(error)) from None
+        for id, (start, end) in spans.items():
+            content = line[start:end].decode("utf-8")
+            result.contents[id] = content
+            if not _is_text(json.loads(content)):
+                result.lost.add(id)
+    return result
+
+
+def _is_text(content: object) -> bool:
+    """Return whether the content of a result is nothing but text."""
+    if isinstance(content, list):
+        return all(isinstance(block, dict) and block.get("type") == "text" for block in content)
+    return isinstance(content, (str, type(None)))
+
+
+def readable(rows: Iterable[object], pictured: Pictures, tools: Tools) -> list[Message]:
+    """Return the messages of the rows of a host with these tools; where one showed more than text, it says so. NotUnderstood for anything
+    else."""
+    made = []
+    for row in rows:
+        message = message_of(row, tools)
+        handle = row.get("handle") if isinstance(row, dict) else None
+        for kind in pictured.beside.get(handle, ()) if isinstance(handle, str) else ():
+            message.text = "\n".join(filter(None, (message.text, _NOT_HERE.format("An image" if kind == "image" else "A document"))))
+        made.append(message)
+    return made

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from .. import archive
 from ..hosts.claude_code import transcript
-from ..state import journal, live
+from ..state import journal, reconciling
 from ..state.archived import THINKING, content_of, task_id
-from . import places, rewrite, thinking
+from . import places, rewrite
 from .access import (
     Opened,
     Refused,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ..archive.records import Record
     from ..hosts.claude_code.transcript import Index
-    from ..state.site import Site
+    from ..state.live import Site
 
 _NAMED = 8  # contents that are gone for good, in a message
 
@@ -98,7 +98,7 @@ def _note_undone(site: Site, db: Connection, clear: archive.Clear, back: PutBack
     if not back.gone and clear.task_id == task_id(site.session_id):
         archive.mark_undone(db, clear.id, now)
     ids = [record.tool_use_id for record in back.records]
-    live.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
+    reconciling.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
 
 
 def _follow(back: PutBack, work: Callable[..., object], *given: object) -> None:
@@ -126,7 +126,7 @@ def restore_in_place(site: Site, transcript_path: str, now: float, records: list
 
         back = once_answered(change)
         entries = [journal.restored(record.tool_use_id, now, tokens) for record, tokens in zip(back.records, back.tokens)]
-        _follow(back, live.note, site, site.paths(), entries)
+        _follow(back, reconciling.note, site, site.paths(), entries)
         return back
 
 
@@ -162,7 +162,7 @@ def _put_back(
         back.records.append(record)
         back.tokens.append(max(0, record.tokens - place.tokens))
     if edits:
-        accept = thinking.check_no_words if with_thinking else None
+        accept = places.check_no_words if with_thinking else None
         if with_thinking:
             edits = _with_thinking(edits, site, transcript_path, index, db, back, thoughts)
         try:
@@ -180,15 +180,15 @@ def _with_thinking(
     edits = list(edits)
     first = next((edit.start for edit in edits if edit.start >= index.since), None)
     if first is not None:
-        since = thinking.thinking_behind(transcript_path, index, first).check_ended()
+        since = places.thinking_behind(transcript_path, index, first).check_ended()
         archive.add_records(db, chain_of(site, transcript_path), [thought.record() for thought in since.thoughts])
         edits += [thought.leaving() for thought in since.thoughts]
         back.left = since.tokens
     taken = {} if back.gone else {record.tool_use_id: record for record in thoughts}
-    for place, content in thinking.standing(transcript_path, index, taken):
+    for place, content in places.messages_of(transcript_path, index, taken):
         record = taken[place.id]
         original = content_of(db, record.id)
-        if original is None or content != thinking.without_thinking(original):
+        if original is None or content != places.without_thinking(original):
             break  # never from the middle
         edits.append(place.edit(original))
         back.thinking += record.tokens

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from ..io.codec import whole
 from ..policy import events
-from ..policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 from ..policy.estimate import CHARS_PER_TOKEN
+from ..policy.ledger import Advice, Cleared, KeptOut, Remembered, Restored, Undone, Warmed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any, Union
 
-    from ..policy.bookings import Booking
+    from ..policy.ledger import Booking
 
     Entry = dict[str, Any]
     Noted = Union[

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..io import codec, files, home
 from ..io.system import join
-from ..policy.need import model_of
+from ..policy.worth import model_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..policy.models import Models
-    from ..policy.need import NeedModel
+    from ..policy.economics import Models
     from ..policy.ruleset import Ruleset
+    from ..policy.worth import NeedModel
 
 
 def rules(profile: str | None = None) -> Ruleset:
@@ -25,7 +25,7 @@ def rules(profile: str | None = None) -> Ruleset:
 def models() -> Models:
     """Return the models of the shipped configuration: what they cost, how long their caches are kept."""
     from ..config import layers
-    from ..policy.models import models_of
+    from ..policy.economics import models_of
 
     return models_of(layers.load(home.plugin_root(), None, None))
 

@@ -10,11 +10,11 @@ without memory has one.
 
 from __future__ import annotations
 
+from ..hosts.claude_code import seconds_of
 from ..hosts.claude_code.calls import dumps_or_nothing, text_of_blocks
 from ..hosts.claude_code.entries import blocks_of
-from ..hosts.claude_code.stamps import seconds_of
 from ..policy import kinds
-from ..policy.bookings import Spared
+from ..policy.ledger import Spared
 from ..policy.placeholder import handle_in
 from .memory_text import paths_in
 

@@ -19,7 +19,7 @@ import os
 import time
 
 from ..hosts import is_kept
-from ..hosts.claude_code import moments, projects
+from ..hosts.claude_code import entries, projects
 from ..io import codec, files
 from ..io.storage import Storage
 from ..policy import economics, warming
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ..policy.economics import Prices
-    from ..policy.models import Models
-    from .site import Site
+    from ..policy.economics import Models, Prices
+    from .live import Site
 
 ON, OFF = "on", "off"
 _NAME_CHARS = 200
@@ -56,7 +55,7 @@ class Warmth:
         self.on = site.enabled and (word if self.from_session else config.get("keep_warm")) == ON
         self.most_in_a_row: int = config.get("keep_warm_requests", KEEP_WARM_REQUESTS)
         self.most_usd: float = config.get("keep_warm_usd", KEEP_WARM_USD)
-        self.moment = moments.newest(transcript_path) if transcript_path else None
+        self.moment = entries.newest_moment(transcript_path) if transcript_path else None
         usage = self.moment.usage if self.moment else None
         self.models: Models = site.rules().models
         self.model = self.models.model(usage.model if usage else "")
@@ -167,7 +166,7 @@ def _is_sent(entry: Any) -> bool:
 
 BREAKS = "breaks.json"
 # Earlier versions also learnt how likely results are needed again.
-STORAGE = (Storage("learnt of projects", {"": r"(breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),)
+STORAGE = (Storage("what projects have taught", {"": r"(breaks|need-model)\.json", "projects": r"[^/]+/need-model\.json[^/]*"}),)
 SCHEMA = 2
 BREAKS_BYTES = 512 * 1024
 # Bounds of one look: the newest transcripts, the bytes of one and of all, seconds.
@@ -247,7 +246,7 @@ def learn_breaks(environ: Mapping[str, str], popkit_home: str, now: float) -> Br
     return known
 
 
-def _add(known: Breaks, found: list[moments.Moment], now: float) -> int:
+def _add(known: Breaks, found: list[entries.Moment], now: float) -> int:
     """Add the requests of a session; return how many breaks they had."""
     known.sessions += 1
     if any(moment.usage is not None and moment.usage.cache_ttl_s >= HOUR_S for moment in found):
@@ -260,11 +259,11 @@ def _add(known: Breaks, found: list[moments.Moment], now: float) -> int:
     return len(breaks)
 
 
-def _read(path: str) -> tuple[list[moments.Moment], int]:
+def _read(path: str) -> tuple[list[entries.Moment], int]:
     """Return (the requests of a transcript, its bytes); no requests where it is too large or cannot be read."""
     try:
         size = os.stat(path).st_size
-        return (moments.of(path), size) if size <= TRANSCRIPT_BYTES else ([], 0)
+        return (entries.moments_in(path), size) if size <= TRANSCRIPT_BYTES else ([], 0)
     except (OSError, ValueError):
         return [], 0
 

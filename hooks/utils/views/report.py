@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..hosts import name_of
-from ..policy import figures, globs, kinds, lifecycle, limit_weights, parts, planning, verdict
+from ..policy import figures, globs, kinds, lifecycle, parts, planning, verdict
 from ..policy.context import OUTSIDE
+from ..policy.limits import share_of
 from ..policy.ruleset import TIERS
 from ..policy.tools import READ
 from .phrases import run_name
@@ -64,7 +65,7 @@ def _figures(found: Outlook) -> LedgerFigures:
     """Return what came of the session, with the share of a window that the net is; {} where nothing did."""
     made = figures.of_ledger(found.ledger)
     if made:
-        made["share"] = limit_weights.share_of(found.weights, figures.moved(found.ledger))
+        made["share"] = share_of(found.weights, figures.moved(found.ledger))
     return made
 
 

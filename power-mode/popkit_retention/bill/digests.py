@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         # Tokens that were written again, [for five minutes, for an hour]: after a pause, and for any other cause.
         pauses: list[int]
         lost: list[int]
-        # What the conversations were made of: kind (policy/composition.py) -> tokens as `kinds.columns` has them, which they add up to.
+        # What the conversations were made of: kind (policy/lost_cache.py) -> tokens as `kinds.columns` has them, which they add up to.
         kinds: dict[str, list[int]]
 
     class Digest(TypedDict):

@@ -15,16 +15,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from hooks.utils.policy.limit_weights import KINDS, Weights
-from hooks.utils.policy.limits import FIVE_HOUR, LEAST_WINDOWS
-from hooks.utils.policy.models import plain
+from hooks.utils.policy.economics import plain
+from hooks.utils.policy.limits import FIVE_HOUR, LEAST_WINDOWS, TOKEN_USES, Weights
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from hooks.utils.policy.limit_weights import Column
-    from hooks.utils.policy.limits import Reading
+    from hooks.utils.policy.limits import Column, Reading
 
     from .digests import Digest
 
@@ -90,7 +88,7 @@ def movements(readings: Iterable[Reading], kind: str, digests: Iterable[Digest])
     used: dict[int, Tokens] = {}
     for digest in digests:
         for model, rows in digest["by_model"].items():
-            columns = [(plain(model), name) for name in KINDS]
+            columns = [(plain(model), name) for name in TOKEN_USES]
             for at, *counts in rows:
                 _add(used.setdefault(at, {}), {column: count / _UNIT for column, count in zip(columns, counts) if count})
     times = sorted(used)

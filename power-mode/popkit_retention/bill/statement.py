@@ -7,8 +7,8 @@ import os
 
 from hooks.utils.io import files
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state import prompt_overhead
-from hooks.utils.state.prompt_overhead import is_among, parted, server_key
+from hooks.utils.state import client_reports
+from hooks.utils.state.client_reports import is_among, parted, server_key
 
 from .sums import kind_rows, shared_out, usd_of
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from hooks.utils.policy.models import Models
+    from hooks.utils.policy.economics import Models
 
     from .digests import Digest, Used
 
@@ -294,7 +294,7 @@ _FILE_BYTES = 1_000_000
 
 def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
     """Return the bill of a project as data. `everything`: the digests of all sessions; `since`: of those that its sums cover."""
-    breakdown, hidden = prompt_overhead.load(popkit_home, project), prompt_overhead.hidden(popkit_home, project)
+    breakdown, hidden = client_reports.load_breakdown(popkit_home, project), client_reports.hidden(popkit_home, project)
     folders = {digest["cwd"] for digest in everything if os.path.isabs(digest["cwd"])}  # those of another system are not
     inside = {cwd for cwd in folders if is_inside(os.path.realpath(cwd), project)}
     own = [digest for digest in everything if digest["cwd"] in inside]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, TypedDict
 
-    from hooks.utils.policy.models import Models
+    from hooks.utils.policy.economics import Models
     from hooks.utils.state.trials import Row, Run
 
     from .digests import Digest

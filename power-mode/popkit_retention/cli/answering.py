@@ -9,8 +9,8 @@ import time
 
 from hooks.utils import flag_parser, text
 from hooks.utils.flag_parser import UsageError
+from hooks.utils.operations import help_lines
 from hooks.utils.text import WIDTH, countdown, laid_out, visible, width_of, without_controls
-from hooks.utils.views.help import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(
     try:
         parsed = flag_parser.parse(words, table)
         if parsed.operation is flag_parser.HELP:
-            write_view(lines_of(parsed.argument or "", table.name, table), sys.stdout, environ)
+            write_view(help_lines(parsed.argument or "", table.name, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)
         return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)
@@ -69,12 +69,12 @@ def run(
 
 def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, str]) -> None:
     """Do work for a hook's child, whose output and exit code nobody reads: an error goes to the hooks' log, under a name."""
-    from hooks.utils.io import failures  # which a command that prints does without
+    from hooks.utils.io import storage  # which a command that prints does without
 
     try:
         work()
     except Exception as error:  # noqa: BLE001  whatever it is, the log is where it is looked for
-        failures.record(environ, name, error)
+        storage.log_failure(environ, name, error)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:

@@ -10,11 +10,11 @@ import sqlite3
 import sys
 
 from hooks.utils import archive, text
-from hooks.utils.archive import chain, holds, index, searching
+from hooks.utils.archive import chain, chains, index, searching
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import archived, peek
+from hooks.utils.state import archived, session
 from hooks.utils.text import size
 
 from ..views import archive as views
@@ -136,7 +136,7 @@ def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
 def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
-    holds.place_folders(db, lambda folder: repository.of(folder).key)
+    chains.place_folders(db, lambda folder: repository.of(folder).key)
     placed = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if placed and doing and not args.yes:
@@ -196,7 +196,7 @@ def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float,
 def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     """Delete the transcripts that are kept as they were before a change which was made before `older_than` (seconds)."""
     deleted = 0
-    for name in peek.sessions(popkit_home):
+    for name in session.folders(popkit_home):
         path = os.path.join(popkit_home, "sessions", name, home.ORIGINAL)
         try:
             if os.lstat(path).st_ctime < older_than:  # the file was renamed, so its mtime is that of its last line

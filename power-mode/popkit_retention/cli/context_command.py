@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.context_table import CONTEXT
 from hooks.utils.flag_parser import UsageError
 from hooks.utils.io import files
 from hooks.utils.io.system import now as time_of_day
+from hooks.utils.operations import CONTEXT
 from hooks.utils.state import live
 from hooks.utils.text import clean, laid_out
 

@@ -18,15 +18,15 @@ import time
 
 from hooks.utils import text
 from hooks.utils.config import layers
-from hooks.utils.io import failures, files, home
+from hooks.utils.io import files, home, storage
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state import peek
+from hooks.utils.state import session
 from hooks.utils.text import listed, span
 
 from ..operations import stores
-from . import config_command, doctor_session, setup_command
+from . import config_command, doctor_session, opencode_setup
 from .answering import Answer
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
     project = os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
     claude, now = client(environ), time_of_day(environ)
-    opencode = setup_command.opencode_checks(environ)
+    opencode = opencode_setup.opencode_checks(environ)
     claude_code = [claude, plugin(popkit_home, project, environ, enabled, now)]
     checks = [
         interpreter(popkit_home, environ),
@@ -143,9 +143,9 @@ def _survey(popkit_home: str) -> tuple:
 
 def hook_errors(popkit_home: str) -> Check:
     """Return the failures of hooks since the last time this was asked, and where their log is."""
-    log = failures.log_path(popkit_home)
+    log = storage.log_path(popkit_home)
     try:
-        lines = [line for line in failures.failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
+        lines = [line for line in storage.logged_failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
     except OSError as error:
         return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Make it yours.", log=log)
     stamps = [line.split(" ", 1)[0] for line in lines]
@@ -301,7 +301,7 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
         events = list(json.loads(files.read_text(os.path.join(home.plugin_root(), "hooks", "hooks.json")) or "")["hooks"])
     except (OSError, ValueError, KeyError, TypeError):
         return Check("hooks", PROBLEM, f"{home.plugin_root()}/hooks/hooks.json cannot be read", "Install the plugin again.")
-    ran = next((written for _, written in peek.contexts(popkit_home)), None)
+    ran = next((written for _, written in session.contexts(popkit_home)), None)
     last = f"the last one ran {span(now - ran)} ago" if ran else "none has run yet"
     facts: dict[str, Any] = {"events": events, "last_run_s": round(now - ran) if ran else None}
     if environ.get("POPKIT_OFF") or not enabled:

@@ -9,14 +9,13 @@ import time
 
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import projects
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
 from hooks.utils.io.storage import OK, WARNING, Check
-from hooks.utils.operations import cache
 from hooks.utils.policy import warming
 from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import live, peek, sockets, store
+from hooks.utils.state import live, reconciling, session, sockets, store
+from hooks.utils.state.live import Site
 from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
 from hooks.utils.state.warmth import ON
 from hooks.utils.text import clean, counted, listed
 from hooks.utils.views import cache as views
@@ -36,7 +35,7 @@ _OURS = ("serve", "door")
 
 def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: str, version: str) -> Check:
     """Check the helper of the session. `client`: its version, "" where it is unknown; `version`: ours."""
-    failed = failures.count(popkit_home, _OURS)
+    failed = storage.count_failures(popkit_home, _OURS)
     facts: dict[str, Any] = {"modules": None, "running": False, "failures": failed}
     note = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     numbers = tuple(int(number) for number in client.split(".")) if client else ()
@@ -75,7 +74,7 @@ def _in_words(health: dict[str, Any]) -> str:
 def messages(popkit_home: str, now: float) -> list[Check]:
     """Check whether an agent or a proxy has sent messages in the last days that a provider would refuse; [] where it never has."""
     try:
-        lines = [line.split(" ", 3) for line in failures.failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
+        lines = [line.split(" ", 3) for line in storage.logged_failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
     except OSError:
         return []  # the check of the log reports it
     if not lines:
@@ -94,7 +93,7 @@ def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
     """Return the session that asks, else the newest of the project; "" for none."""
     if environ.get(_SESSION):
         return environ[_SESSION]
-    return next((paths.session_id for paths in peek.of_project(popkit_home, project)), "")
+    return next((paths.session_id for paths in session.contexts_of_project(popkit_home, project)), "")
 
 
 def _socket(popkit_home: str, session_id: str) -> str:
@@ -127,7 +126,9 @@ def keep_warm(popkit_home: str, project: str, environ: Mapping[str, str], now: f
     site = Site(environ, newest(popkit_home, project, environ), project)
     if not site.session_id:
         return [Check("keep warm", OK, "on; no session of this project is known yet", ended="")]
-    warmth = cache.kept_warm(site, str(site.session.get("transcript") or ""), now)
+    from hooks.utils.operations import switches
+
+    warmth = switches.kept_warm(site, str(site.session.get("transcript") or ""), now)
     summary = f"{views.pane_line(warmth).removeprefix('Kept warm: ')} (session {site.session_id[:8]})"
     if warmth["on"] and warmth["ended"] in (warming.HOUR, warming.UNPRICED):
         advice = "Set keep_warm to off, or promptCacheTtl to 5 minutes in the settings of Claude Code."
@@ -156,7 +157,7 @@ def agreement(popkit_home: str, project: str, environ: Mapping[str, str]) -> Che
 def _newest(popkit_home: str, project: str) -> dict:
     """Return this project's newest sessions: id -> the stored contexts of each, the main thread first."""
     newest: dict = {}
-    for paths in peek.of_project(popkit_home, project):
+    for paths in session.contexts_of_project(popkit_home, project):
         if paths.session_id in newest or len(newest) < SESSIONS:
             newest.setdefault(paths.session_id, []).append(paths)
     return {session_id: sorted(contexts, key=lambda paths: paths.agent_id) for session_id, contexts in newest.items()}
@@ -174,11 +175,11 @@ def _difference(site: live.Site, paths: store.ContextFiles) -> tuple:
     """Return (level, how a state and its rebuild compare)."""
     transcript = _transcript(site, paths)
     try:
-        stored = peek.state(paths)
+        stored = session.stored_state(paths)
         if stored is None or not os.path.isfile(transcript):
             return OK, "no longer has a transcript"
         expired = set(store.read_expired(paths, stored))
-        made = rebuild(transcript, live.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
+        made = rebuild(transcript, reconciling.journal_of(site, paths), site.rules_for, stored.session_id, stored.agent_id).state
     except ValueError as error:
         return WARNING, f"is corrupt ({error})"
     except OSError as error:

@@ -25,13 +25,13 @@ def serve(args: Parsed, environ: Mapping[str, str]) -> int:
     if environ.get("POPKIT_OFF"):
         print('{"off": true}')
         return 0
-    from hooks.utils.helper import server
+    from hooks.utils import helper
 
     if args.join:
-        server.join(environ, args.session)
+        helper.join(environ, args.session)
         return 0
     gc.enable()  # commands do without, this one stays
-    server.serve(environ, args.session, args.transcript, args.cwd, version())
+    helper.serve(environ, args.session, args.transcript, args.cwd, version())
     return 0
 
 

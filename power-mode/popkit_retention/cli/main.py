@@ -60,7 +60,9 @@ def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ)
         _write_no_more()  # the reader of a pipe has closed it (`| head`)
         return 0
     except OSError as error:
-        print(f"popkit: {text.clean(str(error))}", file=sys.stderr)
+        from . import answering
+
+        print(f"popkit: {text.clean(answering.message_of(error))}", file=sys.stderr)
         _write_no_more()
         return 1
     except KeyboardInterrupt:

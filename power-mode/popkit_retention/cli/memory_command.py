@@ -12,11 +12,10 @@ import sys
 from hooks.utils import flag_parser, text
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.operations import memory as turns
-from hooks.utils.state import jobs
+from hooks.utils.operations import switches
 from hooks.utils.state import memory as kept
-from hooks.utils.state.joining import NotJoined
-from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.state import services
+from hooks.utils.state.memory import MOST_TOKENS, NotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory import turned_lines
 
@@ -52,7 +51,7 @@ _TEXT_BYTES = 4 << 20  # from standard input: more than any item may have
 
 def called(environ: Mapping[str, str]) -> str:
     """Return how the reader calls us: commands in an answer begin with it."""
-    return environ.get(turns.CALLED_AS) or MEMORY_COMMAND
+    return environ.get(switches.CALLED_AS) or MEMORY_COMMAND
 
 
 class Request:
@@ -77,7 +76,7 @@ def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
         # A session's end starts one child, so this one also collects what retention policies release.
-        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
+        answering.run_unattended(services.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
         return 0
     return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 
@@ -301,7 +300,7 @@ def _verify(request: Request) -> Answer:
 
 
 def _turn(request: Request) -> Answer:
-    result = turns.turn(request.word == "on", request.place.site, request.now)
+    result = switches.turn(request.word == "on", request.place.site, request.now)
     request.place.refresh()
     return Answer(turned_lines(result, _CALLED), result)
 

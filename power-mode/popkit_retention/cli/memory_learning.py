@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from hooks.utils import text
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, projects
-from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code import entries, projects, seconds_of
 from hooks.utils.hosts.opencode import storage
 from hooks.utils.io import files, repository
 from hooks.utils.io.codec import loads

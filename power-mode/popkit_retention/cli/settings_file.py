@@ -79,11 +79,21 @@ def is_confirmed(yes: bool) -> bool:
 
 def write(path: str, before: str | None, after: str) -> None:
     """Replace the file atomically; it keeps its mode, and a new one is private. Refused if it is no longer what it was."""
-    if read(path) != before:
-        raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
+    _check_unchanged(path, before)
     files.make_private_folder(os.path.dirname(path))
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
     files.replace_text(path, after, mode)
+
+
+def remove(path: str, before: str | None) -> None:
+    """Remove the file. Refused if it is no longer what it was."""
+    _check_unchanged(path, before)
+    files.remove(path)
+
+
+def _check_unchanged(path: str, before: str | None) -> None:
+    if read(path) != before:
+        raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
 
 
 # --- the user's own configuration --------------------------------------------------------------------------------------------------------

@@ -19,10 +19,9 @@ from hooks.utils.config import layers
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.limit_weights import KINDS
-from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, windows
-from hooks.utils.policy.models import models_of
-from hooks.utils.state import limits, prompt_overhead
+from hooks.utils.policy.economics import models_of
+from hooks.utils.policy.limits import LEAST_WINDOWS, LENGTHS_S, TOKEN_USES, windows
+from hooks.utils.state import client_reports
 from hooks.utils.views import bill as views
 
 from ..bill import digests, statement, sums
@@ -40,9 +39,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.limit_weights import Weights
-    from hooks.utils.policy.limits import Window
-    from hooks.utils.policy.models import Models
+    from hooks.utils.policy.economics import Models
+    from hooks.utils.policy.limits import Weights, Window
 
     from ..bill.digests import Digest
 
@@ -59,7 +57,7 @@ def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation of `popkit bill`."""
     now = time.time()
     popkit_home = home.popkit_home(environ)
-    project = prompt_overhead.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
+    project = client_reports.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
     models = _models(popkit_home)
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
@@ -166,10 +164,10 @@ def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any]
         again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)} --yes"
         return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
     kept = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
-    prompt_overhead.hide(popkit_home, project, row["key"], kept)
+    client_reports.hide(popkit_home, project, row["key"], kept)
     return Answer(
         text.wrap(f"{text.clean(name)} is {is_so} {_FROM}. To have it back: popkit bill show {text.clean(name)}"),
-        {"hidden": prompt_overhead.hidden(popkit_home, project)},
+        {"hidden": client_reports.hidden(popkit_home, project)},
     )
 
 
@@ -186,14 +184,14 @@ def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> An
     if not key:
         listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)
         raise Refused(f"{text.quote(name)} is neither hidden nor deferred here. " + (f"These are: {listed}" if listed else "Nothing is"))
-    prompt_overhead.hide(popkit_home, project, key, None)
+    client_reports.hide(popkit_home, project, key, None)
     back = "from the next session on. Until then Claude finds it when it looks for a tool."
     if not bill["hidden"][key].get("defer"):
         back = (
             "in a session that goes on by /popkit bill show, from its next turn on, which may write the prompt cache again; else from the"
             " next session on."
         )
-    return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": prompt_overhead.hidden(popkit_home, project)})
+    return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": client_reports.hidden(popkit_home, project)})
 
 
 def _key_of(name: str, hidden: Mapping[str, Any]) -> str:
@@ -238,7 +236,7 @@ _NONE = ("none", "null", "")
 def plan_limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do `popkit limits`: read what the helper has kept, and of the transcripts what has changed since the last time."""
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
-    readings = limits.readings(popkit_home)
+    readings = client_reports.readings(popkit_home)
     running = windows(readings, now)
     used: list[digests.Digest] = []
     if readings:
@@ -248,7 +246,7 @@ def plan_limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     fits = {kind: Fit(kind, movements(readings, kind, used)) for kind in LENGTHS_S}
     if readings:
         with suppress(OSError):  # the answer has them anyway
-            limits.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
+            client_reports.keep_weights(popkit_home, [fit.weights for fit in fits.values() if fit.weights], now)
     answer = {
         "last_reading_at": max((reading.at for reading in readings), default=None),
         "windows": [_as_data(window, used, fits) for window in running],
@@ -283,7 +281,7 @@ def _fit(fit: Fit) -> dict[str, Any]:
 
 
 def _worth(weights: Weights, model: str) -> dict[str, Any]:
-    amounts = {kind: {(model, kind): 1e6} for kind in KINDS}
+    amounts = {kind: {(model, kind): 1e6} for kind in TOKEN_USES}
     amounts.update({f"cold_{ttl}": {(model, f"write_{ttl}"): 1e5, (model, "read"): -1e5} for ttl in ("5m", "1h")})
     worth: dict[str, Any] = {}
     for name, tokens in amounts.items():

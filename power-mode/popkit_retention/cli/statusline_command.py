@@ -10,13 +10,13 @@ import sys
 
 from hooks.utils import text
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import limits, live, peek
-from hooks.utils.views.limits import line as limits_line
+from hooks.utils.state import client_reports, live, session
+from hooks.utils.views.amounts import limits_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
             if site.enabled and not environ.get("POPKIT_OFF"):
                 facts.update(_stored(site, payload, window, time_of_day(environ)))
     except Exception as error:  # noqa: BLE001  the line must not go out because a file of ours cannot be read
-        failures.record(environ, "statusline", error)
+        storage.log_failure(environ, "statusline", error)
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
@@ -96,7 +96,7 @@ def _stored(site: live.Site, payload: dict, window: int, now: float) -> dict:
         facts = _reclaimable(site, warm)
     if newest is not None:
         facts["cache_seconds_left"] = newest.seconds_left(now)
-    return {**facts, "limits": limits_line(windows(limits.readings(site.home), now), now)}
+    return {**facts, "limits": limits_line(windows(client_reports.readings(site.home), now), now)}
 
 
 def _reclaimable(site: live.Site, warm: bool) -> dict:
@@ -104,7 +104,7 @@ def _reclaimable(site: live.Site, warm: bool) -> dict:
     what has expired."""
     paths = site.paths()
     try:
-        known = peek.state(paths)
+        known = session.stored_state(paths)
     except ValueError:
         return {}  # corrupt: the next hook sets it aside and begins a new one
     planned = site.session.get("planned")
@@ -114,7 +114,7 @@ def _reclaimable(site: live.Site, warm: bool) -> dict:
         now, cold = planned.get("now"), planned.get("cold")
         if isinstance(now, int) and isinstance(cold, int):
             return {"now": now if warm else cold, "cold": cold}
-    return {"expired": peek.expired(paths, known)}
+    return {"expired": session.expired_of(paths, known)}
 
 
 def _project(payload: dict) -> str:

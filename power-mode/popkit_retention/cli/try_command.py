@@ -17,8 +17,8 @@ from hooks.utils.reclaim import outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.views import clear, report
+from hooks.utils.views.history import timeline_lines
 from hooks.utils.views.panel import panel
-from hooks.utils.views.timeline import timeline
 
 from ..lab import outcomes
 from ..operations import sessions
@@ -51,7 +51,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
         report, outcome = _counted(path, project, host, environ)
     except OSError as error:
         raise sessions.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
-    ends = _install(home.plugin_root()) if host == recordings.CLAUDE_CODE else _elsewhere(host)
+    ends = _elsewhere(host) if host != recordings.CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
     return Answer([*_whose(report, path == _SAMPLE), *_shown(report, outcome), *ends], {**report, "installed": outcome})
 
 
@@ -133,7 +133,7 @@ def _whose(report: Report, is_sample: bool) -> list[text.Line]:
 
 
 def _shown(report: Report, outcome: dict[str, Any] | None) -> list[text.Line]:
-    lines: list[text.Line] = [*panel(report, command=""), *timeline(report, _CALLS)]
+    lines: list[text.Line] = [*panel(report, command=""), *timeline_lines(report, _CALLS)]
     may_clear = _may_clear(report["host"])
     return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_outcome_lines(outcome, may_clear)]
 
@@ -177,6 +177,11 @@ def _elsewhere(host: str) -> list[text.Line]:
         f" compactions; what a conversation holds stays as it is. {lacks}"
     )
     return ["", *text.wrap(words), "", "Install PopKit to have this in every session of OpenCode:", "  popkit setup opencode"]
+
+
+def _has_run_in(path: str, environ: Mapping[str, str]) -> bool:
+    """Return whether PopKit was there in a session of Claude Code's, so that nobody has to be told how to install it."""
+    return os.path.exists(store.ContextFiles(_home(environ) or "", recordings.session_id_of(path)).state)
 
 
 def _install(root: str) -> list[text.Line]:

@@ -10,7 +10,7 @@ from hooks.utils.hosts.claude_code import projects
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
-from hooks.utils.policy.models import models_of
+from hooks.utils.policy.economics import models_of
 from hooks.utils.policy.ruleset import TRY
 from hooks.utils.policy.trials import ARMS, MEMORY, is_tried
 from hooks.utils.state import trials

@@ -20,7 +20,7 @@ from hooks.utils.state import archived, live, sockets
 from ..governance import data_folder as governance
 from ..operations import sessions, stores
 from ..views.archive import placeholders
-from . import answering, claude_settings, setup_command
+from . import answering, claude_settings, opencode_setup
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         raise Refused("nothing was deleted. --yes answers beforehand")
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
-        if setup_command.is_in_opencode(environ, scope):
+        if opencode_setup.is_in_opencode(environ, scope):
             _remove_opencode(scope, environ)
     result["deleted"], result["left"] = _delete(folder)
     if result["left"]:
@@ -175,7 +175,7 @@ def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
 
 def _remove_opencode(scope: str, environ: Mapping[str, str]) -> None:
     try:
-        setup_command.set_up_opencode(True, scope, True, environ)
+        opencode_setup.set_up_opencode(True, scope, True, environ)
     except (Refused, OSError) as error:
         _show(text.wrap(text.clean(str(error))), environ)
 

@@ -21,8 +21,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from hooks.utils.policy import secret_shapes
-from hooks.utils.policy.outline import NAME, PLAIN, outline_of
-from hooks.utils.policy.placeholder import why
+from hooks.utils.policy.placeholder import NAME, PLAIN, outline_of, why
 
 from .build_types import PruningStrategy
 from .dialogue import Changes, Dialogue, Exchange

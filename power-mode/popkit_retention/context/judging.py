@@ -10,15 +10,14 @@ import functools
 from collections import OrderedDict
 from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import calls
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS, calls
 from hooks.utils.policy import worth
 from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.context import ContextState, Result
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.events import Call, Prompted
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.ruleset import Ruleset
+from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from .dialogue import Dialogue

@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hooks.utils.io import failures, home
+from hooks.utils.io import home, storage
+from hooks.utils.io.system import day_of, days_before
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.days import day_of, days_before
-from hooks.utils.state.site import Site
+from hooks.utils.state.live import Site
 
 from ..usage.database import configuration, open_store
 from ..usage.ingestion import catch_up
@@ -102,7 +102,7 @@ class AppState:
     def failure(self, what: str, error: BaseException) -> None:
         """Log a request that failed; the page is shown no trace."""
         self.failed += 1
-        failures.record(self.environ, what, error)
+        storage.log_failure(self.environ, what, error)
 
 
 def _oldest(folder: str) -> float:

@@ -15,13 +15,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import flag_parser, text
-from hooks.utils.context_table import CONTEXT
-from hooks.utils.operations import cache, context, offers
+from hooks.utils.operations import CONTEXT, context, offers, switches
 from hooks.utils.operations.request import COMMAND, in_place_of
 from hooks.utils.policy import events, planning, verdict
 from hooks.utils.reclaim import outlook
-from hooks.utils.state import live
-from hooks.utils.state.site import Site
+from hooks.utils.state import live, reconciling
+from hooks.utils.state.live import Site
 from hooks.utils.views import phrases
 from hooks.utils.views import report as reports
 
@@ -234,7 +233,7 @@ def began_in(transcript: str) -> str:
 
 def _journal(site: Site) -> list[Any]:
     try:
-        return live.journal_of(site, site.paths())
+        return reconciling.journal_of(site, site.paths())
     except OSError:
         return []  # then only the transcript counts, as in the panel
 
@@ -257,7 +256,7 @@ _WHY = "held in the dashboard"  # where no reason is given
 
 
 def offered_for_session(app_state: AppState, known: Known, cached: CachedContext, warmth: KeptWarm) -> list[Deed]:
-    """Return what can be done about a whole session. `warmth`: whether its cache is kept warm (operations/cache.py)."""
+    """Return what can be done about a whole session. `warmth`: whether its cache is kept warm (operations/switches.py)."""
     if known.recorded:
         return []  # nothing of it is ours
     offered = [*offers.of_context(cached.report), *offers.of_warmth(warmth)] if known.transcript else []
@@ -270,7 +269,7 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Deed]:
     made = cached.outlook.made
     if made is None or cached.report["verdict"]["kind"] not in ("wait", "full"):
         return []
-    plan = outlook.plan_of(cached.site, made.conversation, planning.Asked(now=True), now)
+    plan = outlook.plan_of(made.conversation, planning.Asked(now=True), now)
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []
@@ -314,7 +313,7 @@ def do(app_state: AppState, known: Known, id: str, why: str = "") -> DeedDone:
         return app_state.retention.do_of_session(id, known.id, why or _WHY)
     with app_state.changing:
         with app_state.contexts.reading(known) as cached:
-            warmth = cache.kept_warm(cached.site, cached.path, app_state.now())
+            warmth = switches.kept_warm(cached.site, cached.path, app_state.now())
             offered = [
                 *offered_for_session(app_state, known, cached, warmth),
                 *(deed for row in cached.report["results"] for deed in offered_for_result(known, cached, row)),

@@ -15,10 +15,10 @@ from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy import figures, ledger
-from hooks.utils.state import peek, prompt_overhead, session, settling
-from hooks.utils.state.site import Site
+from hooks.utils.state import client_reports, reconciling, session
+from hooks.utils.state.live import Site
+from hooks.utils.views import amounts
 from hooks.utils.views import bill as views
-from hooks.utils.views import ledgers
 from hooks.utils.views.cache import CAUSES, cause_in_words
 
 from ..bill import digests, statement, sums
@@ -87,7 +87,7 @@ class BillReport:
     def _projects(self, known: list[Digest]) -> list[str]:
         """Return the projects of sessions, that of the newest first."""
         folders = dict.fromkeys(digest["cwd"] for digest in reversed(known) if digest["cwd"] and statement.is_main(digest))
-        return list(dict.fromkeys(prompt_overhead.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
+        return list(dict.fromkeys(client_reports.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
 
     def _reading(self) -> threading.Thread | None:
         """Return the thread that reads; None where what is known is fresh."""
@@ -138,12 +138,12 @@ class SavingsReport:
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
         worth, of_all = tracker.worth(everything, self._app_state.now()), figures.of_ledger(everything.ledger)
         nothing: dict[str, float | None] = dict.fromkeys((*ledger.GAINS, *ledger.CAUSES), 0.0)
-        headline = ledgers.headline(worth)
+        headline = amounts.headline(worth)
         lines: list[text.Line] = [headline]
         if everything.ledger:
-            lines += ["", *ledgers.table(worth), "", *ledgers.notes(worth, self._app_state.rules.models.dated)]
+            lines += ["", *amounts.ledger_table(worth), "", *amounts.ledger_notes(worth, self._app_state.rules.models.dated)]
         if behind:
-            lines += ["", *ledgers.uncounted_note(behind, "It is added within a minute.")]
+            lines += ["", *amounts.uncounted_note(behind, "It is added within a minute.")]
         rows = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
             headline=headline,
@@ -153,8 +153,8 @@ class SavingsReport:
             figures=figures_of(figures.of(everything.ledger)),
             saved_by_usd=of_all.get("saved_by_usd", {gain: nothing[gain] for gain in ledger.GAINS}),
             cost_by_usd=of_all.get("cost_by_usd", {cause: nothing[cause] for cause in ledger.CAUSES}),
-            gains=dict(ledgers.GAINS),
-            causes=dict(ledgers.CAUSES),
+            gains=dict(amounts.GAINS),
+            causes=dict(amounts.CAUSES),
         )
 
     def _days(self, metrics: tracker.EfficiencyMetrics, most: int) -> list[WorthDay]:
@@ -170,7 +170,7 @@ class SavingsReport:
             stamps = sorted((known.id, known.stamp) for known in self._app_state.catalog.sessions().values())
             if stamps == self._settled:
                 return 0
-            behind = settling.catch_up(Site(self._app_state.environ, ""))
+            behind = reconciling.catch_up(Site(self._app_state.environ, ""))
             self._settled = None if behind else stamps
             return behind
 
@@ -190,7 +190,7 @@ class SavingsReport:
         folder = os.path.join(self._app_state.home, "sessions")
         with self._lock:
             before, self._kept = self._kept, {}
-            for name in peek.sessions(self._app_state.home):
+            for name in session.folders(self._app_state.home):
                 try:
                     at = os.lstat(os.path.join(folder, name)).st_mtime_ns
                 except OSError:

@@ -14,13 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hooks.utils.io import storage
+
 if __name__ == "__main__":
     _here = os.path.dirname(os.path.abspath(__file__))
     _source = os.path.dirname(os.path.dirname(_here))
     # Not the folder of this file, which Python puts there: what lies in it goes by longer names.
     sys.path[:] = [_source, os.path.dirname(_source), *(path for path in sys.path if os.path.abspath(path) != _here)]
 
-from hooks.utils.io import failures, files, home
+from hooks.utils.io import files, home
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, Storage
 
@@ -168,7 +170,7 @@ def _safely(words: list[str]) -> int:
     except KeyboardInterrupt:
         return 0
     except Exception as error:  # noqa: BLE001  the user gets one line and the log, whatever it was
-        failures.record(os.environ, "dashboard", error)
+        storage.log_failure(os.environ, "dashboard", error)
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
         sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")
         return 1

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hooks.utils import archive, text
 from hooks.utils.hosts import KEEPS, recordings
 from hooks.utils.hosts.claude_code import usage
-from hooks.utils.operations import cache as caches
-from hooks.utils.operations import request
+from hooks.utils.operations import request, switches
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
-from hooks.utils.state import peek, session, store
-from hooks.utils.views import cache, ledgers, phrases, results
+from hooks.utils.state import session, store
+from hooks.utils.views import amounts, cache, phrases, results
 from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
@@ -165,12 +164,12 @@ def _stored(app_state: AppState, known: Known, facts: dict[str, Any]) -> dict[st
     holds."""
     paths = store.ContextFiles(app_state.home, known.id)
     try:
-        state = peek.state(paths)
+        state = session.stored_state(paths)
     except (OSError, ValueError):
         return {}  # corrupt: the next hook sets it aside
     if state is None:
         return {}
-    stored: dict[str, Any] = {"calls": state.index, "expired_tokens": peek.expired(paths, state)["tokens"]}
+    stored: dict[str, Any] = {"calls": state.index, "expired_tokens": session.expired_of(paths, state)["tokens"]}
     planned = facts.get("planned") or {}
     if planned.get("calls") == state.index and all(isinstance(planned.get(name), int) for name in ("now", "cold")):
         stored.update(reclaimable_now=planned["now"], reclaimable_cold=planned["cold"])
@@ -195,7 +194,7 @@ def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
 
 def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: int) -> SessionDetail:
     report = cached.report
-    kept = caches.kept_warm(cached.site, cached.path, app_state.now())
+    kept = switches.kept_warm(cached.site, cached.path, app_state.now())
     warm = KeptWarm(on=kept["on"], requests=kept["sent"]["requests"], words=cache.pane_line(kept), sums=cache.topics(kept))
     return SessionDetail(
         session=row_of(app_state, known),
@@ -207,7 +206,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         deeds=contexts.offered_for_session(app_state, known, cached, kept),
         warm=warm,
         figures=figures_of(report["figures"]) if report["figures"] else None,
-        ledger=[ledgers.in_words(report["figures"])] if report["figures"] else [],
+        ledger=[amounts.ledger_in_words(report["figures"])] if report["figures"] else [],
         doubt="" if KEEPS in report["doubt"] else report["doubt"],  # the verdict says so
     )
 

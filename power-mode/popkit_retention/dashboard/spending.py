@@ -9,8 +9,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy.masking import mask
-from hooks.utils.state.days import day_of, days_before
 
 from ..context import usage_log
 from ..context.build_types import STRATEGIES, PruningStrategy

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hooks.utils import text
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries
-from hooks.utils.hosts.claude_code.stamps import seconds_of
+from hooks.utils.hosts.claude_code import entries, seconds_of
 from hooks.utils.io import files
 from hooks.utils.policy import kinds
 from hooks.utils.policy.estimate import estimate_tokens

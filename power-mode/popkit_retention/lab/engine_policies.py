@@ -12,10 +12,10 @@ from hooks.utils.policy.context import ContextState, Result
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Cleared, Compacted, ManualClear, Restored, Tick
-from hooks.utils.policy.need import NeedModel
 from hooks.utils.policy.placeholder import beside, placeholder, why, with_outline
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.tools import READ
+from hooks.utils.policy.worth import NeedModel
 
 from .policy import Block, Choice, Policy, Request, View, tokens_of
 
@@ -257,7 +257,7 @@ class Door(Policy):
             return None
         call = block.call
         path = result.subjects[0] if call.operation == READ and result.subjects else ""
-        name = door.name_of(call.tool, call.tool_input, self.cwd)
+        name = door.name_of(call.traits, call.tool_input, self.cwd)
         return door.Arrival(
             block.id, call.traits, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
             (call.tool, call.tool_input) == self.before, block.handle,

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.utils.hosts.claude_code import entries
 from hooks.utils.io import home
-from hooks.utils.policy import compacting, stubs, verdict
+from hooks.utils.policy import compacting, verdict
 from hooks.utils.policy.conversation import Conversation, Usage
 from hooks.utils.policy.economics import Prices, prices_of
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
-from hooks.utils.policy.need import NeedModel
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
+from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from . import baselines, measure, oracles, own_policies
@@ -145,7 +145,7 @@ def messages_of(view: View) -> list[Message]:
     messages: list[Message] = []
     for block in view.context:
         text = view.cleared.get(block, view.entered.get(block, block.text))
-        if block.id and not (block in view.cleared and (not text or stubs.handle_of_fold(text))):
+        if block.id and not (block in view.cleared and (not text or handle_of_fold(text))):
             call = block.call
             stub = view.cleared.get(asking[block.id], "") if block.id in asking else ""  # "": the result came back, called again
             use = Use(block.id, call.traits, json.loads(stub) if stub else call.tool_input)
@@ -165,7 +165,7 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
     whys = {each.id: each.why for each in after.left if each.kind == compacting.RESULT}
     of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
     old = set(map(id, before))
-    lines = [message.text for message in after.messages if id(message) not in old and stubs.handle_of_fold(message.text)]
+    lines = [message.text for message in after.messages if id(message) not in old and handle_of_fold(message.text)]
     new_texts, new_inputs = dict(texts), dict(inputs)
     for message in after.messages:
         new_texts.update((each.id, each.text) for each in message.results)

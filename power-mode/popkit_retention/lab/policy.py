@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hooks.utils.policy.conversation import Usage
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.outline import NAME, PLAIN
-from hooks.utils.policy.placeholder import NO_HANDLE
+from hooks.utils.policy.placeholder import NAME, NO_HANDLE, PLAIN
 from hooks.utils.policy.tools import Call
 
 if TYPE_CHECKING:

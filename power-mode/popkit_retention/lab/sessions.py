@@ -13,10 +13,9 @@ from typing import Any
 
 from hooks.utils.archive.content import hash_content, plain
 from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
-from hooks.utils.hosts.claude_code import calls, entries, transcript
-from hooks.utils.hosts.claude_code.moments import ASKING, is_answer
+from hooks.utils.hosts.claude_code import calls, entries, seconds_of, transcript
+from hooks.utils.hosts.claude_code.entries import ASKING, is_answer
 from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
-from hooks.utils.hosts.claude_code.stamps import seconds_of
 from hooks.utils.hosts.claude_code.usage import compacted_at, prompt_tokens, usage_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted

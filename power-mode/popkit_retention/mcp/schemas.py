@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hooks.utils.context_table import CONTEXT as CONTEXT_TABLE
+from hooks.utils.operations import CONTEXT as CONTEXT_TABLE
 
 from ..operations import data_tables
 from .protocol import shown

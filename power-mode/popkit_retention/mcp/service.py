@@ -182,9 +182,9 @@ class Tools:
         message = message_of(error)
         if message:
             return message
-        from hooks.utils.io import failures
+        from hooks.utils.io import storage
 
-        failures.record(self._environ, HOOK, error)
+        storage.log_failure(self._environ, HOOK, error)
         return f"{name} failed inside PopKit ({type(error).__name__}). Nothing more can be done here; `popkit doctor` tells the user more."
 
 

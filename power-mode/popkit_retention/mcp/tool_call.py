@@ -61,11 +61,11 @@ class ToolCall:
     @property
     def all_projects(self) -> bool:
         """Return whether the user lets tools see all projects; only the user's own file can say so."""
-        from hooks.utils.config import cached
+        from hooks.utils.config import effective
         from hooks.utils.io import home
 
         try:
-            settings = cached.effective(home.plugin_root(), self.home, "")
+            settings = effective(home.plugin_root(), self.home, "")
         except home.NoHome:
             return False
         return settings["mcp"]["all_projects"] is True

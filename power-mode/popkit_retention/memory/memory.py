@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from hooks.utils.config import cached
-from hooks.utils.hosts.claude_code import own_memory
-from hooks.utils.hosts.claude_code.own_memory import OwnMemory
+from hooks.utils.config import effective
+from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.claude_code.projects import OwnMemory
 from hooks.utils.io import files, home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
@@ -125,7 +125,7 @@ class Memory:
         ours = home.popkit_home(environ)
         project = project_of(ours, folder)
         project.check_joined()
-        command = cached.effective(home.plugin_root(), ours, "")["memory"]["summariser"]
+        command = effective(home.plugin_root(), ours, "")["memory"]["summariser"]
         reach(environ)
         return cls(
             configured_store(environ, create) or InMemoryStore(),
@@ -135,7 +135,7 @@ class Memory:
             summarise=(lambda text: summarise_with(command, text)) if command else None,
             session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
             root=project.repository.root,
-            theirs=own_memory.read(environ, project.repository.root),
+            theirs=projects.own_memory(environ, project.repository.root),
         )
 
     # --- reading -------------------------------------------------------------------------------------------------------------------

@@ -7,9 +7,8 @@ import os
 from itertools import islice
 
 from hooks.utils import text
-from hooks.utils.hosts import entire, recordings
+from hooks.utils.hosts import codex, entire, recordings
 from hooks.utils.hosts.claude_code import entries, projects
-from hooks.utils.hosts.codex import rollouts
 from hooks.utils.hosts.opencode import storage
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io import files
@@ -180,7 +179,7 @@ def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
 def _places(environ: Mapping[str, str], host: str) -> list[str]:
     if host == "opencode":
         return storage.places(environ) or [storage.folder_of(environ)]
-    return [projects.folder_of(environ) if host == CLAUDE_CODE else rollouts.folder_of(environ)]
+    return [projects.folder_of(environ) if host == CLAUDE_CODE else codex.folder_of(environ)]
 
 
 def _first_with_results(paths: Iterable[str]) -> str | None:

@@ -112,15 +112,14 @@ def write_document(project: Project, memory: Memory, config: Mapping[str, Any]) 
 
 # The modules that declare a STORAGE, in the order in which doctor checks them.
 STORES = (
-    "hooks.utils.archive.opening",
+    "hooks.utils.archive",
     "hooks.utils.config.fields",
     "hooks.utils.hosts.opencode.host",
-    "hooks.utils.io.failures",
+    "hooks.utils.io.storage",
     "hooks.utils.state.warmth",
     "hooks.utils.reclaim.cold_compaction",
-    "hooks.utils.state.limits",
+    "hooks.utils.state.client_reports",
     "hooks.utils.state.sockets",
-    "hooks.utils.state.prompt_overhead",
     "hooks.utils.state.sweeping",
     "hooks.utils.state.trials",
     "popkit_retention.extras",
@@ -131,6 +130,7 @@ STORES = (
     "popkit_retention.bill.digests",
     "popkit_retention.dashboard.server",
     "popkit_retention.cli.doctor_command",
+    "popkit_retention.cli.opencode_setup",
     "popkit_retention.cli.claude_settings",
 )
 

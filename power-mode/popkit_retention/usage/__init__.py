@@ -16,11 +16,11 @@ import math
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hooks.utils.io.system import day_of
 from hooks.utils.policy.masking import mask
-from hooks.utils.state.days import day_of
 
 if TYPE_CHECKING:
-    from hooks.utils.policy.models import Model
+    from hooks.utils.policy.economics import Model
 
 
 # The sources of a request's record: a client of ours that sent it; a transcript of the host; the journal, for the requests that the code

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
-from hooks.utils.views import bill, limits
+from hooks.utils.views import amounts, bill
 from hooks.utils.views.cache import cause_in_words
 
 TYPE_CHECKING = False
@@ -21,8 +21,8 @@ USED = {"read": "read from the cache", "written": "written to the cache", "outpu
 _MOST_PARTS = 8
 _ID = 8  # characters of a session's id
 NONE = (
-    "No reading of a limit is kept. Claude Code 2.1.287 or later reports them with a subscription, and PopKit keeps them while a session"
-    " runs there."
+    "There are no readings of your limits yet. Claude Code 2.1.287 or later reports them with a subscription, and PopKit keeps them while a"
+    " session runs there."
 )
 _UNKNOWN = (
     "These are tokens of this machine's sessions. The provider does not say how it counts each kind of token toward a window, so no"
@@ -50,25 +50,25 @@ def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
     lines = text.title("Limits of your plan")
     if not answer["windows"]:
         was = answer["last_reading_at"]
-        ended = "" if was is None else f" The last one, of {limits.clock(was, now)}, is of a window that has been reset since."
+        ended = "" if was is None else f" The last one, of {amounts.clock(was, now)}, is of a window that has been reset since."
         return [*lines, *(text.wrap(NONE) if was is None else text.wrap("No window runs now." + ended))]
     for window in answer["windows"]:
-        lines += text.pair(limits.NAMES[window["kind"]], _window(window, now))
+        lines += text.pair(amounts.NAMES[window["kind"]], _window(window, now))
     took = [window for window in answer["windows"] if window["took"] is not None]
     for window in took:
-        since = limits.clock(window["began"], now)
-        lines += ["", *text.wrap(f"{limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
+        since = amounts.clock(window["began"], now)
+        lines += ["", *text.wrap(f"{amounts.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
         lines += [*_rows(window["took"]), *_fit(window["fit"])]
     return [*lines, "", *text.wrap(_UNKNOWN)] if took else lines
 
 
 def _window(window: dict[str, Any], now: float) -> str:
     pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
-    parts = [limits.percent(window["percent"]) + " used"]
+    parts = [amounts.percent(window["percent"]) + " used"]
     parts.append("too few readings for a pace" if pace is None else f"{pace:.1f} % an hour")
     if full is not None and window["percent"] < 100:
-        parts.append(f"full {limits.when(full, now)}")
-    parts.append(f"resets {limits.when(resets, now)}" if resets else "nobody says when it resets")
+        parts.append(f"full {amounts.when(full, now)}")
+    parts.append(f"resets {amounts.when(resets, now)}" if resets else "nobody says when it resets")
     if now - window["at"] >= 60:
         parts.append(f"read {text.span(now - window['at'])} ago")
     return ", ".join(parts)
@@ -111,7 +111,7 @@ def _kinds(took: Took) -> list[text.Line]:
 
 def _fit(fit: dict[str, Any]) -> list[text.Line]:
     """Return what tokens are worth in a window, as far as one's own history shows it."""
-    lacks = limits.why_no_worth(fit)
+    lacks = amounts.why_no_worth(fit)
     if lacks:
         return ["", *text.wrap(lacks)]
     lines: list[text.Line] = []
@@ -119,11 +119,11 @@ def _fit(fit: dict[str, Any]) -> list[text.Line]:
         claimed = [(words, worth[name]) for name, words in _FITTED.items() if worth[name] and worth[name]["claimed"]]
         lines += [text.fitted(text.clean(model) + ":")] if claimed else []
         lines += [line for words, found in claimed for line in _worth(words, found)]
-    return ["", *text.wrap(f"Worth in the {limits.NAMES[fit['window']]} window, fitted to {limits.blocks(fit)} of yours:"), *lines]
+    return ["", *text.wrap(f"Worth in the {amounts.NAMES[fit['window']]} window, fitted to {amounts.blocks(fit)} of yours:"), *lines]
 
 
 def _worth(words: str, found: dict[str, float]) -> list[text.Line]:
-    return text.wrap(f"~{limits.with_error(found['percent'], found['error'])}: {words}", indent="    ")
+    return text.wrap(f"~{amounts.with_error(found['percent'], found['error'])}: {words}", indent="    ")
 
 
 def _named(part: Part) -> str:
@@ -164,7 +164,7 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
     whole = f"{text.counted(sums['sessions'], 'conversation')}, {text.counted(sums['requests'], 'request')}"
     lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
     if not lost["times"]:
-        return [*lines, "", *text.wrap("No request wrote what the one before had left in the cache.")]
+        return [*lines, "", *text.wrap("No request had to write again what the cache already held.")]
     share = f", {lost['usd'] / sums['usd']:.0%} of that" if sums["usd"] else ""
     again = f"{text.long_tokens(lost['tokens'])} were written again in {text.counted(lost['times'], 'request')}"
     lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.archive.holds import Hold
+from hooks.utils.archive.chains import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory import tier_manager as monitoring
 from popkit_retention.memory.items import LEVELS

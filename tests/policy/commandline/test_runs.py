@@ -2,7 +2,7 @@
 
 import pytest
 
-from hooks.utils.hosts.claude_code.tools import TOOLS
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.commandline import bash
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset

@@ -1,1 +1,106 @@
-"""Claude Code: its payloads, transcripts and tools, as the engine takes them. Nothing here changes a file."""
+"""Claude Code: its payloads, transcripts and tools, as the engine takes them. Nothing here changes a file.
+
+This module has the tools (how long the results of each live unless a configuration says otherwise, and what it does), and times as the host
+writes them. `TOOL_TIERS` keeps the names and values of the specification, and knows more tools. What is changed in it changes what results
+live by.
+"""
+
+from __future__ import annotations
+
+from ...policy import tools
+
+TOOL_TIERS = {
+    "Read": "medium",
+    "NotebookRead": "medium",
+    "Grep": "short",
+    "Glob": "short",
+    "LS": "short",
+    "WebSearch": "short",
+    "Edit": "ephemeral",
+    "MultiEdit": "ephemeral",
+    "Write": "ephemeral",
+    "NotebookEdit": "ephemeral",
+    "KillShell": "ephemeral",
+    "TaskStop": "ephemeral",
+    "TaskCreate": "ephemeral",
+    "TaskUpdate": "ephemeral",
+    "TaskList": "preserved",  # of task lists the newest is kept
+    "TaskOutput": "session",
+    "TodoWrite": "preserved",
+    "BashOutput": "session",
+    "WebFetch": "session",
+    "Agent": "session",
+    "Task": "session",
+    "Skill": "session",
+    "ToolSearch": "session",
+    "AskUserQuestion": "preserved",
+    "ExitPlanMode": "preserved",
+    "Bash": {
+        "default": "session",
+        "patterns": {
+            "git commit": "ephemeral",
+            "git push": "ephemeral",
+            "npm test": "session",
+            "npm run build": "session",
+            "mkdir": "ephemeral",
+            "rm": "ephemeral",
+        },
+    },
+}
+
+_READ, _EDITED, _ROOT = ("file_path", "notebook_path", "path"), ("file_path", "notebook_path"), ("path",)
+TOOLS = tools.Tools(
+    {
+        "Read": (tools.READ, _READ),
+        "NotebookRead": (tools.READ_NOTEBOOK, _READ),
+        "Grep": (tools.SEARCH, _ROOT, "pattern"),
+        "Glob": (tools.FIND, _ROOT, "pattern"),
+        "LS": (tools.LIST, _ROOT, "pattern"),
+        "Edit": (tools.EDIT, _EDITED, "", ("new_string",), ("old_string", "new_string")),
+        "MultiEdit": (tools.EDIT, _EDITED, "", ("new_string",)),
+        "Write": (tools.WRITE, _EDITED, "", ("content",), ("content",)),
+        "NotebookEdit": (tools.EDIT_NOTEBOOK, _EDITED, "", (), ("new_source",)),
+        "Bash": (tools.SHELL, (), "command"),
+        "PowerShell": (tools.WINDOWS_SHELL, (), "command"),  # its lines parse well enough, and run mostly the same programs
+        "BashOutput": (tools.OUTPUT,),
+        "TaskOutput": (tools.REPORT,),
+        "WebFetch": (tools.FETCH,),
+        "WebSearch": (tools.FETCH,),
+        "Agent": (tools.DELEGATE,),
+        "Task": (tools.DELEGATE,),  # as older versions call it
+        "Skill": (tools.SKILL,),
+        "TaskList": (tools.TASKS,),
+        "TodoWrite": (tools.TASKS,),
+        "TodoRead": (tools.TASKS,),
+        "AskUserQuestion": (tools.ASK,),
+        "ExitPlanMode": (tools.PLAN,),
+    },
+    TOOL_TIERS,
+    (
+        "file_path", "notebook_path", "command", "pattern", "url", "query", "description", "path",
+        "skill", "bash_id", "shell_id", "task_id",
+    ),
+    _READ,
+)  # fmt: skip
+
+
+# --- times -------------------------------------------------------------------------------------------------------------------------------
+
+# 2000-03-01, from which leap days come last in a year.
+_EPOCH_2000_03_01 = 951_868_800
+
+
+def seconds_of(stamp: object) -> float:
+    """Return the seconds since 1970 of an ISO 8601 UTC time as the host writes it ("2026-02-21T16:15:30.639Z"); 0.0 for anything else."""
+    if not isinstance(stamp, str) or len(stamp) < 19:
+        return 0.0
+    try:
+        year, month, day = int(stamp[:4]), int(stamp[5:7]), int(stamp[8:10])
+        clock = int(stamp[11:13]) * 3600 + int(stamp[14:16]) * 60 + int(stamp[17:19])
+        fraction = float("0" + stamp[19:].rstrip("Z")) if stamp[19:20] == "." else 0.0
+    except ValueError:
+        return 0.0
+    shifted = year - (month < 3)
+    years = shifted - 2000
+    days = years * 365 + years // 4 - years // 100 + years // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    return _EPOCH_2000_03_01 + days * 86_400 + clock + fraction

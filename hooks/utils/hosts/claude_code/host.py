@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...policy.tools import Call, Outcome
+from . import TOOLS
 from .calls import call_of
 from .projects import every as transcripts
 from .spans import content_spans as spans_of
-from .tools import TOOLS
 from .transcript import events_of
 from .usage import newest_usage as usage_of
 

@@ -3,22 +3,20 @@
 A large transcript is mostly results. What they hold does not matter here, so a line of a result is not parsed: its place in the
 conversation is read from its bytes.
 
-Newer clients also note each request that they send (`noted.py`), and where they ask for it, the provider says in its answer which part of
-the request was not that of the one before. Where one of these is there, it decides: names of tools that came or went may stand in the
-conversation and leave the tools of the request as they were.
+Newer clients also note each request that they send (`request_parts.py`), and where they ask for it, the provider says in its answer which
+part of the request was not that of the one before. Where one of these is there, it decides: names of tools that came or went may stand in
+the conversation and leave the tools of the request as they were.
 """
 
 from __future__ import annotations
 
 import os
 
-from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
-from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, Between, Sent, drops_thinking, lost_tokens
-from . import entries, noted
-from .contents import Contents
-from .moments import is_answer
-from .stamps import seconds_of
+from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_SYSTEM, IN_TOOLS, PARTS, THOUGHT, Between, Sent, drops_thinking, lost_tokens
+from . import entries, seconds_of
+from .entries import is_answer
+from .request_parts import LONGEST_NAME, REQUEST, SHAPE, Contents, Notes, listed
 from .usage import usage_of
 
 TYPE_CHECKING = False
@@ -124,10 +122,10 @@ class _Reading:
         self.thinks = False  # whether the turn under way has thought
         self.thought = False  # whether the one before had
         self.last = ""  # the kind of the newest block
-        self.notes = noted.Notes()
+        self.notes = Notes()
 
     def take(self, line: bytes) -> None:
-        if line.startswith((noted.REQUEST, noted.SHAPE)):
+        if line.startswith((REQUEST, SHAPE)):
             if not self._is_other(b'"agentId":' in line[:_HEAD]):
                 self.notes.take(line, self.between)
             return
@@ -275,7 +273,7 @@ class _Reading:
     def _command(self, said: str, entry: Entry) -> None:
         if _COMMAND in said:
             name = said.partition(_COMMAND)[2].partition(_COMMAND_ENDS)[0]
-            self.between.command = "/" + name[: noted.LONGEST_NAME].strip().lstrip("/")
+            self.between.command = "/" + name[:LONGEST_NAME].strip().lstrip("/")
             self.session.called("skill " + self.between.command[1:], seconds_of(entry.get("timestamp")))
 
 
@@ -288,7 +286,7 @@ def _names(attached: dict[str, Any]) -> str:
     """Return what came or went, in few words: servers by their names."""
     some = (attached.get(key) for key in ("addedNames", "removedNames", "names"))
     names = [name for names in some if isinstance(names, list) for name in names if isinstance(name, str)]
-    return noted.listed(names) or str(attached["type"])
+    return listed(names) or str(attached["type"])
 
 
 def _diagnosed(message: dict[str, Any], between: Between) -> None:

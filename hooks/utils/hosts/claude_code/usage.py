@@ -12,15 +12,15 @@ from sys import intern
 from ...io import files
 from ...io.codec import loads
 from ...policy.conversation import Usage
-from ...policy.models import LONG_MARK, WINDOW_TOKENS
-from .stamps import seconds_of
+from ...policy.economics import LONG_MARK, WINDOW_TOKENS
+from . import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from ...policy.models import Model
+    from ...policy.economics import Model
     from ...policy.ruleset import Ruleset
     from ...policy.shapes import WindowSource
 

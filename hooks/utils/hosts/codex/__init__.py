@@ -1,1 +1,129 @@
-"""Codex: what it has recorded, as the engine takes it. Its sessions are read, never changed."""
+"""Codex: its tools (how long the results of each live, and what it does), and where the rollouts of its sessions are. Its sessions are
+read, never changed.
+
+Command lines live by the patterns of Claude Code's Bash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from ...io import files, home
+from ...io.system import join
+from ...policy import tools
+from ..claude_code import usage
+from .translation import usage_of, window_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...policy.conversation import Usage
+
+TOOL_TIERS = {
+    "shell": "session",
+    "shell_command": "session",
+    "exec_command": "session",
+    "write_stdin": "session",
+    "apply_patch": "ephemeral",
+    "update_plan": "preserved",  # of plans the newest is kept
+    "view_image": "medium",
+    "read_file": "medium",
+    "list_dir": "short",
+    "grep_files": "short",
+    "web_search": "short",
+    "tool_search": "session",
+    "spawn_agent": "session",
+    "wait_agent": "session",
+    "wait": "session",
+    "request_user_input": "preserved",
+}
+
+_FILE, _FOLDER = ("path", "file_path"), ("path", "dir_path")
+TOOLS = tools.Tools(
+    {
+        "shell": (tools.SHELL, (), "command"),
+        "shell_command": (tools.SHELL, (), "command"),
+        "exec_command": (tools.SHELL, (), "cmd"),
+        "write_stdin": (tools.OUTPUT,),
+        "apply_patch": (tools.EDIT, ("file_path",), "", (), (), "others"),
+        "update_plan": (tools.TASKS,),
+        "view_image": (tools.READ, _FILE),
+        "read_file": (tools.READ, _FILE),
+        "list_dir": (tools.LIST, _FOLDER, "pattern"),
+        "grep_files": (tools.SEARCH, _FOLDER, "pattern"),
+        "web_search": (tools.FETCH,),
+        "spawn_agent": (tools.DELEGATE,),
+        "wait_agent": (tools.REPORT,),
+        "wait": (tools.REPORT,),
+        "request_user_input": (tools.ASK,),
+    },
+    TOOL_TIERS,
+    ("file_path", "command", "pattern", "url", "query", "description", "path"),
+    _FILE,
+)
+
+
+# --- rollouts ----------------------------------------------------------------------------------------------------------------------------
+
+_SUFFIX = ".jsonl"
+TAIL_BYTES = 128 * 1024
+_TELLING = (b'"token_usage_record"', b'"token_count"', b'"compacted"')
+_NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT[\d-]{8}-([0-9a-f-]{36})\.jsonl")
+
+
+def folder_of(environ: Mapping[str, str]) -> str:
+    """Return the folder of Codex's sessions: `sessions` in $CODEX_HOME, else in ~/.codex. NoHome where nobody knows the user's own."""
+    folder = environ.get("CODEX_HOME") or ""
+    return join(home.absolute(folder) if folder else join(home.user_folder(environ), ".codex"), "sessions")
+
+
+def session_id_of(path: str) -> str:
+    """Return the id of the session that a rollout is named after; "" for a file of another name."""
+    found = _NAME.fullmatch(os.path.basename(path))
+    return found[1] if found else ""
+
+
+def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
+    """Return (when it was last written in seconds, path) of the rollouts of all sessions, the one that was written last first."""
+    found = []
+    for folder, _, names in os.walk(folder_of(environ)):
+        for name in names:
+            if name.endswith(_SUFFIX):
+                path = join(folder, name)
+                try:
+                    found.append((os.stat(path).st_mtime, path))
+                except OSError:
+                    continue
+    return sorted(found, reverse=True)
+
+
+def newest_usage(path: str) -> Usage | None:
+    """Return the newest request's usage, without its model, which stands further up; None where the end tells none, or of a compaction
+    since."""
+    try:
+        with files.open_regular(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+            lines = file.read(TAIL_BYTES).split(b"\n")
+    except (OSError, ValueError):
+        return None
+    for line in reversed(lines):
+        if not any(mark in line for mark in _TELLING):
+            continue
+        try:
+            value = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        payload = value.get("payload") if isinstance(value, dict) else None
+        if not isinstance(payload, dict):
+            continue
+        if value.get("type") == "compacted":
+            return None
+        info = payload.get("info")
+        told = usage_of(payload.get("usage")) or usage_of(info.get("last_token_usage") if isinstance(info, dict) else None)
+        if told is not None:
+            told["context_window"] = window_in(payload) or window_in(info)
+            return usage.usage_of({"type": "assistant", "timestamp": value.get("timestamp"), "message": {"usage": told}})
+    return None

@@ -17,7 +17,7 @@ from ..claude_code.calls import text_of_blocks
 from ..claude_code.spans import content_spans as spans_of
 from ..claude_code.transcript import events_of
 from ..claude_code.usage import newest_usage as usage_of
-from .tools import TOOLS, exit_of, outcome_of, tool_named
+from . import TOOLS, exit_of, outcome_of, tool_named
 from .translation import MESSAGE, NAME, SESSION, Translator, is_whole
 
 TYPE_CHECKING = False

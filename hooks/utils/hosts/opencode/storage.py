@@ -1,18 +1,21 @@
 """OpenCode's own storage: where it is, which sessions are in it, and the messages of one. Reads only.
 
 A session has an address, which stands where the path of a transcript would: `…/opencode.db/ses_…` in a database, and the file that
-describes it, `…/storage/session/PROJECT/ses_….json`, where each message is a file.
+describes it, `…/storage/session/PROJECT/ses_….json`, where each message is a file: until 1.2 OpenCode kept message/ID/MESSAGE.json and
+part/MESSAGE/PART.json beside it. Ids are those of the names, by which OpenCode itself goes where a file says otherwise.
 """
 
 from __future__ import annotations
 
+import errno
+import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 import os
 import re  # noqa: TID253  no hook on a tool call reads other hosts' records
 from typing import NamedTuple  # noqa: TID253
 
 from ...io import files, home
 from ..claude_code import usage
-from . import database, session_files
+from . import database
 from .translation import SESSION, stamp_of, usage_of
 
 TYPE_CHECKING = False
@@ -93,8 +96,8 @@ def size(address: str) -> int:
     """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
     found = _ADDRESS.fullmatch(address)
     if found is None:
-        session_files.session(address)
-        return max(1, session_files.size(address))
+        _session_in_file(address)
+        return max(1, _size_of_files(address))
     database.session(found[1], found[2])
     return max(1, database.sizes(found[1], found[2]).get(found[2], 0))
 
@@ -105,7 +108,7 @@ def sessions_in(places: list[str]) -> list[Stored]:
     found: dict[str, Stored] = {}
     for place in places:
         if os.path.isdir(place):
-            made = [Stored(path, id, "", "", at) for path, id, at in session_files.sessions(place) if id.startswith(SESSION)]
+            made = [Stored(path, id, "", "", at) for path, id, at in _sessions_in_files(place) if id.startswith(SESSION)]
         else:
             made = [Stored(f"{place}/{row[0]}", *row) for row in database.sessions(place) if _ADDRESS.fullmatch(f"{place}/{row[0]}")]
         for each in made:
@@ -118,7 +121,7 @@ def described(stored: Stored) -> Stored:
     if stored.project or _ADDRESS.fullmatch(stored.address):
         return stored
     try:
-        info = session_files.session(stored.address)
+        info = _session_in_file(stored.address)
     except OSError:
         return stored
     folder, parent = (info.get(name) for name in ("directory", "parentID"))
@@ -140,7 +143,7 @@ def read(address: str) -> tuple[dict[str, Any], Iterator[dict[str, Any] | None]]
     found = _ADDRESS.fullmatch(address)
     if found:
         return database.session(found[1], found[2]), database.messages(found[1], found[2])
-    return session_files.session(address), session_files.messages(address)
+    return _session_in_file(address), _messages_in_files(address)
 
 
 def changed(address: str) -> float:
@@ -159,5 +162,77 @@ def sizes(places: list[str]) -> dict[str, int]:
     made = {}
     for each in sessions_in(places):
         found = _ADDRESS.fullmatch(each.address)
-        made[each.address] = max(1, of_database[found[1]].get(each.id, 0) if found else session_files.size(each.address))
+        made[each.address] = max(1, of_database[found[1]].get(each.id, 0) if found else _size_of_files(each.address))
     return made
+
+
+# --- sessions in files -------------------------------------------------------------------------------------------------------------------
+
+_SUFFIX = ".json"
+LARGEST_FILE = 64 << 20  # bytes
+
+
+def _sessions_in_files(folder: str) -> list[tuple[str, str, float]]:
+    """Return (path, id, when it last changed in seconds) of each session below a `storage`, the one that changed last first."""
+    found = []
+    root = os.path.join(folder, "session")
+    for project in files.names(root):
+        for id in _names_in(os.path.join(root, project)):
+            path = os.path.join(root, project, id + _SUFFIX)
+            try:
+                found.append((path, id, os.stat(path).st_mtime))
+            except OSError:
+                continue
+    return sorted(found, key=lambda each: (each[2], each[1]), reverse=True)
+
+
+def _session_in_file(path: str) -> dict[str, Any]:
+    """Return what is known of a session; OSError where its file is none of OpenCode's."""
+    found = _object_in(path)
+    if found is None:
+        raise OSError(errno.EINVAL, "not a session of OpenCode", path)
+    return {**found, "id": os.path.basename(path).removesuffix(_SUFFIX)}
+
+
+def _messages_in_files(path: str) -> Iterator[dict[str, Any] | None]:
+    """Yield the messages of a session, {info, parts}, in their order; None for each file that is not understood or far too large."""
+    storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
+    id = os.path.basename(path).removesuffix(_SUFFIX)
+    _session_in_file(path)
+    folder = os.path.join(storage, "message", id)
+    for message in _names_in(folder):  # their ids ascend with time
+        info = _object_in(os.path.join(folder, message + _SUFFIX))
+        of_it = os.path.join(storage, "part", message)
+        parts = [(part, _object_in(os.path.join(of_it, part + _SUFFIX))) for part in _names_in(of_it)]
+        yield from (None for _, known in parts if known is None)
+        known_parts = [{**known, "id": part, "messageID": message} for part, known in parts if known is not None]
+        yield info and {"info": {**info, "id": message, "sessionID": id}, "parts": known_parts}
+
+
+def _size_of_files(path: str) -> int:
+    """Return how many bytes the files of a session have."""
+    storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
+    folder = os.path.join(storage, "message", os.path.basename(path).removesuffix(_SUFFIX))
+    folders = [folder, *(os.path.join(storage, "part", message) for message in _names_in(folder))]
+    return _bytes_of(path) + sum(_bytes_of(os.path.join(one, name + _SUFFIX)) for one in folders for name in _names_in(one))
+
+
+def _names_in(folder: str) -> list[str]:
+    return [name.removesuffix(_SUFFIX) for name in files.names(folder) if name.endswith(_SUFFIX)]
+
+
+def _object_in(path: str) -> dict[str, Any] | None:
+    """Return the JSON object in a file; None for anything else."""
+    try:
+        data = files.read_bytes(path) if _bytes_of(path) <= LARGEST_FILE else None
+        value = json.loads(data.decode("utf-8", "replace")) if data is not None else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _bytes_of(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

@@ -11,7 +11,7 @@ import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 import re  # noqa: TID253
 from datetime import datetime, timezone  # noqa: TID253
 
-from . import tools
+from . import error_text, exit_of, shown_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,14 +103,14 @@ class Translator:
         metadata, failed = state.get("metadata"), state.get("status") != "completed"
         text = state.get("output") if not failed else state.get("error", _INTERRUPTED)
         text = text if isinstance(text, str) else ""
-        if tools.exit_of(metadata):
-            failed, text = True, tools.error_text(text, metadata)
+        if exit_of(metadata):
+            failed, text = True, error_text(text, metadata)
         content: Any = text
         images = [{"type": "image"} for one in _list(state.get("attachments")) if _text(one, "mime").startswith("image/")]
         if images:
             content = [{"type": "text", "text": text}, *images]
         block = {"type": "tool_result", "tool_use_id": part["callID"], "content": content, **({"is_error": True} if failed else {})}
-        shown = tools.shown_file(metadata) if part.get("tool") == "read" else None
+        shown = shown_file(metadata) if part.get("tool") == "read" else None
         more = {"toolUseResult": shown} if shown is not None and not failed else {}
         at = _time(state, "end") or done
         return self._entry("user", _id(part) + "/result", at, cwd, message={"role": "user", "content": [block]}, **more)

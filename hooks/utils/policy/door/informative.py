@@ -7,10 +7,11 @@ structured data are never touched, nor an error's message.
 
 from __future__ import annotations
 
-from .. import kinds, outline
-from . import failures
-from .noise import is_data
+from .. import kinds
+from ..placeholder import OUTLINE_SHARE, outline
+from . import outputs
 from .once import REMINDER
+from .outputs import is_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,11 +74,11 @@ def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Told
         return Told(text, 0)
     if kind == kinds.SEARCH:
         files = _files(lines[:end])
-        if _defines(lines[:end], files):
+        if _defines(lines[:end]):
             return Told(text, 0)
     elif is_data(own, lines) or (kind == kinds.OTHER and is_listed(lines)) or (error and max(map(len, lines)) > budget):
         return Told(text, 0)
-    telling = failures.told_in(lines[:end], kind)
+    telling = outputs.told_in(lines[:end], kind)
     if kind == kinds.SEARCH:
         kept = _within(lines, _round(files.values()), budget) | set(telling)
         about = _counts(files, kept)
@@ -101,7 +102,7 @@ def is_listed(lines: Sequence[str]) -> bool:
     return bool(filled) and sum(re.match(_SETTING, line) is not None for line in filled) >= _SETTINGS * len(filled)
 
 
-def _defines(lines: Sequence[str], files: dict[str, list[int]]) -> bool:
+def _defines(lines: Sequence[str]) -> bool:
     """Return whether a search shows what stands around a definition: the rest of that is what was looked for."""
     import re
 
@@ -178,7 +179,7 @@ def _round(files: Iterable[Sequence[int]]) -> Iterator[int]:
 def _counts(files: dict[str, list[int]], kept: Collection[int]) -> str:
     """Return a text that says in which files most of the lines are that a search leaves out, in a tenth of their size."""
     counted = [(sum(at not in kept for at in places), file) for file, places in files.items() if file]
-    told, room = [], max(200, int(outline.SHARE * sum(count * len(file) for count, file in counted)))
+    told, room = [], max(200, int(OUTLINE_SHARE * sum(count * len(file) for count, file in counted)))
     for count, file in sorted(counted, key=lambda pair: -pair[0]):
         room -= len(file) + 10
         if room < 0 or not count:
@@ -203,7 +204,7 @@ def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: s
             out += [f"[… {gap - at:,} line{'s' * (gap - at > 1)}]"] if marked else []
         out += lines[gap : gap + 1]
         at = gap + 1
-    names = outline.outline("\n".join(hidden)[:_NAMES_IN])
+    names = outline("\n".join(hidden)[:_NAMES_IN])
     notes = [f"{_NOTICE}{len(hidden):,} of {len(lines):,} lines"]
     notes += [about] * bool(about) + [f"to see all: popkit restore {handle}"] * bool(handle) + [f"they name: {names}"] * bool(names)
     return Told("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))

@@ -6,10 +6,10 @@ neighbours.
 from __future__ import annotations
 
 from .. import secret_shapes
-from . import programs, spoken
-from .line import AHEAD, QUOTES, Line, is_variable, value_at
+from . import programs
+from .line import AHEAD, QUOTES, Line
+from .named import without_scheme
 
-_SHORT = ("-k", "-p", "-P", "-w", "-a", "-t", "-s", "-T", "-K", "-A")
 # What a text must hold for one of these to be looked for.
 DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp")
 _USERS = ("user", "proxy-user")
@@ -17,29 +17,6 @@ _PROMPTS = ("assword", "assphrase", "asscode")
 # A prompt stands so many words before what is sent to it.
 _BACK = 12
 _ENDS = ("\\r", "\\n")
-
-
-def _options_of() -> dict:
-    options_of: dict = {}
-    for names, options in programs.OPTIONS:
-        for name in names.split():
-            options_of.setdefault(name, []).extend(options.split())
-    return options_of
-
-
-def _phrases_of() -> dict:
-    phrases: dict = {}
-    for phrase in programs.PHRASES:
-        first, *rest = phrase.split()
-        for name in first.split("|"):
-            phrases.setdefault(name, []).append(tuple(rest))
-    return phrases
-
-
-_OPTIONS, _PHRASES = _options_of(), _phrases_of()
-# What an option says of where its value comes from.
-_ELSEWHERE = ("env:", "file:", "fd:", "stdin", "fd://", "file://", "prompt:")
-_EVERYWHERE = programs.EVERYWHERE.split()
 
 
 def spans(text: str) -> list[tuple[int, int]]:
@@ -57,17 +34,17 @@ def spans(text: str) -> list[tuple[int, int]]:
         if line.begins[number] < done:
             continue
         name = word.rpartition("/")[2].lower().removesuffix(".exe").rstrip(":") if len(word) < 80 else ""
-        if name in _OPTIONS:
-            options = [*options, *(option for option in _OPTIONS[name] if option not in options)]
-        for phrase in _PHRASES.get(name, ()):
-            secrets += _after_phrase(line, number, phrase)
+        if name in programs.OPTIONS_OF:
+            options = [*options, *(option for option in programs.OPTIONS_OF[name] if option not in options)]
+        for phrase in programs.PHRASES_OF.get(name, ()):
+            secrets += programs.after_phrase(line, number, phrase)
         if word[0] in "-/+":
-            secrets += _of_option(line, number, options)
+            secrets += programs.of_option(line, number, options)
         if ">" in line.gaps[number] and any(name in word.lower() for name in programs.SECRET_FILES):
             secrets += _written(line, number, line.starts[number], takes=True)
         if "<<<" in line.gaps[number] and _receives(line.command(line.starts[number])):
             secrets.append(line.value(number))
-        secrets += spoken.spans(line, number) + (_dialogue(line, number) if talks else [])
+        secrets += _spoken(line, number) + (_dialogue(line, number) if talks else [])
         for _, end in secrets[seen:]:
             done = max(done, end)
         seen = len(secrets)
@@ -107,139 +84,11 @@ def _written(line: Line, number: int, begin: int, takes: bool) -> list[tuple[int
             takes
             or (
                 not secret_shapes.is_hex(line.words[other])
-                and spoken.is_bare(line.words[other])
+                and programs.is_bare(line.words[other])
                 and secret_shapes.looks_random(line.words[other])
             )
         )
     ]
-
-
-def _after_phrase(line: Line, number: int, phrase: tuple[str, ...]) -> list[tuple[int, int]]:
-    secrets: list[tuple[int, int]] = []
-    plain = [
-        other
-        for other in range(number + 1, min(len(line.words), number + AHEAD))
-        if line.same(number, other) and (line.words[other][0] != "-" or line.gaps[other][-1:] in QUOTES)
-    ]
-    place = 0
-    for number_of_part, part in enumerate(phrase):
-        if part == "..":
-            following = phrase[number_of_part + 1]
-            while place < len(plain) and not _fits(line.words[plain[place]].lower(), following):
-                place += 1
-            continue
-        if part == "=":
-            return secrets + [_behind(line, other, "=") for other in plain[place:] if "=" in line.words[other]]
-        if place >= len(plain):
-            return []
-        here = plain[place]
-        if part[0] == "+" and (here - 1 != (plain[place - 1] if place else number) or line.words[here][0] in "/*"):
-            return []
-        if part in ("X", "+X"):
-            secrets.append(line.value(here))
-        elif part == "/X":
-            secrets += [_behind(line, here, "/")] if "/" in line.words[here][:-1] or line.words[here][-1] == "/" else []
-        elif part == ">X":
-            secrets += [line.value(here)] if line.gaps[here][-1:] == ">" else []
-        elif part == ":X":
-            secrets.append(_behind(line, here, ":"))
-        elif part not in (".", "+.") and not _fits(line.words[here].lower(), part):
-            return []
-        place += 1
-    return secrets
-
-
-def _fits(word: str, part: str) -> bool:
-    for name in part.split("|"):
-        if "*" not in name:
-            if word == name:
-                return True
-        elif name.strip("*") in word if name[0] == "*" else word.startswith(name[:-1]):
-            return True
-    return False
-
-
-def _behind(line: Line, number: int, mark: str) -> tuple[int, int]:
-    """Return the value behind a mark in a word: NAME=VALUE, user:password; all of the word where it holds none."""
-    begin, end = line.value(number)
-    at = line.text.find(mark, begin, end)
-    if at < 0:
-        return begin, end
-    if line.text[at + 1 : at + 2] == "$" and is_variable(line.text[at + 2 : at + 3]):
-        return end, end
-    return (at + 1, end) if at + 1 < end else value_at(line.text, at + 1)
-
-
-def _of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
-    word = line.words[number]
-    name, equals, glued = word.partition("=")
-    if name == "-a" and line.words[line.starts[number]] in ("http", "https", "xh"):
-        return _user(line, number, name, equals)
-    if name in ("-u", "-U", "--user", "--proxy-user", "-user", "--creds", "--auth") or (word[:2] == "-u" and name not in options):
-        return _user(line, number, name, equals)
-    following = number + 1 if line.same(number, number + 1) else 0
-    if following and line.words[following][0] == "-" and line.gaps[following][-1:] not in QUOTES:
-        following = 0
-    for option in [*options, *_EVERYWHERE]:
-        bare = option.rstrip("*?")
-        if name == bare and option[-1] != "*":
-            number, skip = (number, len(name) + 1) if equals else (following, 0)
-            if not equals and not following:
-                return []
-            begin, end = line.rest(number, skip) if skip else line.value(number)
-            if bare == "--from-literal":
-                at = line.text.find("=", begin, end)
-                begin = at + 1 if at >= 0 else end
-            if line.text[begin:end].lstrip("\"'").startswith(_ELSEWHERE):
-                return []
-            if bare == "--value" and (end - begin < 6 or line.text[begin:end].isalpha()):
-                return []
-            return [(begin, end)]
-        if option[-1] in "*?" and word.startswith(bare) and len(word) > len(bare):
-            return [line.rest(number, len(bare))]
-        if option[-1] in "*?" and word == bare and number + 1 < len(line.words) and line.gaps[number + 1] in ("'", '"'):
-            return [line.value(number + 1)]
-    if equals and name in _SHORT and spoken.is_bare(glued) and not glued.isalpha() and not glued.isdigit():
-        return [line.rest(number, len(name) + 1)]
-    word = line.words[following] if following and name in _SHORT else ""
-    if name == "-p" and word and not (word[0].isdigit() or word.isalpha()) and spoken.is_bare(word) and _names_user(line, number):
-        return [line.value(following)]
-    return [line.value(following)] if len(word) >= 10 and spoken.is_bare(word) and secret_shapes.looks_random(word) else []
-
-
-def _names_user(line: Line, number: int) -> bool:
-    """Return whether the words before an option say who the user is."""
-    before = line.words[max(line.starts[number], number - 10) : number]
-    return any(word in ("-u", "--user", "--username", "-U") for word in before)
-
-
-def _user(line: Line, number: int, name: str, equals: str) -> list[tuple[int, int]]:
-    """Return the password behind a user's name: `-u bob:secret`."""
-    if equals:
-        begin, end = line.rest(number, len(name) + 1)
-    elif line.words[number][:2] == "-u" and len(line.words[number]) > 2 and line.words[number] != "-user":
-        begin, end = line.rest(number, 2)
-    elif line.same(number, number + 1):
-        begin, end = line.value(number + 1)
-    else:
-        return []
-    user, mark, password = line.text[begin:end].partition(":")
-    for other in "%,":
-        if not mark and (other == "%" or line.words[line.starts[number]] == "lftp"):
-            user, mark, password = line.text[begin:end].partition(other)
-    if (
-        user[:1] == "-"
-        or not password
-        or not user.strip("'\"")
-        or "=" in user
-        or " " in user
-        or password[:2] == "//"
-        or (user.isdigit() and password.isdigit())
-    ):
-        return []
-    if password[0] == "$" and is_variable(password[1:2]):
-        return []
-    return [(begin + len(user) + 1, end)]
 
 
 # --- dialogues with one program: what `curl` reads, what `expect` sends, lines of `.pgpass`, the login of FTP ---------------------------
@@ -292,3 +141,179 @@ def _sent(line: Line, number: int) -> list[tuple[int, int]]:
     if not ends or line.text[begin] == "$":
         return []
     return [(begin, min(ends))]
+
+
+# --- what is said around them ------------------------------------------------------------------------------------------------------------
+
+# Words that speak of a secret when what follows, or goes before, looks like one.
+_SPEAKING = frozenset(
+    "token key apikey api-key api_key password passwd secret credential passphrase bearer pass pwd auth jwt pat"
+    " authtoken authenticate unlock login signin setapikey add-authtoken code pin otp signature webhook cookie auth_token access_token"
+    " accesstoken secretkey private-key".split()
+)
+_PASSWORDS = frozenset(("password", "passwd", "passphrase"))
+_REFUSING = frozenset("invalid valid expired revoked rejected unknown incorrect wrong bad unauthorized denied leaked malformed".split())
+# What may stand before a colon in the name of a package.
+_PROTOCOLS = frozenset("npm workspace jsr github file patch catalog link portal git".split())
+_SQL = frozenset("user role login with encrypted set alter create by identified = to server".split())
+_WITHOUT_PARENTHESES = "convertto-securestring"
+_SQL_CHARS = (len("identified"), len("password"))
+# How far a call is read.
+_CALL_CHARS = 300
+_ORACLE = frozenset("sqlplus sqlcl sql expdp impdp exp imp sqlldr rman tnsping oracle connect conn".split())
+
+
+def _spoken(line: Line, number: int) -> list[tuple[int, int]]:
+    """Return [(begin, end)] of the secrets that one word of a line shows."""
+    return _spoken_of(line, number) + _in_sql(line, number) + _in_call(line, number) + _in_word(line, number)
+
+
+def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
+    """Return what looks like chance beside a word that speaks of a secret: `login X`, `invalid token X`, `'X' is not a valid key`."""
+    bare = line.words[number].strip(":,.[]{}=#!?")
+    if "=" in bare or ":" in bare:
+        return _assigned(line, number)
+    if bare.lower().replace("-", "_").rpartition("_")[2] not in _SPEAKING and bare.lower() not in _SPEAKING:
+        return []
+    for other in range(number + 1, min(number + 6, len(line.words))):
+        if not line.same(number, other):
+            break
+        candidate = line.words[other].strip(":,.!?[]{}*")
+        if candidate and programs.is_bare(candidate) and secret_shapes.looks_random(candidate):
+            return [_stripped(line, other)]
+        if candidate and other == number + 1 and _is_refused(line, number) and line.gaps[other][-1:] in QUOTES and len(candidate) >= 4:
+            return [line.value(other)]
+        named = bare.lower() in _PASSWORDS or (other == number + 1 and _is_refused(line, number))
+        if other <= number + 2 and named and _is_password(line, candidate, other, number):
+            return [_stripped(line, other)]
+        if line.words[other][0] == "-" or not (candidate.isalpha() or not candidate):
+            break
+    before = range(max(0, number - 8), number) if _is_refused(line, number) else ()
+    return [
+        _stripped(line, other)
+        for other in before
+        if programs.is_bare(bare := line.words[other].strip(":,.!?[]{}")) and secret_shapes.looks_random(bare)
+    ]
+
+
+def _is_password(line: Line, word: str, other: int, number: int) -> bool:
+    """Return whether the word behind `password`, or behind `password is`, is one: letters with digits, which is not a file name."""
+    if other == number + 2 and line.words[number + 1] not in ("is", "was", "=", ":"):
+        return False
+    if len(word) < 6 or word.isalpha() or word.isdigit() or not programs.is_bare(word) or "(" in word:
+        return False
+    return any(char.isdigit() for char in word) and any(char.isalpha() for char in word)
+
+
+def _is_refused(line: Line, number: int) -> bool:
+    """Return whether the words around one say that something is not accepted."""
+    around = line.words[max(0, number - 8) : number + 8]
+    return any(word.strip(":,.!?").lower() in _REFUSING for word in around)
+
+
+def _assigned(line: Line, number: int) -> list[tuple[int, int]]:
+    """Return the value in NAME=VALUE and NAME:VALUE where the name speaks of a secret and the value looks like chance."""
+    word = line.words[number].rstrip(",")
+    equals, colon = word.find("="), word.find(":")
+    at = min(place for place in (equals, colon, len(word)) if place >= 0)
+    name = word[:at].lower().replace("-", "_").replace(".", "_").rpartition("_")[2]
+    value = word[at + 1 :].strip(",.[]{}")
+    if name in _SPEAKING and secret_shapes.looks_random(value) and "/" not in value[:-1]:
+        begin = line.begins[number] + word.index(value, at + 1)
+        return [(begin, begin + len(value))]
+    return []
+
+
+def _stripped(line: Line, number: int) -> tuple[int, int]:
+    word = line.words[number]
+    begin = line.begins[number] + len(word) - len(word.lstrip(":,.!?[]{}*"))
+    return begin, begin + len(word.strip(":,.!?[]{}*"))
+
+
+def _in_sql(line: Line, number: int) -> list[tuple[int, int]]:
+    word = line.words[number]
+    if len(word) not in _SQL_CHARS:
+        return []
+    lowered = word.lower()
+    if lowered == "identified":
+        for other in range(number + 1, min(number + 5, len(line.words) - 1)):
+            if line.words[other].lower() in ("by", "as"):
+                return [line.value(other + 1)]
+    if lowered != "password" or number + 1 >= len(line.words):
+        return []
+    value = number + 2 if line.words[number + 1] == "=" and number + 2 < len(line.words) else number + 1
+    if line.gaps[value].strip(" (\\") not in ("'", '"'):
+        return []
+    before = {other.lower() for other in line.words[max(0, number - 8) : number]}
+    return [line.value(value)] if word == "PASSWORD" or not _SQL.isdisjoint(before) else []
+
+
+def _in_call(line: Line, number: int) -> list[tuple[int, int]]:
+    """Return the text that is the secret in `connect("db", "bob", "secret")`."""
+    end = line.begins[number] + len(line.words[number])
+    if not line.text.startswith(("(", " "), end):
+        return []
+    name = line.words[number].rstrip("=").lower()
+    if line.text[end] == " " and name != _WITHOUT_PARENTHESES:
+        return []
+    for place, functions in programs.FUNCTIONS.items():
+        if name.endswith(functions):
+            texts = _texts(line.text, end)
+            return texts[place - 1 :][:1] if place > 0 else texts[-1:]
+    return []
+
+
+def _texts(text: str, at: int) -> list[tuple[int, int]]:
+    """Return (begin, end) of the texts in quotes up to where the parentheses end, without those in braces and those of named arguments."""
+    texts: list[tuple[int, int]] = []
+    most, depth = min(len(text), at + _CALL_CHARS), 0
+    while at < most:
+        char = text[at]
+        if char in ("'", '"'):
+            mark = text[at - 1 : at + 1] if text[at - 1] == "\\" else char
+            end = text.find(mark, at + 1, most)
+            if end < 0 or (mark == char and text[at + 1 : end].strip() in ("", ",")):
+                return texts
+            if depth >= 0 and text[at - 1] not in "=:":
+                texts.append((at + 1, end))
+            at = end + len(mark)
+            continue
+        if char in "{}":
+            depth += 1 if char == "}" else -1
+        elif char in ");|\n":
+            break
+        at += 1
+    return texts
+
+
+def _in_word(line: Line, number: int) -> list[tuple[int, int]]:
+    """Return what a word holds in itself: user and password before a host, a run of chance."""
+    word, begin = line.words[number], line.begins[number]
+    if "://" in word or (len(word) < secret_shapes.RANDOM_CHARS and "@" not in word and "hook" not in word):
+        return []
+    if "hook" in word:
+        return [(begin + first, begin + last) for first, last in without_scheme(word)]
+    is_id = number and line.words[number - 1].rstrip(":=").lower().endswith("id")
+    secrets = [] if is_id else [(begin + first, begin + last) for first, last in secret_shapes.random_runs(word)]
+    head, at_sign, host = word.rpartition("@")
+    if not at_sign or not host:
+        return secrets
+    for mark in ":/":
+        user, _, password = head.partition(mark)
+        oracle = mark == "/" and _speaks_oracle(line, number)
+        named = (
+            mark == ":"
+            and host[0].isalpha()
+            and host[:6] != "sha256"
+            and not password.isdigit()
+            and user not in _PROTOCOLS
+            and "\\" not in password
+        )
+        if user and password and "@" not in user and (oracle or ("/" not in password and (named or secret_shapes.looks_random(password)))):
+            return [*secrets, (begin + len(user) + 1, begin + len(head))]
+    return secrets
+
+
+def _speaks_oracle(line: Line, number: int) -> bool:
+    word = line.words[number].lower()
+    return "userid=" in word or ":oracle:" in word or not _ORACLE.isdisjoint(line.command(line.starts[number]))

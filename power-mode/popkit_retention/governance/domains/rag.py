@@ -12,8 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hooks.utils import archive
+from hooks.utils.archive import chains as holding
 from hooks.utils.archive import deletion, index, recovery
-from hooks.utils.archive import holds as holding
 from hooks.utils.archive.content import to_bytes, to_text
 from hooks.utils.io import home, repository
 from hooks.utils.policy import kinds
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
+    from hooks.utils.archive.chains import Hold
     from hooks.utils.archive.deletion import Mark
-    from hooks.utils.archive.holds import Hold
     from hooks.utils.archive.records import Record
 
 _SOURCE_TYPES = {

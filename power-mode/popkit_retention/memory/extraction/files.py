@@ -4,9 +4,9 @@ and where they are defined; and checks all that it taught against the checkout. 
 A file counts once a call has shown that it exists: it was read, edited or written with success. Paths that the assistant merely wrote, and
 failed calls, show nothing.
 
-A name is what `policy/outline.py` calls one: not a plain word. It was looked for where the assistant searched for it, or wrote it having
-read it only in the result of a look-up. Its definition is read from the contents of the project's files, by how languages define names that
-are used elsewhere: names local to a function do not count, and names that libraries define never come up.
+A name is what `policy/placeholder.py` calls one: not a plain word. A session looked for it if the assistant searched for it, or wrote it
+having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which
+languages define names that other files use: locals of a function do not count, and names of libraries never come up.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from dataclasses import replace
 from os.path import isdir, isfile, join
 from typing import TYPE_CHECKING
 
-from hooks.utils.io import files, git, repository
+from hooks.utils.io import files, processes, repository
 from hooks.utils.policy.commandline.shell import parse
 from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.policy.outline import PLAIN
 from hooks.utils.policy.parts import normal_path
+from hooks.utils.policy.placeholder import PLAIN
 from hooks.utils.policy.tools import EDITS, READS, SEARCH, SHELLS
 from hooks.utils.state.memory_checks import content
 
@@ -292,7 +292,7 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
         if file:
             if file not in blobs:
                 data = content(join(root, file))
-                blobs[file] = git.blob_of(data) if data is not None else ""
+                blobs[file] = processes.git_blob_of(data) if data is not None else ""
             if blobs[file]:
                 details["blob"] = blobs[file]
             elif each.kind == PATH:
@@ -311,7 +311,7 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
 def defined_in(names: list[str], root: str) -> dict[str, str]:
     """Return, for those names that exactly one file of a checkout defines, that file. Git is asked, so only tracked files count."""
     any_of_them = "|".join(name.replace("$", "[$]") for name in names)
-    output = git.ask(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
+    output = processes.ask_git(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
     files_of: dict[str, set[str]] = {}
     for name, file in definitions(files.text_of(output or b"")[:_MOST_CHARS]):
         if file and not file.endswith(PROSE):

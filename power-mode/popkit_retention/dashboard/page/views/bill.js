@@ -164,7 +164,7 @@ function Lost({ misses, causes }) {
   const share = misses.usd ? `, ${percent(lost.usd / misses.usd)} of what all requests cost` : "";
   const note = lost.times
     ? `All projects, the last 30 days: ${longTokens(lost.tokens)} were written again in ${times}: ${usd(lost.usd)}${share}`
-    : "No request wrote what the one before had left in the cache.";
+    : "No request had to write again what the cache already held.";
   const said = ({ cause, details }) => {
     const [what, advice] = causes[cause] ?? [cause, ""];
     const more = details.map(([words, times]) => (times > 1 ? `${words} (${whole(times)})` : words)).join("; ");

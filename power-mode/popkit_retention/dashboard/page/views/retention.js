@@ -103,7 +103,7 @@ function Holds({ holds }) {
           <${DeedButtons} deeds=${hold.deeds} where=${WHERE} />
         </li>`,
           )}</ul>`
-        : html`<${Empty} title="Nothing is held">Open a session and choose Hold to keep everything that it left.<//>`
+        : html`<${Empty} title="Nothing is held">Open a session and choose Hold to keep all its results.<//>`
     }
   <//>`;
 }

@@ -1,0 +1,343 @@
+"""Read what a request is made of: what the entries of a transcript put into its conversation, and what newer clients note of it and of its
+differences from the one before. Reads only.
+
+Most of a transcript are results, and most of a result's line is what the host keeps beside what the model got. So of such a line only the
+message is parsed. Notes are three kinds of lines: a shape (the tools and the system text, once for all requests that have them), a message
+(its text is of no matter here), and a request: the hash of its shape, what else it asks for, and the hashes of its messages, as those of an
+earlier request and what follows. An answer names its request. The note of a request may stand behind the answer to it.
+"""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  as in entries
+
+from ...io.codec import loads
+from ...policy.estimate import IMAGE_TOKENS, content_of_path, estimate_tokens
+from ...policy.lost_cache import (
+    ADDED,
+    CALLED,
+    IN_MESSAGES,
+    IN_MODEL,
+    IN_OTHER,
+    IN_SYSTEM,
+    IN_TOOLS,
+    RESULT,
+    SAID,
+    SUMMARY,
+    THOUGHT,
+    WROTE,
+    Between,
+    Composition,
+)
+from ...policy.messages import thinking_tokens
+from ...policy.tools import FIND, LIST, READ, SEARCH, SHELL
+from .. import tool as tool_named
+from . import entries
+from .calls import dumps_or_nothing, text_of_blocks
+from .usage import CLEAR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...policy.tools import Tool
+    from .entries import Entry
+
+# --- what entries put into the conversation ----------------------------------------------------------------------------------------------
+
+_LONGEST_TOOL = 200
+_MESSAGE, _BEHIND = b'"message":', b',"uuid":"'
+# What of an attachment the model gets, of kinds that it gets at all.
+_SHOWN = ("content", "snippet", "prompt", "addedLines", "addedBlocks")
+_FOR_PEOPLE = ("hook_system_message", "command_permissions")
+_WITH_WORDS = ("file", "queued_command")  # what comes with what the user says
+_HOLDS = {SEARCH: "matches", FIND: "log", LIST: "log", SHELL: "log"}  # operation of a tool -> what its results hold
+_CALL_TOKENS, _RESULT_TOKENS = 30, 8  # what holds a call and a result beside what they say
+_decode = json.JSONDecoder().raw_decode
+
+
+class Contents:
+    """The conversation of one context as its entries tell of it, in order."""
+
+    def __init__(self) -> None:
+        self.composition = Composition()
+        self._calls: dict[str, tuple[str, str]] = {}  # id -> (kind of its result, what that holds)
+        self._tools: dict[str, Tool] = {}
+        self._known: set[str] = set()  # uuids of entries since the last compaction
+        self._ends: dict[str, int] = {}  # uuid -> length of the conversation behind it
+
+    def result_line(self, line: bytes, uuid: str) -> None:
+        """Take in the line of a result, as the client writes it: without blanks."""
+        at = line.find(_MESSAGE) + len(_MESSAGE)
+        end = line.find(_BEHIND, at)
+        try:
+            message = _decode(line[at : end if end > 0 else None].decode("utf-8", "replace"))[0]
+        except (ValueError, RecursionError):
+            message = None
+        if not isinstance(message, dict) or not isinstance(message.get("content"), list):  # what is called so elsewhere came first
+            entry = entries.entry_of(line) or {}
+            message = entry.get("message") if entry.get("type") == "user" else None
+        self._results(entries.blocks_of({"message": message}), uuid)
+
+    def _results(self, blocks: list[dict[str, Any]], uuid: str) -> None:
+        for block in blocks:
+            id = block.get("tool_use_id")
+            if block.get("type") == "tool_result" and isinstance(id, str) and id not in self._known:
+                self._known.add(id)
+                kind, holds = self._calls.get(id, (RESULT, "dialogue"))
+                text, images = text_of_blocks(block.get("content"))
+                self.composition.add(kind, _RESULT_TOKENS + estimate_tokens(text, holds) + images, uuid)
+
+    def entry(self, entry: Entry, began: bool) -> None:
+        """Take in any other entry. `began`: whether a request has been sent; what the host says before the first one stands before the
+        first word."""
+        uuid, attached = entry["uuid"], entry.get("attachment")
+        if uuid in self._known:  # a conversation that is taken up again may be written once more
+            return
+        self._known.add(uuid)
+        if entries.is_compaction(entry):
+            self._compacted(entry.get("compactMetadata"))
+        elif entry.get("type") == "assistant":
+            for block in entries.blocks_of(entry):
+                self._answer(block, uuid)
+        elif isinstance(attached, dict):
+            self._attached(attached, uuid, began)
+        elif entry.get("type") == "user":
+            self._said(entry, uuid)
+            self._results(entries.blocks_of(entry), uuid)
+        self._ends[uuid] = len(self.composition)
+
+    def _compacted(self, metadata: object) -> None:
+        """Leave out what a compaction took; the client names what it carried over."""
+        preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
+        uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
+        self.composition.keep({uuid for uuid in uuids if isinstance(uuid, str)} if isinstance(uuids, list) else ())
+        self._known.clear()
+        self._ends.clear()
+
+    def rewound(self, uuid: str) -> None:
+        """Leave out what came behind an entry."""
+        self.composition.cut(self._ends.get(uuid, len(self.composition)))
+
+    def _answer(self, block: dict[str, Any], uuid: str) -> None:
+        if block.get("type") != "tool_use":
+            self.composition.add(THOUGHT, thinking_tokens(block), uuid)
+            self.composition.add(WROTE, entries.said_tokens(block), uuid)
+            return
+        id, name, given = block.get("id"), block.get("name"), block.get("input")
+        given = given if isinstance(given, dict) else {}
+        texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in given.values()]
+        self.composition.add(CALLED, _CALL_TOKENS + estimate_tokens("".join(texts), "markup"), uuid)
+        if isinstance(id, str) and isinstance(name, str):
+            tool = self._tools.get(name) or self._tools.setdefault(name, tool_named(name))
+            path = next((given[key] for key in tool.paths if isinstance(given.get(key), str)), "")
+            holds = content_of_path(path) if tool.operation == READ else _HOLDS.get(tool.operation, "dialogue")
+            self._calls[id] = RESULT + name[:_LONGEST_TOOL], holds
+
+    def _said(self, entry: Entry, uuid: str) -> None:
+        kind = SUMMARY if entries.is_summary(entry) else SAID if entries.is_prompt(entry) else ADDED
+        message = entry.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if isinstance(content, str):
+            self.composition.add(kind, estimate_tokens(content), uuid)
+        for block in entries.blocks_of(entry):
+            self.composition.add(kind, IMAGE_TOKENS if block.get("type") == "image" else entries.said_tokens(block), uuid)
+
+    def _attached(self, attached: dict[str, Any], uuid: str, began: bool) -> None:
+        kind = SAID if attached.get("type") in _WITH_WORDS else ADDED
+        if attached.get("type") not in _FOR_PEOPLE and (began or kind == SAID):
+            shown = [value for value in map(attached.get, _SHOWN) if value]
+            texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in shown]
+            self.composition.add(kind, sum(map(estimate_tokens, texts)), uuid)
+
+
+# --- what newer clients note -------------------------------------------------------------------------------------------------------------
+
+REQUEST, SHAPE = b'{"type":"api-request",', b'{"type":"api-request-shape",'
+# How the sources of a conversation's own requests begin, a subagent's among them. Others make a title or a summary.
+_OF_CONVERSATION = ("repl_main_thread", "sdk", "agent:")
+_NO_MATTER = ("model", "max_tokens", "output_config", "thinking", "metadata")
+_KEPT = 8  # notes, and as many shapes: one that is older is neither answered nor gone on from
+_MOST_NAMES = 3
+LONGEST_NAME = 60
+
+
+class _Shape:
+    """`tools`: name -> a hash of all that is said of it · `system`: [(heading, hash of what stands below it)]. Texts would fill the
+    helper's memory: each subagent has its own."""
+
+    __slots__ = ("system", "tools")
+
+    def __init__(self, shape: dict[str, Any]) -> None:
+        tools, system = shape.get("tools"), shape.get("system")
+        self.tools = {str(tool.get("name")): hash(str(tool)) for tool in _dicts(tools)}
+        self.system = _sections("\n".join(str(block.get("text")) for block in _dicts(system)))
+
+
+class _Note:
+    """`messages`: the hash of each, of which `count` are this request's, for what goes on from it has them in the same list; None where the
+    request that it goes on from is not known."""
+
+    __slots__ = ("count", "messages", "params", "shape")
+
+    def __init__(self, entry: dict[str, Any], base: _Note | None) -> None:
+        shape, params = entry.get("shapeHash"), entry.get("params")
+        self.shape = shape if isinstance(shape, str) else ""
+        self.params = params if isinstance(params, dict) else {}
+        self.messages, self.count = _went_on(entry, base)
+
+    def inside(self, name: str, key: str) -> str:
+        """Return a word inside one of the parameters; "" where it is not said."""
+        value = self.params.get(name)
+        value = value.get(key) if isinstance(value, dict) else ""
+        return value[:LONGEST_NAME] if isinstance(value, str) else ""
+
+    def edits(self) -> list[dict[str, Any]]:
+        """Return what the provider is asked to leave out of the prompt, or to keep in it."""
+        asked = self.params.get("context_management")
+        return _dicts(asked.get("edits")) if isinstance(asked, dict) else []
+
+    def keeps_thinking(self) -> bool:
+        """Return whether the provider is asked to leave the thinking of earlier turns in the prompt."""
+        return any(str(edit.get("type")).startswith("clear_thinking") and edit.get("keep") == "all" for edit in self.edits())
+
+    def may_lack_results(self) -> bool:
+        """Return whether the provider is asked to leave results out: the prompt may have changed though what was sent has not."""
+        return any(edit.get("type") == CLEAR for edit in self.edits())
+
+
+class Notes:
+    """The notes of one conversation, in the order of its lines."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[str, _Shape] = {}
+        self._notes: dict[str, _Note] = {}  # by id, the newest last
+        self._digests: set[str] = set()  # of the requests since the last answer
+        self._asked: _Note | None = None  # the newest
+        self._answered: _Note | None = None  # what the last answer was to
+        self._late: tuple[str, Between] | None = None  # an answer whose request is not noted yet
+
+    @property
+    def are_late(self) -> bool:
+        """Return whether the last answer names a request that is not noted yet, in a conversation whose requests are."""
+        return self._late is not None and bool(self._notes)
+
+    def take(self, line: bytes, between: Between) -> None:
+        """Take in a line that begins with REQUEST or SHAPE; a request that is sent again has failed, which is noted in `between`."""
+        try:
+            entry = loads(line.decode("utf-8", "replace"))
+            if isinstance(entry, dict):
+                self._take(entry, between)
+        except (ValueError, RecursionError):
+            return
+
+    def _take(self, entry: dict[str, Any], between: Between) -> None:
+        key, shape = entry.get("shapeHash"), entry.get("shape")
+        if isinstance(shape, dict) and isinstance(key, str):
+            _keep(self._shapes, key, _Shape(shape))
+        elif isinstance(entry.get("params"), dict):
+            self._request(entry, between)
+
+    def _request(self, entry: dict[str, Any], between: Between) -> None:
+        id = str(entry.get("id"))
+        note = _Note(entry, self._notes.get(str(entry.get("base"))))
+        _keep(self._notes, id, note)
+        if not str(entry.get("querySource")).startswith(_OF_CONVERSATION):
+            return
+        if self._late and self._late[0] == id:
+            self._compare(note, self._late[1])
+            return
+        digest = str(entry.get("requestDigest"))
+        between.error |= digest in self._digests
+        self._digests.add(digest)
+        self._asked = note
+
+    def answered(self, request: object, between: Between) -> None:
+        """Note in `between` what the request that is answered now has otherwise than the one before; `request`: its id, if the answer names
+        it."""
+        note = self._notes.get(request) if isinstance(request, str) else self._asked
+        self._asked = None
+        self._digests.clear()
+        if note is not None:
+            self._compare(note, between)
+        elif isinstance(request, str):
+            self._late = request, between
+        else:
+            self._answered = self._late = None
+
+    def _compare(self, new: _Note, between: Between) -> None:
+        old, self._answered, self._late = self._answered, new, None
+        between.keeps_thinking = new.keeps_thinking()
+        if old is None:
+            return
+        told = {IN_MODEL: old.params.get("model") != new.params.get("model"), IN_OTHER: _rest(old) != _rest(new)}
+        if old.messages is not None and new.messages is not None:
+            kept = _in_common(old, new)
+            if kept < old.count:
+                told[IN_MESSAGES], between.messages = True, f"from message {kept + 1} of {old.count} on"
+            elif not new.may_lack_results():
+                told[IN_MESSAGES] = False
+        for name, key in (("output_config", "effort"), ("thinking", "type")):
+            before, after = old.inside(name, key), new.inside(name, key)
+            if before and after and before != after:
+                between.effort = between.effort or f"{'thinking ' if key == 'type' else ''}{before} to {after}"
+        self._compare_shapes(old, new, told, between)
+        between.tell({part for part, is_other in told.items() if is_other}, {part for part, is_other in told.items() if not is_other})
+
+    def _compare_shapes(self, old: _Note, new: _Note, told: dict[str, bool], between: Between) -> None:
+        before, after = self._shapes.get(old.shape), self._shapes.get(new.shape)
+        if old.shape and old.shape == new.shape:
+            told[IN_TOOLS] = told[IN_SYSTEM] = False
+        elif before and after:
+            names = sorted({*before.tools} ^ {*after.tools})
+            names = names or [name for name in before.tools if before.tools[name] != after.tools[name]]
+            told[IN_TOOLS], told[IN_SYSTEM] = list(before.tools.items()) != list(after.tools.items()), before.system != after.system
+            between.tools = listed(names) or between.tools
+            others = [one for one in after.system if one not in before.system] or [one for one in before.system if one not in after.system]
+            between.system = others[0][0] if others else ""
+
+
+def listed(names: list[str]) -> str:
+    """Return the names of tools in few words, a server's once; "" for none."""
+    short = list(dict.fromkeys(name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else name for name in names))
+    more = f" and {len(short) - _MOST_NAMES} more" if len(short) > _MOST_NAMES else ""
+    return ", ".join(name[:LONGEST_NAME] for name in short[:_MOST_NAMES]) + more
+
+
+def _keep(rows: dict[str, Any], key: str, value: object) -> None:
+    rows.pop(key, None)
+    rows[key] = value
+    if len(rows) > _KEPT:
+        del rows[next(iter(rows))]
+
+
+def _rest(note: _Note) -> dict[str, Any]:
+    return {name: value for name, value in note.params.items() if name not in _NO_MATTER}
+
+
+def _went_on(entry: dict[str, Any], base: _Note | None) -> tuple[list[object] | None, int]:
+    keep, tail = entry.get("keep"), entry.get("tail")
+    known, count = ([], 0) if "base" not in entry else (base.messages, base.count) if base else (None, 0)
+    if known is None or type(keep) is not int or not 0 <= keep <= count or not isinstance(tail, list):
+        return None, 0
+    if keep < len(known):
+        known = known[:keep]
+    known += tail
+    return known, len(known)
+
+
+def _in_common(old: _Note, new: _Note) -> int:
+    """Return how many messages two requests begin with alike."""
+    least = min(old.count, new.count)
+    if old.messages is new.messages or old.messages is None or new.messages is None:
+        return least
+    return next((at for at in range(least) if old.messages[at] != new.messages[at]), least)
+
+
+def _sections(text: str) -> list[tuple[str, int]]:
+    parts = ("\n" + text).split("\n#")
+    return [(part.partition("\n")[0].strip("# ")[:LONGEST_NAME] if number else "", hash(part)) for number, part in enumerate(parts)]
+
+
+def _dicts(values: object) -> list[dict[str, Any]]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

@@ -1,0 +1,271 @@
+"""Find the lines of an output that tell of a failure, and take out what carries nothing: escape codes, progress that was overwritten, blank
+lines in a row, the same line again. Pure.
+
+What tells of a failure is taken generously: a line too many costs little, one too few misleads. Escape codes,
+progress and blank lines are lost; the same line in a row is not, for it stands once, and the line behind it says how often. Lines that
+differ in anything all stay, for the one number that differs may be what was asked for. Diffs, tables and structured data are never touched.
+"""
+
+from __future__ import annotations
+
+from .. import kinds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+# --- failures ----------------------------------------------------------------------------------------------------------------------------
+
+# What went wrong, in words of compilers, linters, runners of tests and of tasks, shells and runtimes; looked for in lower case.
+_WORDS = (
+    "error", "fail", "fatal", "panic", "traceback", "exception", "abort", "denied", "refused", "cannot", "can't", "couldn't", "could not",
+    "unable", "undefined", "unresolved", "unexpected", "expected", "received", "mismatch", "not found", "no such", "missing", "timeout",
+    "timed out", "segmentation", "killed", "core dumped", "conflict", "invalid", "assert", "unhandled", "uncaught", "caused by", "rejected",
+    "not ok", "non-zero", "elifecycle", "exited (", "unreachable", "incompatible", "violat", "unsupported", "unknown", "illegal",
+    "forbidden", "overflow", "leak", "regress", "broken", "flaky", "problem", "errno", "would reformat", "not formatted", "out of memory",
+    "err_", "err!", "***", "✕", "✗", "✖", "×", "●", "❌", "✘", "⨯", "exit 1", "exit 2", "warning: ", "warning[", "got:", "want:", "left:",
+    "right:", "goroutine ",
+)  # fmt: skip
+_EXIT = r"(?i:\bexit(?:ed)?(?: with)?(?: code| status)?[ :=(]+-?[1-9])|\bE[0-9]{3,4}\b|\bSIG[A-Z]{3,}\b"
+# What was expected and what came, in the forms in which runners of tests show it.
+_VALUES = r"^\s*(?:E  |> |[-+] (?:Expected|Received)|\^|~+\^?|\|\s+\^)|\b[Aa]ctual\b"
+# A place and what is said of it: `path:3:5: …`, `path(3,5): …`, `  3:5  error …`, `--> path:3:5`, `path.ext:3: …`, `File "path", line 3`.
+_PLACES = (
+    r"[A-Za-z_)\]]\d?:\d+:\d+\b|\(\d+,\d+\)|^\s*\d+:\d+\s|^\s*--> |\.\w{1,8}:\d+: |\bFile \".*\", line \d|^\s*(?:rspec|phpunit) \S|\bL\d+:"
+    r"|^(?:\S+ +)*\S+\.\w{1,8}:\d+$|[\w.]+::[\w.]+ *$"
+)
+# Where a call came through on its way, in what is not one's own; and a line of a program as it is shown around a failure.
+_FRAME = r"^\s*at .*[(/ ]node_modules/|^\s*at (?:.*\()?node:|^\s*\d+(?: +\d+)? +[|│](?: |$)"
+# A failed test by its number or in its frame, and sums of them.
+_NUMBERED = r"^\s*\d+\) |^\s*_{3,} .* _{3,}\s*$|^\s*-{3,} .* -{3,}\s*$|^[FE.sx]*[FE][FE.sx]*(?: |$)"
+# What went well, or of which there was none: taken off before anything is looked for.
+_NONE = (
+    r"(?i:\b(?:0|no) (?:errors?|failures?|failed|failing|fail|warnings?|problems?|issues?|conflicts?|regressions?)\b"
+    r"|\b(?:errors?|failures?|failed|warnings?|skipped)[:=] ?0\b|\bnoerror\b)"
+)
+_PASSED = (
+    r"^(?:[@\w./-]+[:#][\w:-]+: |\[[\w@./:-]+\] )?\s*(?:ok \d|ok\s+\S+\s+[\d.]+s|[✓✔√]|\(pass\) |PASS\b|--- PASS|test .* \.\.\. ok$)"
+    r"|\bPASSED(?: +\[ *\d+%\])?$|^\S+ \.\.\. ok$|^test result: ok"
+)
+# Of a search, in which every line may stand in a program, what only an output looks like.
+_OUTRIGHT = (
+    r"(?:^|^\S+?[:-]\d+[:-]|^\d+[:-]|: |\| +|\] |^#\d+ )\s*(?:E {2,}\S|(?:error|fatal|panic|FAIL|FAILED|ERROR|FAILURE|Error"
+    r"|AssertionError)\b[\[:! (\t]"
+    r"|not ok\b|--- FAIL|Traceback |npm (?:ERR!|error)|g?make(?:\[\d+\])?: \*\*\*|[✕✗✖×●] |ninja: build stopped"
+    r"|Exception in thread|Caused by: "
+    r"|collect2: |goroutine \d+ \[|Uncaught |Killed$|FAIL$|FAILED$|FAILURES!)"
+    r"|: (?:fatal )?(?:error|warning)(?: [A-Z]+\d+)?: |\b\d+:\d+ +(?:error|warning) |\bpanicked at\b|<<< (?:FAILURE|ERROR)!|\.\.\. FAILED$"
+    r"|^\s*[\w.]+(?:Error|Exception|Interrupt)(?::|$)|\b[1-9]\d* (?:failed|failing|failures?|errors?|problems?)\b|\[ERROR\]"
+    r"|> Task .* FAILED$"
+    r"|(?i:exit(?:ed)?(?: with)?(?: code| status)) [1-9]|\bexited \(|undefined reference|ERR_PNPM|\d\) \S+::\w|: command not found$"
+    r"|: No such file or directory$|: Permission denied$|Segmentation fault|core dumped|(?:Failures|Errors): [1-9]|\bELIFECYCLE\b"
+    r"|CONFLICT \(|^warning(?:\[[\w:-]+\])?: \S|^\s*--> \S+:\d+:\d+$|^e: \S|^\S+\.\w{1,8}:\d+:\d+(?::| -) \S|^\s+\w+_test\.go:\d+: "
+    r"|^\s*\d+\) \[\w+\]|^rspec \./|\bFAILED in [\d.]+s\b|\bFAILED\b *(?:\[ *\d+%\])?$|: exit [1-9]\d* \("
+)
+_CODES = r"\x1b\[[0-9;]*[A-Za-z]"
+# Of a longer line only its words are looked at: no finding is as long, and the other forms take steps for each pair of its characters.
+_LONGEST = 400
+
+
+def told_in(lines: Sequence[str], kind: str) -> list[int]:
+    """Return the places of the lines that tell of a failure, in an output of a kind; of a line that was drawn over, any that was drawn."""
+    drawn = _drawn(lines)
+    tells = _outright() if kind == kinds.SEARCH else _any("\n".join(map("\n".join, drawn)).lower())
+    return [at for at, some in enumerate(drawn) if any(map(tells, some))]
+
+
+def _drawn(lines: Sequence[str]) -> Sequence[Sequence[str]]:
+    """Return what was drawn where each line stands, without colours."""
+    text = "\n".join(lines)
+    if "\x1b" not in text and "\r" not in text:
+        return [(line,) for line in lines]
+    import re
+
+    plain = re.compile(_CODES).sub
+    return [plain("", line).split("\r") for line in lines]
+
+
+def _outright() -> Callable[[str], bool]:
+    import re
+
+    search = re.compile(_OUTRIGHT).search
+    return lambda line: search(line[:_LONGEST]) is not None
+
+
+def _any(text: str) -> Callable[[str], bool]:
+    import re
+
+    held = [word for word in _WORDS if word in text]
+    passed, none = re.compile(f"{_PASSED}|{_FRAME}").search, re.compile(_NONE).sub
+    search = re.compile(f"{_EXIT}|{_VALUES}|{_PLACES}|{_NUMBERED}").search
+
+    def tells(line: str) -> bool:
+        short = line[:_LONGEST]
+        is_told = bool(held) and has_word(line)
+        if is_told and len(line) > _LONGEST:
+            return True
+        return not passed(short) and ((is_told and has_word(none("", short))) or search(short) is not None)
+
+    def has_word(line: str) -> bool:
+        line = line.lower()
+        return any(word in line for word in held)
+
+    return tells
+
+
+# --- noise -------------------------------------------------------------------------------------------------------------------------------
+
+_BLANKS = 2
+# A count that saves fewer characters than this is one more thing to understand.
+_LEAST_SAVED = 40
+# CSI and OSC sequences, and the two-byte ones: ECMA-48, 5.3 and 5.6. A link (OSC 8) holds an address that its text need not show.
+_ESCAPES = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\](?!8;[^;\x07\x1b]*;[^\x07\x1b])[^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"
+# Of these, what moves the cursor: between two words it is what keeps them apart.
+_MOVES = r"\x1b\[[0-9;]*[A-Hdf`a]"
+_TABLE = r"[\t|]|,.*,|;.*;|\S {2,}\S.*\S {2,}\S|[,{(\[]\s*$"
+_DATA = r"(?:[{]|\[[\s{\"\[\]]|<[\w!?/]|---\n|%YAML)"
+_SEPARATORS = ("\t", ",", ";", "|")
+# Rows that have one form: from so many on they are a table.
+_LEAST_ROWS = 12
+_COUNT = r"\[the line above stands \d+ times? in a row\]\r?"
+# A meter of times, as curl draws it, has no word; a spinner hardly a character.
+_METER = r"(?:\s(?:[\d-]{1,3}:)?[\d-]{1,2}:[\d-]{2}){3}"
+_SPINNER = 3
+_WORD = r"[^\W\d_]{2,}"
+_AMOUNT = r"\d+(?:\.\d+)?"
+_SIZE = rf"{_AMOUNT} ?(?:[kKMGT]?i?(?:B|b)(?:/s|ps)?|it/s|s/it)(?!\w)"
+_CLOCK = r"\??\d*:?\d\d:\d\d|\?"
+# How far it is: a share, or so many of so many.
+_SHARE = rf"(?P<share>{_AMOUNT}) ?%|(?P<done>{_AMOUNT}) ?(?:/|of) ?(?P<all>{_AMOUNT})(?!\w)"
+_TROUBLE = r"(?i:error|warn|fail|fatal|panic|exception|denied|refused|retry|timeout|timed out|skip|missing|not )|\w=[^=>\s]"
+
+
+def quiet(text: str) -> str:
+    """Return the text without noise; longer than it was only where a line of its own looks like one of our counts."""
+    plain = _without_codes(text)
+    lines = plain.split("\n")
+    if is_data(plain, lines):
+        return text
+    if "\r" in plain:
+        lines = list(map(_last_drawn, lines))
+    return "\n".join(_counted(lines))
+
+
+def _without_codes(text: str) -> str:
+    import re
+
+    if "\x1b" not in text:
+        return text
+    plain = _strip(text)
+    return plain if _strip(plain) == plain and not re.search(_ESCAPES, re.sub(_MOVES, "", plain)) else text  # codes in codes: no terminal's
+
+
+def _strip(text: str) -> str:
+    import re
+
+    def moved(match: re.Match[str]) -> str:
+        before, behind = text_of_moves[: match.start()][-1:], text_of_moves[match.end() :][:1]
+        return match[0] if before.strip() and behind.strip() else ""
+
+    text_of_moves = re.sub(_ESCAPES, lambda match: match[0] if re.fullmatch(_MOVES, match[0]) else "", text)
+    return re.sub(rf"(?:{_MOVES})+", moved, text_of_moves)
+
+
+def _last_drawn(line: str) -> str:
+    """Return the line without the progress that was drawn over by what it went on to; whatever else was drawn over stays."""
+    body = line.rstrip("\r")
+    *drawn, last = body.split("\r")
+    kept = [last]
+    for piece in reversed(drawn):
+        if not _goes_on(piece.strip(), kept[-1].strip()):
+            kept.append(piece)
+    return "\r".join(reversed(kept)) + line[len(body) :]
+
+
+def _goes_on(line: str, then: str) -> bool:
+    """Return whether a text that was drawn over says nothing but how far it was on the way to the next."""
+    import re
+
+    if line == then or not line:
+        return True
+    if len(line) <= _SPINNER and not any(char.isalnum() for char in line):
+        return True
+    if re.search(_TROUBLE, line):
+        return False
+    if line.endswith(("...", "…")) and then.startswith(line):
+        return True
+    if re.search(_METER, " " + line) and not re.search(_WORD, line):
+        return bool(re.search(_METER, " " + then))
+    (far, rest), (further, other) = _progress(line), _progress(then)
+    return bool(far) and len(far) == len(further) and all(map(_no_less, far, further)) and rest <= other
+
+
+def _no_less(one: tuple[float, str], other: tuple[float, str]) -> bool:
+    return one[1] == other[1] and one[0] <= other[0]
+
+
+def _progress(line: str) -> tuple[list[tuple[float, str]], set[str]]:
+    """Return how far it is, [(of what is done, of how much)]; and what else it says, without sizes and clocks, whose changes go with
+    that."""
+    import re
+
+    rest = re.sub(rf"{_SIZE}(?: ?/ ?{_SIZE})?", " ", line)
+    far = [(float(match["share"] or match["done"]), match["all"] or "%") for match in re.finditer(_SHARE, rest)]
+    rest = re.sub(_CLOCK, " ", re.sub(_SHARE, " ", rest))
+    return far, set(re.findall(r"\w+(?:[./:-]\w+)*", rest))
+
+
+def is_data(text: str, lines: Sequence[str]) -> bool:
+    """Return whether a text is a diff, a table or markup."""
+    import re
+
+    if re.match(_DATA, text.lstrip()) or any(line.startswith(("@@ ", "diff --git ", "+++ ")) for line in lines):
+        return True
+    filled = [line for line in lines[:200] if line.strip()]
+    for separator in _SEPARATORS:
+        counts = {line.count(separator) for line in filled}
+        if len(filled) >= _LEAST_ROWS and len(counts) == 1 and counts != {0}:
+            return True
+    return False
+
+
+def _counted(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines, of those that are the same in a row one and their count; where a line looks like a count, the one before has its
+    own."""
+    import re
+
+    end = lines[-1:] if lines[-1] == "" else []  # behind the last line's end there is none
+    looks, table = re.compile(_COUNT).fullmatch, re.compile(_TABLE).search
+    at, most = 0, len(lines) - len(end)
+    while at < most:
+        run = _run(lines, at, most)
+        line, count = lines[at], run - at
+        if not line.strip():
+            yield from lines[at : min(run, at + _BLANKS)]
+        elif count > 1 and (looks(line) or (_saves(line, count) and not table(line))):
+            yield line
+            yield _count(count)
+            at = run
+            continue
+        else:
+            yield from lines[at:run]
+        if run < most and looks(lines[run]):
+            yield _count(1)
+        at = run
+    yield from end
+
+
+def _run(lines: Sequence[str], at: int, most: int) -> int:
+    """Return the end of the run of blank lines, or of the same line, that begins here."""
+    end, blank = at + 1, not lines[at].strip()
+    while end < most and (not lines[end].strip() if blank else lines[end] == lines[at]):
+        end += 1
+    return end
+
+
+def _saves(line: str, count: int) -> bool:
+    return (count - 1) * (len(line) + 1) >= len(_count(count)) + 1 + _LEAST_SAVED
+
+
+def _count(times: int) -> str:
+    return f"[the line above stands {times} time{'s' * (times > 1)} in a row]"

@@ -1,0 +1,278 @@
+"""The messages that stand after a compaction: no reference in them to something that has left, and beside what left the names that stand
+for it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy import compacting
+from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
+from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back, texts_in
+from hooks.utils.policy.placeholder import NAME, handle_in, names_said
+from hooks.utils.policy.standing import NAMES_SHARE, names_of_left
+from hooks.utils.policy.ways import Pair
+from tests.examples import examples
+from tests.policy.compactable import CODE, DEEDS, SHARES, WORDS, Talk, archived, assert_valid, plain, refer, standing, talked, words
+from tests.policy.conversing import NEVER, SURE
+from tests.policy.test_compacting import talk_of
+from tests.policy.test_compacting_laws import MODELS, TALKS
+
+WHOLE = CODE * 20
+REFERRING = st.builds(talked, DEEDS, st.sampled_from(["auto", "spec"]), st.sampled_from([0, 0, 3]))
+many = settings(max_examples=examples(50, 2_000))
+
+
+def has_left(talk: Talk, done: compacting.Compacted, named: str) -> bool:
+    """Whether what a reference names stands no more as it stood."""
+    before, after = standing(talk.messages), standing(done.messages)
+    id = named.removeprefix("call ")
+    part = 0 if named.startswith("call ") else 1
+    return id not in after or after[id][part] not in (before[id][part], talk.wholes.get(id))
+
+
+@many
+@given(REFERRING, SHARES, st.sampled_from([NEVER, SURE]))
+def test_a_reference_stands_only_where_what_it_names_does(talk: Talk, share: float, model):
+    done = talk.compact(share, model, wholes=talk.wholes)
+    before, after = standing(talk.messages), standing(done.messages)
+    for id, event in talk.conversation.entered.items():
+        if id in after and after[id][1] == before[id][1]:
+            assert not any(has_left(talk, done, named) for named in event.leans_on if named in before)
+    assert_valid(done.messages)
+    assert words(done.messages, archived(done)) == words(talk.messages)
+
+
+@many
+@given(REFERRING, SHARES, st.sampled_from([NEVER, SURE]))
+def test_archive_and_answer_give_the_conversation_back_with_these_whole(talk: Talk, share: float, model):
+    done = talk.compact(share, model, wholes=talk.wholes)
+    given = talk.messages
+    for message in given:
+        for shown in message.results:
+            if shown.id in done.made_whole:
+                shown.text = talk.wholes[shown.id]
+    is_same = json.dumps(plain(put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
+    assert is_same, "the texts are too long for a comparison that says where"
+    assert not done.met or done.after <= share * done.before + 1
+    assert len(done.made_whole) == len({*done.made_whole})
+
+
+def referring(about: str = "T1") -> Talk:
+    """A large file, much after it, and a Read of it again that entered as a reference."""
+    talk = Talk()
+    talk.say(USER, "go")
+    talk.read("/p/src/cart.ts", text=CODE * 60)
+    for number in range(12):
+        talk.read(f"/p/src/other{number}.ts", text=f"{number}{CODE * 30}")
+    refer(talk, about, "/p/docs/cart.md", WHOLE)
+    for number in range(5):
+        talk.read(f"/p/src/late{number}.ts", text=f"{number}{CODE * 2}")
+    return talk
+
+
+def test_what_referred_to_it_is_whole_once_the_source_has_left():
+    talk = referring()
+    done = talk.compact(0.3, wholes=talk.wholes)
+    assert done.made_whole == ["T14"]
+    assert standing(done.messages)["T14"][1] == WHOLE
+    assert standing(done.messages)["T1"][1] != CODE * 60
+    assert done.met, "what is whole again counts"
+
+
+def test_where_the_source_stands_the_reference_does():
+    talk = referring()
+    done = talk.compact(1.0, wholes=talk.wholes)
+    assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
+    assert done.made_whole == []
+
+
+def test_a_reference_whose_whole_nobody_has_stands_as_it_is():
+    talk = referring()
+    done = talk.compact(0.3)
+    assert standing(done.messages)["T14"] == standing(talk.messages)["T14"]
+    assert done.made_whole == []
+
+
+def test_what_leaves_itself_leaves_as_it_was_where_the_source_still_stood():
+    talk = referring()
+    done = talk.compact(0.0, only=("T14",), wholes=talk.wholes)
+    assert done.made_whole == []
+
+
+@pytest.mark.parametrize("named", ["T1", "T99"])
+def test_a_source_that_the_person_takes_out_makes_it_whole_and_so_does_one_that_is_not_there(named: str):
+    talk = referring(named)
+    done = talk.compact(1.0, NEVER, ("T1",), wholes=talk.wholes)
+    assert [left.id for left in done.left] == ["T1"]
+    assert done.made_whole == ["T14"]
+
+
+def test_a_reference_to_what_was_written_is_whole_once_that_call_is_a_stub():
+    talk = Talk()
+    talk.say(USER, "go")
+    talk.write("/p/src/cart.ts", CODE * 60)
+    for number in range(12):
+        talk.read(f"/p/src/other{number}.ts", text=f"{number}{CODE * 5}")
+    refer(talk, "call T1", "/p/docs/cart.md", WHOLE)
+    for number in range(5):
+        talk.read(f"/p/src/late{number}.ts", text=f"{number}{CODE}")
+    done = talk.compact(0.5, wholes=talk.wholes)
+    assert has_left(talk, done, "call T1")
+    assert done.made_whole == ["T14"]
+
+
+# --- names -------------------------------------------------------------------------------------------------------------------------------
+
+SHORT = "it took a while and went on as it was said\n" * 8  # no name in it
+
+
+def beside(done: Compacted) -> list[str]:
+    """The names behind each list, in order."""
+    lines = [each.text for each in done.messages if handle_of_fold(each.text)]
+    return [found[1] for line in lines if (found := re.search(r"; in them: (.*?): popkit restore", line))]
+
+
+def compacted(*acts, quiet: int = 12, share: float = 0.0) -> Compacted:
+    """A conversation that has words enough for names to have room, compacted."""
+    return talk_of(lambda talk: talk.say(USER, WORDS * 400), *acts, quiet=quiet).compact(share)
+
+
+def bash(command: str, text: str = SHORT):
+    return lambda talk: talk.bash(command, text)
+
+
+# --- where they stand -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_list_has_the_names_of_its_calls():
+    done = compacted(bash("ls", "cartTotalsOf formatPrice2 " + SHORT))
+    assert beside(done) == ["cartTotalsOf formatPrice2"]
+    assert [left.kind for left in done.left].count(CALLS) == 1
+
+
+def test_each_list_has_those_of_its_own_calls():
+    said = "and now the next thing"
+    done = compacted(bash("ls", "cartTotalsOf " + SHORT), lambda t: t.say(ASSISTANT, said), bash("pwd", "formatPrice2 " + SHORT))
+    assert beside(done) == ["cartTotalsOf", "formatPrice2"]
+
+
+def test_a_placeholder_has_the_names_of_its_result_behind_all_that_it_says():
+    def act(talk: Talk) -> None:
+        talk.bash("npm test", f"{SHORT * 3}\nexpectedTotal12\nTests: 3 failed, 9 passed")
+
+    shown = standing(compacted(act).messages)["T1"][1]
+    assert handle_in(shown)
+    assert shown.endswith(" -- expectedTotal12")
+
+
+def test_a_stub_has_the_names_of_its_input():
+    content = "shippingCosts3 " + SHORT * 4
+    talk = talk_of(lambda t: t.say(USER, WORDS * 400), lambda t: t.write("/p/a.py", content), quiet=12)
+    done = talk.compact(0.985, SURE)
+    field = standing(done.messages)["T1"][0]["content"]
+    assert handle_in(field) == done.left[0].handle
+    assert field.endswith("]\nshippingCosts3")
+    assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+
+
+def test_a_name_stands_once_with_the_newest_call_that_held_it():
+    done = compacted(
+        bash("ls", "cartTotalsOf " + SHORT), lambda t: t.say(ASSISTANT, "next"), bash("pwd", "cartTotalsOf " + SHORT)
+    )  # fmt: skip
+    assert beside(done) == ["cartTotalsOf"]
+    assert "left out Bash pwd; " in next(each.text for each in done.messages if "cartTotalsOf" in each.text)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda talk: talk.say(ASSISTANT, "cartTotalsOf() is wrong"),
+        lambda talk: talk.call("AskUserQuestion", {"questions": ["cartTotalsOf?"]}, "yes"),
+        lambda talk: talk.call("AskUserQuestion", {"questions": ["which?"]}, "cartTotalsOf"),
+    ],
+)
+def test_a_name_that_stands_already_is_not_said_again(act):
+    assert beside(compacted(bash("ls", "cartTotalsOf " + SHORT), act)) == []
+
+
+def test_where_a_clear_was_asked_for_nothing_but_placeholders_stands_for_what_left():
+    talk = talk_of(bash("ls", "cartTotalsOf " + SHORT), quiet=12)
+    assert "cartTotalsOf" not in str(plain(talk.compact(0.0, only=("T1",)).messages))
+
+
+# --- which come first -----------------------------------------------------------------------------------------------------------------
+
+
+def first_of(*acts) -> str:
+    """The name that is chosen where there is room for one alone."""
+    talk = talk_of(*acts, quiet=12)
+    pairs = pairs_in(talk)
+    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, names_said([]), 13)
+    (name,) = [name for each in chosen.values() for name in each]
+    return name
+
+
+def pairs_in(talk: Talk) -> list[Pair]:
+    return list(pairs_of(talk.messages, talk.conversation, NEVER).values())
+
+
+def test_what_was_shown_lately_comes_before_what_was_shown_long_ago():
+    quiet = [bash("true", SHORT) for _ in range(20)]
+    assert first_of(bash("ls", "cartTotalsOf9"), *quiet, bash("pwd", "formatPrice12")) == "formatPrice12"
+
+
+def test_what_many_calls_showed_comes_before_what_one_did():
+    assert first_of(*[bash("ls", "cartTotalsOf9")] * 3, bash("pwd", "formatPrice12")) == "cartTotalsOf9"
+
+
+def test_what_a_call_was_made_with_comes_before_what_it_found():
+    assert first_of(bash("grep cartTotalsOf9", "formatPrice12")) == "cartTotalsOf9"
+
+
+def test_a_short_name_comes_before_a_long_one():
+    assert first_of(bash("ls", "src/checkout/cartTotalsOf9 formatPrice12")) == "formatPrice12"
+
+
+# --- what is none ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk_live_abcdefghijklmnopqrst", "AKIAIOSFODNN7EXAMPLE", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "x8Kd93jQz71LmP0sVw2R",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQ\nab12CD34ef56\n-----END RSA PRIVATE KEY-----", "configuration", "well-known",
+        "123456789012345",
+    ],
+)  # fmt: skip
+def test_keys_chance_plain_words_and_numbers_are_no_names(text: str):
+    assert beside(compacted(bash("ls", f"{text}\n{SHORT}"))) == []
+
+
+def test_the_password_of_a_command_is_no_name():
+    done = compacted(bash("mysql -u root --password=correct_horse_9 shop_database_2", SHORT))
+    assert "correct_horse_9" not in str(plain(done.messages))
+
+
+# --- laws -----------------------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=examples(40, 1_000))
+@given(TALKS, SHARES, MODELS)
+def test_they_are_few_and_what_left_held_each_of_them(talk: Talk, share: float, model):
+    done, pairs = talk.compact(share, model), pairs_in(talk)
+    held = names_said([text for pair in pairs for text in [*texts_in(pair.use.input), pair.shown.text]])
+    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, frozenset(), NAMES_SHARE * done.before)
+    each = [name for some in chosen.values() for name in some]
+    assert len(set(each)) == len(each)
+    assert set(each) <= held
+    assert all(re.search(NAME, name) for name in each)
+    assert estimate_tokens(" ".join(each)) <= NAMES_SHARE * done.before
+    said = names_said(beside(done))
+    assert said - {""} <= held
