@@ -76,7 +76,7 @@ def _is_given(site: Site) -> bool:
 def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> str:
     """Return what of a MEMORY.md is still so in the checkout at hand, without what the host's own memory says; a text that somebody has
     edited as it is."""
-    from ..hosts.claude_code import own_memory
+    from ..hosts.claude_code import projects
     from . import memory_checks, memory_text
 
     try:
@@ -86,7 +86,7 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
     if not entries:
         return text
     root = project.repository.root
-    theirs = own_memory.read(environ, root)
+    theirs = projects.own_memory(environ, root)
     return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.says(entry.said)).strip()
 
 
