@@ -268,7 +268,7 @@ def spill(path: str, text: str) -> None:
 def spilled(path: str) -> list[str]:
     """Return the files that `spill` has left beside a file, oldest first."""
     folder, _, name = path.rpartition("/")
-    return [folder + "/" + found for found in names(folder) if found.startswith(name + _SPILLED) and not found.endswith(".tmp")]
+    return [folder + "/" + entry for entry in names(folder) if entry.startswith(name + _SPILLED) and not entry.endswith(".tmp")]
 
 
 def remove(path: str) -> None:
