@@ -113,8 +113,8 @@ class ThroughHelper:
 
 def in_place_of(popkit_home: str, session_id: str) -> InPlace | None:
     """Return what changes the running conversation of a session; None where it does not run with a mod."""
-    found = sockets.of_session(popkit_home, session_id) if session_id else []
-    return ThroughHelper(found[0]) if found else None
+    paths = sockets.of_session(popkit_home, session_id) if session_id else []
+    return ThroughHelper(paths[0]) if paths else None
 
 
 # --- the words of a request --------------------------------------------------------------------------------------------------------------
