@@ -1,4 +1,4 @@
-"""What people read of a bill: what stands in each prompt, what could go, what the whole was paid for. Data in, lines out. Pure."""
+"""What people read of a bill: what each prompt holds, what could go, what the whole was spent on. Data in, lines out. Pure."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) 
 
 def _words(row: dict[str, Any], now: float) -> str:
     used = _used(row["used"], now)
-    return _stands(row) + (f"; {used}" if used else "")
+    return _name_and_demand(row) + (f"; {used}" if used else "")
 
 
-def _stands(row: dict[str, Any]) -> str:
+def _name_and_demand(row: dict[str, Any]) -> str:
     words = _named(row)
     return words + f": on demand, {text.short_tokens(row['on_demand'])} once Claude loads it" if row["deferred"] else words
 
@@ -106,7 +106,7 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
     """Return what a page says of a bill, in the order of the bill's: `rows` and `kinds` {words, used, parts}, `proposals` and `hidden` in
     words, `drafts` [words, what to run], and `parts` of the whole by name."""
     return {
-        "rows": [_phrase(row, _stands, now) for row in bill["rows"]],
+        "rows": [_phrase(row, _name_and_demand, now) for row in bill["rows"]],
         "kinds": [_phrase(row, kind_words, now) for row in bill["whole"]["kinds"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
         "drafts": [[drafting(row, bill["pace"]), draft_words(row)] for row in bill["drafts"][:_MOST_DRAFTS]],
@@ -161,7 +161,7 @@ def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
 
 
 def drafting(row: dict[str, Any], pace: dict[str, Any]) -> str:
-    """Return what a section comes to once a skill holds it."""
+    """Return the saving of moving a section into a skill."""
     worth = f"{text.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line, {_monthly(row['tokens'], pace)}"
     return f"Section {text.quote(row['name'])} of {text.clean(row['file'])}, as a skill: {worth}. Whether it is used cannot be seen."
 
@@ -173,7 +173,7 @@ def draft_words(row: dict[str, Any]) -> str:
 
 
 def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
-    """Return what hiding or deferring a server or tool comes to."""
+    """Return the saving of hiding or deferring a server or tool."""
     worth = f"{text.long_tokens(row['tokens'])} less in each prompt, {_monthly(row['tokens'], pace)}"
     if not row["tokens"]:
         worth = "nothing in a prompt until Claude loads it"
@@ -213,8 +213,8 @@ def _unknown_words(bill: dict[str, Any]) -> str:
 def whole_lines(
     whole: dict[str, Any], of: str, dated: str, began: list[int] | None = None, most: int = MOST_KINDS
 ) -> list[text.Line]:  # fmt: skip
-    """Return what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the first word of
-    each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
+    """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
+    first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
     lines = text.title("What it was paid for")
     more = f", and {text.counted(whole['unpriced'], 'request')} of models without a known price" if whole["unpriced"] else ""
     spent = f"{text.counted(whole['sessions'], 'conversation')}, {text.counted(whole['requests'], 'request')}: ${whole['usd']:,.2f}{more}"

@@ -42,36 +42,36 @@ _COLD = {
 }
 
 
-def pane_line(found: KeptWarm) -> str:
+def pane_line(warmth: KeptWarm) -> str:
     """Return the line of the pane."""
-    if not found["on"]:
+    if not warmth["on"]:
         return "Kept warm: off"
-    if found["refused"]:
-        return f"Kept warm: on, but nothing is sent: {_ended(found)}"
-    row = found["sent"]["in_a_row"]
-    line = f"Kept warm: on, {row} of at most {max(found['most'], row)} sent"
-    if found["next_s"] is not None:
-        return f"{line}; next in {text.countdown(found['next_s'])}"
-    return line + (f"; {_ended(found)}" if found["ended"] else "")
+    if warmth["refused"]:
+        return f"Kept warm: on, but nothing is sent: {_ended(warmth)}"
+    row = warmth["sent"]["in_a_row"]
+    line = f"Kept warm: on, {row} of at most {max(warmth['most'], row)} sent"
+    if warmth["next_s"] is not None:
+        return f"{line}; next in {text.countdown(warmth['next_s'])}"
+    return line + (f"; {_ended(warmth)}" if warmth["ended"] else "")
 
 
-def sum_lines(found: KeptWarm) -> list[text.Line]:
+def sum_lines(warmth: KeptWarm) -> list[text.Line]:
     """Return what it would have been worth, what it costs and what it would save, for the decision."""
-    return [line for label, words in topics(found) for line in text.pair(label, words)]
+    return [line for label, words in topics(warmth) for line in text.pair(label, words)]
 
 
-def topics(found: KeptWarm) -> list[tuple[str, str]]:
+def topics(warmth: KeptWarm) -> list[tuple[str, str]]:
     """Return the same as (topic, words); of this session nothing before its first request."""
-    allowed = f"{found['limits']['requests']} in a row, {_money(found['limits']['usd'])} a session"
-    now = [] if found["refused"] or not found["prompt_tokens"] else _now(found)
-    return [("Past", _past(found)), *now, ("Limits", allowed)]
+    allowed = f"{warmth['limits']['requests']} in a row, {_money(warmth['limits']['usd'])} a session"
+    now = [] if warmth["refused"] or not warmth["prompt_tokens"] else _now(warmth)
+    return [("Past", _past(warmth)), *now, ("Limits", allowed)]
 
 
-def _now(found: KeptWarm) -> list[tuple[str, str]]:
-    one, bridged, every = found["one"], found["bridged"], text.countdown(found["every_s"])
+def _now(warmth: KeptWarm) -> list[tuple[str, str]]:
+    one, bridged, every = warmth["one"], warmth["bridged"], text.countdown(warmth["every_s"])
     nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "so much is not allowed in a session (keep_warm_usd)"
-    many = f"at most {found['most']}, one every {every}" if found["most"] else f"nothing is sent: {nothing}"
-    read = f"to read {text.tokens(found['prompt_tokens'])} from the cache"
+    many = f"at most {warmth['most']}, one every {every}" if warmth["most"] else f"nothing is sent: {nothing}"
+    read = f"to read {text.tokens(warmth['prompt_tokens'])} from the cache"
     saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{amounts.share(bridged['share'], ', ')}"
     return [
         ("One", f"{text.short_tokens(one['tokens'])} of input{_dollars(one)}{amounts.share(one['share'], ', ')}, {read}"),
@@ -80,25 +80,25 @@ def _now(found: KeptWarm) -> list[tuple[str, str]]:
     ]
 
 
-def why_refused(found: KeptWarm, is_sure: bool) -> str:
+def why_refused(warmth: KeptWarm, is_sure: bool) -> str:
     """Return why `warm on` does not switch it on; "" where it does."""
-    if found["refused"]:
-        return "The prompt cache is not kept warm here: " + _ENDED[found["refused"]] + "."
-    if has_lost(found) and not is_sure:
-        return f"The prompt cache is not kept warm yet, because in your own sessions that would have lost money: {_past(found)}."
+    if warmth["refused"]:
+        return "The prompt cache is not kept warm here: " + _ENDED[warmth["refused"]] + "."
+    if has_lost(warmth) and not is_sure:
+        return f"The prompt cache is not kept warm yet, because in your own sessions that would have lost money: {_past(warmth)}."
     return ""
 
 
-def has_lost(found: KeptWarm) -> bool:
+def has_lost(warmth: KeptWarm) -> bool:
     """Return whether it would have cost more than it saved in the user's own sessions."""
-    return found["past"]["paid_usd"] > found["past"]["saved_usd"]
+    return warmth["past"]["paid_usd"] > warmth["past"]["saved_usd"]
 
 
-def on_lines(found: KeptWarm, command: str) -> list[text.Line]:
+def on_lines(warmth: KeptWarm, command: str) -> list[text.Line]:
     """Return the answer to `warm on`."""
     return [
         *text.title("The prompt cache is kept warm from now on"),
-        *sum_lines(found),
+        *sum_lines(warmth),
         "",
         *text.wrap(
             "While you are away, shortly before the cache would expire, the last request goes out again with one short line. Its answer "
@@ -109,33 +109,33 @@ def on_lines(found: KeptWarm, command: str) -> list[text.Line]:
     ]
 
 
-def off_lines(found: KeptWarm) -> list[text.Line]:
+def off_lines(warmth: KeptWarm) -> list[text.Line]:
     """Return the answer to `warm off`."""
-    return ["", *text.wrap("The prompt cache is not kept warm in this session." + _so_far(found))]
+    return ["", *text.wrap("The prompt cache is not kept warm in this session." + _so_far(warmth))]
 
 
-def show_lines(found: KeptWarm, command: str) -> list[text.Line]:
+def show_lines(warmth: KeptWarm, command: str) -> list[text.Line]:
     """Return the answer to `warm show`."""
-    whose = ", by your word in this session" if found["from"] == "session" else ", by your configuration" if found["on"] else ""
-    lines = [*text.title("Keeping the prompt cache warm"), *text.pair("State", ("on" if found["on"] else "off") + whose)]
-    sent = found["sent"]
+    whose = ", by your word in this session" if warmth["from"] == "session" else ", by your configuration" if warmth["on"] else ""
+    lines = [*text.title("Keeping the prompt cache warm"), *text.pair("State", ("on" if warmth["on"] else "off") + whose)]
+    sent = warmth["sent"]
     lines += text.pair("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
-    if found["last"] is not None:
-        last = found["last"]
+    if warmth["last"] is not None:
+        last = warmth["last"]
         lines += text.pair("Last", f"read {text.tokens(last['read'])} of {text.short_tokens(last['prompt'])}, answered {last['output']:,}")
-    if found["next_s"] is not None:
-        lines += text.pair("Next", f"in {text.countdown(found['next_s'])}")
-    elif found["ended"]:
-        lines += text.pair("Ended", _ended(found))
-    lines += sum_lines(found)
-    if found["refused"]:
-        return [*lines, *([] if found["on"] else text.pair("Refused", _ENDED[found["refused"]]))]
-    switch = "off ends it" if found["on"] else "on begins it for this session"
+    if warmth["next_s"] is not None:
+        lines += text.pair("Next", f"in {text.countdown(warmth['next_s'])}")
+    elif warmth["ended"]:
+        lines += text.pair("Ended", _ended(warmth))
+    lines += sum_lines(warmth)
+    if warmth["refused"]:
+        return [*lines, *([] if warmth["on"] else text.pair("Refused", _ENDED[warmth["refused"]]))]
+    switch = "off ends it" if warmth["on"] else "on begins it for this session"
     return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
 
 
-def _past(found: KeptWarm) -> str:
-    past = found["past"]
+def _past(warmth: KeptWarm) -> str:
+    past = warmth["past"]
     if not past["known"]:
         return "nobody has looked at your sessions yet; warm show does"
     if not past["sessions"]:
@@ -151,13 +151,13 @@ def _past(found: KeptWarm) -> str:
     return (sent + came + hour).removesuffix(".")
 
 
-def _ended(found: KeptWarm) -> str:
-    about = f" ({text.clean(found['about'])})" if found["about"] else ""
-    return _ENDED.get(found["ended"], text.clean(found["ended"])) + about
+def _ended(warmth: KeptWarm) -> str:
+    about = f" ({text.clean(warmth['about'])})" if warmth["about"] else ""
+    return _ENDED.get(warmth["ended"], text.clean(warmth["ended"])) + about
 
 
-def _so_far(found: KeptWarm) -> str:
-    sent = found["sent"]
+def _so_far(warmth: KeptWarm) -> str:
+    sent = warmth["sent"]
     return f" So far {text.counted(sent['requests'], 'request')} kept it so, for {_money(sent['usd'])}." if sent["requests"] else ""
 
 
@@ -172,28 +172,28 @@ def _money(usd: float) -> str:
 # --- once it is cold -----------------------------------------------------------------------------------------------------------------
 
 
-def cold_lines(found: CompactsCold, command: str) -> list[text.Line]:
+def cold_lines(current: CompactsCold, command: str) -> list[text.Line]:
     """Return the answer to `cold`."""
     shown = text.title("Compacting when the cache is cold")
-    shown += text.wrap(f"It is {_COLD[found['setting']]}.")
-    if found["tokens"]:
-        shown += text.wrap(f"Now {cold_sum(found)} would leave.")
-    other = "off" if found["setting"] == cold.ON else "on"
+    shown += text.wrap(f"It is {_COLD[current['setting']]}.")
+    if current["tokens"]:
+        shown += text.wrap(f"Now {cold_sum(current)} would leave.")
+    other = "off" if current["setting"] == cold.ON else "on"
     return [*shown, "", *text.wrap(f"To change that: {command} cold {other}")]
 
 
-def cold_sum(found: CompactsCold) -> str:
+def cold_sum(current: CompactsCold) -> str:
     """Return `~12,300 tokens, worth about $0.11,`."""
-    share = amounts.gain(found["share"])
-    worth = " and ".join(filter(None, [f"about ${found['usd']:.2f}" if found["usd"] is not None else "", share]))
-    return text.long_tokens(found["tokens"]) + (f", worth {worth}," if worth else "")
+    share = amounts.gain(current["share"])
+    worth = " and ".join(filter(None, [f"about ${current['usd']:.2f}" if current["usd"] is not None else "", share]))
+    return text.long_tokens(current["tokens"]) + (f", worth {worth}," if worth else "")
 
 
-def cold_question(found: CompactsCold) -> str:
+def cold_question(current: CompactsCold) -> str:
     """Return the question of the pane, in a line; "" where there is nothing to ask."""
-    if found["setting"] != cold.ASK or not found["tokens"]:
+    if current["setting"] != cold.ASK or not current["tokens"]:
         return ""
-    return f"the cache is cold: {cold_sum(found)} can leave before your next prompt. Let that happen by itself whenever it pays?"
+    return f"the cache is cold: {cold_sum(current)} can leave before your next prompt. Let that happen by itself whenever it pays?"
 
 
 # --- why a cache was lost -------------------------------------------------------------------------------------------------------

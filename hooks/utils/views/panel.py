@@ -165,15 +165,15 @@ def reclaimable(report: Report) -> list[text.Line]:
     now, cold = report["reclaimable"]["now"], report["reclaimable"]["cold"]
     if not now["items"] and not cold["items"]:
         return ["Reclaimable: nothing"]
-    later = _taken(cold, True, report, " once the cache is cold")
+    later = _clearable(cold, True, report, " once the cache is cold")
     if now == cold:
-        words = _taken(now, False, report, "")
+        words = _clearable(now, False, report, "")
     else:
-        words = f"{_taken(now, False, report, ' now')}, and {later}" if now["items"] else later
+        words = f"{_clearable(now, False, report, ' now')}, and {later}" if now["items"] else later
     return text.wrap("Reclaimable: " + words, indent="  ")
 
 
-def _taken(have: Sums, cold: bool, report: Report, when: str) -> str:
+def _clearable(have: Sums, cold: bool, report: Report, when: str) -> str:
     states = [row["state"] for row in report["results"] if is_reclaimable(row, cold)]
     unused = len(states) - states.count("expired")
     many = text.counted(have["items"], "result" if unused else "expired result")

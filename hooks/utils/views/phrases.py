@@ -121,9 +121,9 @@ def shortened(words: str, columns: int) -> str:
 
 def _path(path: str, columns: int) -> str:
     """Return the end of a path, from the start of a segment where that wastes little room."""
-    kept = text.cut_start(path, columns)
-    at = kept.find("/")
-    return text.ELLIPSIS + kept[at:] if 0 < at <= _WASTE else kept
+    end = text.cut_start(path, columns)
+    at = end.find("/")
+    return text.ELLIPSIS + end[at:] if 0 < at <= _WASTE else end
 
 
 def run_name(label: str, family: str) -> str:
