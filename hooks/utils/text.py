@@ -39,13 +39,13 @@ def clean(text: object) -> str:
     text = str(text)
     if text.isascii() and text.isprintable():
         return text
-    kept: list[str] = []
+    chars: list[str] = []
     marks = 0
     for char in unicodedata.normalize("NFC", "".join(map(_seen, text))):
         marks = marks + 1 if unicodedata.category(char) == "Mn" else 0
-        if marks <= _MARKS and (kept or not marks):
-            kept.append(char)
-    return "".join(kept)
+        if marks <= _MARKS and (chars or not marks):
+            chars.append(char)
+    return "".join(chars)
 
 
 def _seen(char: str) -> str:
@@ -98,10 +98,10 @@ def cut_start(text: str, columns: int) -> str:
         return text
     if columns <= 0:
         return ""
-    kept = _beginning(text[::-1], columns - 1)[::-1]
-    while kept and _columns(kept[0]) == 0:
-        kept = kept[1:]
-    return ELLIPSIS + kept.lstrip()
+    end = _beginning(text[::-1], columns - 1)[::-1]
+    while end and _columns(end[0]) == 0:
+        end = end[1:]
+    return ELLIPSIS + end.lstrip()
 
 
 def _beginning(text: str, columns: int) -> str:
