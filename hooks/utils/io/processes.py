@@ -95,7 +95,7 @@ def ask_git(
     folder: str, *arguments: str, timeout_s: float = TIMEOUT_S, environ: Mapping[str, str] | None = None, stdin: bytes = b"", most: int = 0,
 ) -> bytes | None:  # fmt: skip
     """Return what git prints in a folder, given `stdin` as its input; None where it fails, or prints more than `most` bytes (0: as many as
-    it likes). It fetches nothing and prompts nobody. Without an `environ` the repository is the one that the folder lies in, whatever the
+    it likes). It fetches nothing and never prompts. Without an `environ` the repository is the one that the folder lies in, whatever the
     caller's GIT_DIR says."""
     import subprocess  # only when something was committed, or leaves the archive
 

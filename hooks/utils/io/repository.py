@@ -122,7 +122,7 @@ def _place(folder: str, origins: int) -> tuple[str, str, str]:
 
 
 def _made_by_tools(folder: str) -> tuple[str, str] | None:
-    """Return (the top of a worktree, the folder that stands for its repository), where the path has the layout of such tools."""
+    """Return (the top of a worktree, the folder that names its repository), where the path has the layout of such tools."""
     for mark in _BELOW:
         before, matched, after = folder.partition(mark)
         if matched and before and after:
@@ -178,7 +178,7 @@ def _led_to(folder: str, line: str) -> str:
 
 
 def _identity(common: str, top: str, origins: int) -> str:
-    """Return what identifies a repository: its origin, or where it lies."""
+    """Return the identity of a repository: its origin, or where it lies."""
     try:
         url = _origin(files.read_text(common + "/config", _CONFIG_BYTES) or "")
     except OSError:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIMITS_FILE, WEIGHTS_FILE = "limits.json", "limit-weights.json"
 MOST_READINGS = 2_000
 MOST_BYTES = 512 * 1024
-# An unchanged figure is kept again after this long, so that a pause can be told from missing readings.
+# An unchanged figure is kept again after this long, so that a pause is distinct from missing readings.
 EVERY_S = 300.0
 # The provider may change how it counts without saying so: older weights are not used.
 WEIGHTS_HOLD_S = 14 * 86_400.0
@@ -33,7 +33,7 @@ _LATEST = 10.0**11
 BREAKDOWNS = "standing"
 STORAGE = (
     Storage(LOGS, {"": r"(limits|limit-weights)\.json"}),
-    Storage("what stands in prompts", {BREAKDOWNS: r"[0-9a-f]{32}\.(breakdown|hidden)\.json"}),
+    Storage("contents of prompts", {BREAKDOWNS: r"[0-9a-f]{32}\.(breakdown|hidden)\.json"}),
 )
 _MOST_ITEMS = 1_000  # items of a list
 _LONGEST_NAME = 300  # characters of a name

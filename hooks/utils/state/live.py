@@ -123,7 +123,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
             known = store.load(paths, REST_FROM)
             if known is not None or is_last or not is_small(transcript_path):
                 stored, rules = open_context(site, paths, known)
-                done = _taken_in(paths, stored, rules)
+                done = _take_in_pending(paths, stored, rules)
                 if work(stored, rules) is not False or done:
                     store.save(paths, stored)
                 if done:
@@ -134,7 +134,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
         rebuild_if_small(site, paths, transcript_path)
 
 
-def _taken_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
+def _take_in_pending(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
     if not files.spilled(paths.state):
         return []
     from . import pending

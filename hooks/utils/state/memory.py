@@ -172,7 +172,7 @@ class Project:
         data = _bytes_of(self.document_path, MOST_BYTES + 1)
         text = files.text_of(data).strip()
         if len(data) > MOST_BYTES or text.count("\n") >= MOST_LINES or estimate_tokens(text, CONTENT) > MOST_TOKENS:
-            raise TooLarge(27, "more than a session may be given: popkit memory file --tokens 500", self.document_path)
+            raise TooLarge(27, "more than a session may get: popkit memory file --tokens 500", self.document_path)
         return text
 
     def write_document(self, document: str, entries: Sequence[Entry] = ()) -> None:
@@ -215,7 +215,7 @@ class Project:
                 notes.append((note["at"], note["transcript"]))
         return [transcript for _, transcript in sorted(notes)]
 
-    def learnt(self, transcript_path: str) -> None:
+    def remove_note(self, transcript_path: str) -> None:
         """Delete the note of a transcript, whose session has been learnt or cannot be."""
         for name in self._notes():
             path = join(self.folder, name)

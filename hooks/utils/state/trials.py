@@ -288,4 +288,4 @@ def notice(site: Site) -> str:
     except (OSError, ValueError):
         return ""  # the next session says it
     names = " and ".join(run.name for run in due)
-    return f"PopKit: {PER_ARM} sessions with and {PER_ARM} without {names} are over. popkit try-out shows what came of it." if due else ""
+    return f"PopKit: {PER_ARM} sessions with and {PER_ARM} without {names} are over. popkit try-out shows the result." if due else ""
