@@ -150,7 +150,7 @@ def _advice(current: Report, critical: float) -> str:
 
     kind, context = current["verdict"]["kind"], current["context"]
     has_room = context is not None and context["ratio"] < critical
-    return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.unasked(current)
+    return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.notice(current)
 
 
 def _short(tokens: int) -> str:

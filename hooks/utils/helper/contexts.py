@@ -108,7 +108,7 @@ class Context:
         self.weights = {id: weight for id, weight in self.weights.items() if id in self.shown.sources}
         self.weight = sum(self.weights.values())
 
-    def answered(self, transcript_path: str, editing: Editing | None) -> None:
+    def read_newest_answer(self, transcript_path: str, editing: Editing | None) -> None:
         """Read the newest answer: from now on nothing leans on what its request lacked, as far as it says so, nor on what the next one may
         lack. The provider is asked to leave out what `editing` says; once a prompt is near its limit, that goes on."""
         newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
@@ -127,7 +127,7 @@ class Context:
             self._weigh()
 
 
-def learnt(
+def resumed_context(
     site: Site,
     transcript_path: str,
     agent_id: str,

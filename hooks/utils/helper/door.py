@@ -22,7 +22,7 @@ from ..reclaim.places import stamp_of
 from ..state import journal, live, reconciling, store, trials
 from ..state.archived import errors, task_id
 from ..state.live import Site
-from .contexts import MOST_BYTES, Context, learnt, path_of, show_whole
+from .contexts import MOST_BYTES, Context, path_of, resumed_context, show_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ class Door:
         """Return the context of the main thread ("") or of a subagent, learnt from its transcript the first time."""
         known = self.contexts.pop(agent_id, None)
         if known is None:
-            known = learnt(self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.entered)
+            known = resumed_context(
+                self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.entered
+            )
         self.contexts[agent_id] = known  # the one used last comes last
         self._lighten()
         return known
@@ -144,7 +146,7 @@ class Door:
         began = time.monotonic()
         context = self.context(agent_id)
         was_cut = context.is_cut
-        context.answered(self.transcript_of(agent_id), self.editing)
+        context.read_newest_answer(self.transcript_of(agent_id), self.editing)
         if context.is_cut and not was_cut:
             self.later(live.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
         blocks: list[Any] | None = None

@@ -108,7 +108,7 @@ class Pane:
             shown["lines"], shown["deeds"] = text.laid_out(lines, width), offers.to_json(settings)
         worth = is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
         shown["lines"] = text.laid_out([part for line in shown["lines"] for part in text.folded(line, _FOLD)], width)
-        band = {"text": phrases.unasked(current)} if worth else None
+        band = {"text": phrases.notice(current)} if worth else None
         offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
         context = current["context"]
         left = context["cache_seconds_left"] if context else 0
