@@ -207,7 +207,7 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
     if not os.path.isdir(os.path.dirname(path)):
         raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
     if os.path.lexists(path) and history.MARK not in (files.read_text(path, 1 << 16) or ""):
-        raise flag_parser.UsageError(f"{text.clean(path)} is there already and is no card. Name another file")
+        raise flag_parser.UsageError(f"{text.clean(path)} already exists and is not a card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))
     files.replace_text(path, history.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
     return Answer(history.written_lines(path), {**data, "card": path})
@@ -224,7 +224,7 @@ def _warm(request: Request) -> Answer:
         return Answer(views.show_lines(warmth, request.command), warmth)
     refused = views.why_refused(warmth, "yes" in request.flags) if act == "on" else ""
     if refused:
-        anyway = "" if warmth["refused"] else f" {request.command} warm on --yes keeps it warm all the same."
+        anyway = "" if warmth["refused"] else f" {request.command} warm on --yes keeps it warm anyway."
         return Answer(["", *text.wrap(refused + anyway)], warmth, refused + anyway)
     request.site.remember(warm=act)
     warmth = switches.kept_warm(request.site, request.transcript_path, request.now)
@@ -243,7 +243,7 @@ def _cold(request: Request) -> Answer:
     cold = switches.compacts_cold(request.site, request.look())
     lines = views.cold_lines(cold, request.command)
     if act != "show" and cold["setting"] != act:
-        lines += text.wrap(f"Your configuration says compact_when_cold: {cold['setting']}, and that holds.")
+        lines += text.wrap(f"Your configuration says compact_when_cold: {cold['setting']}, which decides.")
     return Answer(lines, cold)
 
 

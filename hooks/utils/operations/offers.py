@@ -33,7 +33,7 @@ else:
 # The first words of offers.
 WORDS = (*(operation.name for operation in CONTEXT.operations if operation.offered), "show", "native", "bill")
 _VERDICT = "Clear now: "
-_DEFERRED = "as much, and Claude still finds it when it looks for a tool"
+_DEFERRED = "the same saving, and Claude still finds it when it looks for a tool"
 _LONGEST_NAME = 24
 
 
@@ -67,7 +67,7 @@ def of_result(row: ResultRow, restores: bool) -> list[Offer]:
 def of_warmth(warmth: KeptWarm) -> list[Offer]:
     """Return the offer to keep the prompt cache warm, or to stop that (operations/switches.py)."""
     if warmth["on"]:
-        return [Offer("warm off", "Stop keeping the cache warm", "nothing is sent any more", "w")]
+        return [Offer("warm off", "Stop keeping the cache warm", "nothing more is sent", "w")]
     if warmth["refused"]:
         return []
     words = "warm on --yes" if cache.has_lost(warmth) else "warm on"
@@ -90,7 +90,7 @@ def of_bill(data: dict[str, Any], now: float) -> list[Offer]:
         Offer(
             f"bill show {shlex.quote(row['name'])}",
             f"Show {text.cut(text.clean(row['name']), _LONGEST_NAME)}",
-            "it is back from the next session on" if row.get("defer") else "it is back from the next turn on",
+            "it returns with the next session" if row.get("defer") else "it returns with the next turn",
             key,
         )
         for row, key in zip(data["hidden"].values(), "bcd")

@@ -83,7 +83,7 @@ def undo(request: Request) -> Answer:
         from ..reclaim import in_place
 
         if request.in_place.cancel():
-            return Answer(["", *text.wrap("The clear was not done yet, and is not done now.")], {"restored": [], "in_place": True})
+            return Answer(["", *text.wrap("The clear had not been done yet, and is cancelled.")], {"restored": [], "in_place": True})
         handles = in_place.last_handles(request.site)
         if handles:
             request.in_place.put_back(handles)

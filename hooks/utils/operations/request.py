@@ -107,7 +107,7 @@ class ThroughHelper:
         except (OSError, ValueError):
             answer = {}
         if not isinstance(answer, dict) or answer.get("heard") is not True:
-            raise Refused("the session is running, and PopKit in it does not answer now. Type the same as /popkit there")
+            raise Refused("the session is running, but PopKit in it does not answer. Type the same as /popkit there")
         return answer
 
 

@@ -27,7 +27,7 @@ SHOWN_S = 3_600.0  # an older reading says little about now
 _DAY_S = 86_400
 # The sources of tokens in a window (`popkit limits --json`) -> a short name.
 _TOOK = {
-    "conversation": "conversation", "standing": "what stands before the first word", "pauses": "caches gone cold",
+    "conversation": "conversation", "standing": "before the first word", "pauses": "caches gone cold",
     "lost": "other lost caches", "output": "output", "subagents": "subagents",
 }  # fmt: skip
 _LEAST_SHARE = 0.005
@@ -132,13 +132,13 @@ def limits_pane_lines(limits: dict[str, Any], model: str, now: float) -> list[te
     tells; [] where no window runs. `limits`: what `popkit limits --json` prints."""
     lines: list[text.Line] = []
     for window in limits.get("windows", ()):
-        lines += text.pair(NAMES[window["kind"]], _window_said(window, now))
+        lines += text.pair(NAMES[window["kind"]], _window_words(window, now))
         lines += text.pair("", _took(window["took"])) if window["took"] and window["took"]["tokens"] else []
         lines += text.pair("", _fit(window["fit"], plain(model))) if window["fit"] else []
     return [*text.title("Limits of your plan")[1:], *lines] if lines else []
 
 
-def _window_said(window: dict[str, Any], now: float) -> str:
+def _window_words(window: dict[str, Any], now: float) -> str:
     parts = [percent(window["percent"])]
     if window["full_at"] is not None and window["percent"] < 100:
         parts.append(f"full {when(window['full_at'], now)}")
@@ -158,21 +158,21 @@ def _fit(fit: dict[str, Any], model: str) -> str:
         if cold is not None:
             of = "" if name == model else f" of {text.clean(name)}"
             return f"A cache of 100k tokens{of} that goes cold takes {with_error(cold['percent'], cold['error'])} of it"
-    return why_no_worth(fit) or f"Your {blocks(fit)} do not tell closely enough what a cold cache takes of it."
+    return why_no_worth(fit) or f"Your {blocks(fit)} are not enough to say how much of it a cold cache takes."
 
 
 def why_no_worth(fit: dict[str, Any]) -> str:
     """Return a sentence on why the worth of tokens in a window is unknown; "" where it is known. `fit`: as `popkit limits --json` has
     it."""
     if fit["why"] == "elsewhere":
-        return "The window also moves while nothing runs on this machine, so what tokens are worth in it cannot be told."
+        return "The window also moves while nothing runs on this machine, so the worth of tokens in it cannot be measured."
     if fit["why"] == "blocks":
-        return f"Not enough history to tell what tokens are worth in it yet: {fit['blocks']} of {fit['needs_blocks']} {_blocks(fit)}."
+        return f"Not enough history yet to tell what tokens are worth in it: {fit['blocks']} of {fit['needs_blocks']} {_blocks(fit)}."
     if fit["why"]:
-        return f"Not enough history to tell what tokens are worth in it yet: {fit['movements']} of {fit['needs_movements']} movements."
+        return f"Not enough history yet to tell what tokens are worth in it: {fit['movements']} of {fit['needs_movements']} movements."
     if any(amount and amount["claimed"] for worth in fit["worth"].values() for amount in worth.values()):
         return ""
-    return f"Your {blocks(fit)} do not tell closely enough what tokens are worth in it."
+    return f"Your {blocks(fit)} are not enough to say what tokens are worth in it."
 
 
 def blocks(fit: dict[str, Any]) -> str:
@@ -227,7 +227,7 @@ def headline(worth: Mapping[str, Figures]) -> str:
 
 def ledger_table(worth: Mapping[str, Figures]) -> list[text.Line]:
     """Return a row for each quantity, and for each way to save; a column for each period. The money adds up: saved, less the cost, is the
-    net. Memory, which is off unless somebody wants it, has a row where it spared anything."""
+    net. Memory, which is off by default, has a row where it spared anything."""
     return [lambda width: _ledger_rows(worth, max(8, (width - _NAME) // len(_PERIODS)))]
 
 
@@ -251,15 +251,17 @@ def _ledger_rows(worth: Mapping[str, Figures], columns: int) -> list[str]:
 def ledger_notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
     """Return the notes on the tokens and the money of the table; `dated`: the month of the prices, "" where it is not known."""
     when = f" of {text.cut(text.clean(dated), 20)}" if dated else ""
-    words = f"Kept out and cleared are tokens, all else is API-equivalent money: at the API's prices{when}, also where a subscription pays."
+    words = (
+        f"Kept out and cleared are tokens. Everything else is API-equivalent money, at the API's prices{when}, even if a subscription pays."
+    )
     if worth["installed"]["unpriced"]:
         words += " Requests to a model whose price is not known are not in the money."
     return text.wrap(words)
 
 
-def uncounted_note(sessions: int, more: str = "Ask again to have more in it.") -> list[text.Line]:
+def uncounted_note(sessions: int, more: str = "Ask again to include more.") -> list[text.Line]:
     """Return the note that so many sessions went on since they were counted. `more`: how to count more of them."""
-    return text.wrap(f"Not in it yet: what {text.counted(sessions, 'session')} did lately. {more}")
+    return text.wrap(f"Not included yet: the latest of {text.counted(sessions, 'session')}. {more}")
 
 
 def usd(dollars: float | None, signed: bool = False) -> str:

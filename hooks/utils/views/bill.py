@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # part of the whole -> in words
 _PARTS = {
-    "standing": "What stands before your first word, in each request",
+    "standing": "What comes before your first word, in each request",
     "conversation": "The conversation, as it is sent with each request",
     "pauses": "Written again after a pause longer than the cache lives",
     "lost": "Written again for other reasons: popkit misses",
@@ -64,7 +64,7 @@ def _hidden(row: dict[str, Any]) -> str:
 def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
     estimated, pace, tokens = bill["estimated"], bill["pace"], bill["tokens"]
     known = (
-        f"{text.long_tokens(tokens)} stand in each prompt before your first word, as Claude Code estimated on {_day(estimated['at'] or 0)}."
+        f"{text.long_tokens(tokens)} come before your first word in each prompt, as Claude Code estimated on {_day(estimated['at'] or 0)}."
     )
     if bill["first_prompt"]:
         known += f" The newest session began with {text.long_tokens(bill['first_prompt'])} by the provider's count, less your words."
@@ -221,7 +221,7 @@ def whole_lines(
     lines += text.pair("Covers", f"{of}: {spent}")
     if began:
         lines += text.pair(
-            "Before", f"{text.long_tokens(sum(began) / len(began))} stood before the first word" + (", on average" if began[1:] else "")
+            "Before", f"{text.long_tokens(sum(began) / len(began))} came before the first word" + (", on average" if began[1:] else "")
         )
     if not whole["usd"]:
         return lines
@@ -257,7 +257,7 @@ def kind_words(row: dict[str, Any]) -> str:
     if row["kind"] not in ("result", "server"):
         return _KINDS.get(row["kind"], row["kind"])
     if not row["name"]:
-        return "results of calls that no transcript has"
+        return "results of calls missing from the transcripts"
     if row["kind"] == "server":
         return f"results of MCP server {text.clean(row['name'])}{_counts(row)}"
     return f"results of {text.clean(row['name'])}{_counts(row)}"

@@ -24,19 +24,19 @@ _ENDED = {
     warming.HOUR: "the cache of this session lasts an hour, and keeping that warm costs more than it saves",
     warming.KEPT: "the provider keeps this model's cache for half an hour or longer by itself: what pays is the door and compactions",
     warming.HOST: "OpenCode lets no plugin send a request over the cached prompt: what pays is the door and compactions",
-    warming.TOO_DEAR: "the row has cost a fifth of the prompt, and more would hardly pay",
-    warming.IN_A_ROW: "so many in a row are allowed (keep_warm_requests)",
-    warming.DOLLARS: "so much is allowed in a session (keep_warm_usd)",
+    warming.TOO_DEAR: "these requests have cost a fifth of the prompt, and more would hardly pay",
+    warming.IN_A_ROW: "the limit of requests in a row is reached (keep_warm_requests)",
+    warming.DOLLARS: "the limit of a session is reached (keep_warm_usd)",
     warming.COLD: "the cache had gone cold",
-    warming.CLOCK: "the clock was set, so nobody knows whether the cache is still warm",
-    warming.LOST: "the last one was not answered, so nobody knows whether the cache is still warm",
+    warming.CLOCK: "the clock was set, so the cache may no longer be warm",
+    warming.LOST: "the last one was not answered, so the cache may no longer be warm",
     warming.MODEL: "you have changed the model",
     warming.RATE_LIMIT: "a limit of your plan is nearly used up",
     warming.MISS: "the last one did not find the cache",
     warming.ERROR: "the last one failed",
 }
 _COLD = {
-    cold.ON: "on. Between turns, once the prompt cache is cold and it pays, what is needed least leaves: no model, a receipt, undo",
+    cold.ON: "on. Between turns, once the prompt cache is cold and it pays, the least needed results leave: no model, a receipt, undo",
     cold.OFF: "off. Nothing leaves the conversation by itself",
     cold.ASK: "not decided yet. The pane asks the first time it would have paid",
 }
@@ -69,7 +69,7 @@ def topics(warmth: KeptWarm) -> list[tuple[str, str]]:
 
 def _now(warmth: KeptWarm) -> list[tuple[str, str]]:
     one, bridged, every = warmth["one"], warmth["bridged"], text.countdown(warmth["every_s"])
-    nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "so much is not allowed in a session (keep_warm_usd)"
+    nothing = _ENDED[warming.UNPRICED] if one["usd"] is None else "a session may not spend that much (keep_warm_usd)"
     many = f"at most {warmth['most']}, one every {every}" if warmth["most"] else f"nothing is sent: {nothing}"
     read = f"to read {text.tokens(warmth['prompt_tokens'])} from the cache"
     saved = f"{text.short_tokens(bridged['tokens'])} of input{_dollars(bridged)}{amounts.share(bridged['share'], ', ')}"
@@ -116,7 +116,7 @@ def off_lines(warmth: KeptWarm) -> list[text.Line]:
 
 def show_lines(warmth: KeptWarm, command: str) -> list[text.Line]:
     """Return the answer to `warm show`."""
-    whose = ", by your word in this session" if warmth["from"] == "session" else ", by your configuration" if warmth["on"] else ""
+    whose = ", as you chose for this session" if warmth["from"] == "session" else ", by your configuration" if warmth["on"] else ""
     lines = [*text.title("Keeping the prompt cache warm"), *text.pair("State", ("on" if warmth["on"] else "off") + whose)]
     sent = warmth["sent"]
     lines += text.pair("Sent", f"{text.counted(sent['requests'], 'request')} in this session, {_money(sent['usd'])}")
@@ -137,9 +137,9 @@ def show_lines(warmth: KeptWarm, command: str) -> list[text.Line]:
 def _past(warmth: KeptWarm) -> str:
     past = warmth["past"]
     if not past["known"]:
-        return "nobody has looked at your sessions yet; warm show does"
+        return "your sessions have not been analysed yet; warm show does that"
     if not past["sessions"]:
-        return "no session of yours is known yet, so nobody can say what it would have been worth"
+        return "none of your sessions is known yet, so its worth cannot be estimated"
     hour = f" In {past['hour']:,} of them the cache lasts an hour, so nothing would have been sent there." if past["hour"] else ""
     sessions = f"your last {past['sessions']:,} sessions" if past["sessions"] > 1 else "your last session"
     if not past["requests"]:
@@ -158,7 +158,7 @@ def _ended(warmth: KeptWarm) -> str:
 
 def _so_far(warmth: KeptWarm) -> str:
     sent = warmth["sent"]
-    return f" So far {text.counted(sent['requests'], 'request')} kept it so, for {_money(sent['usd'])}." if sent["requests"] else ""
+    return f" So far {text.counted(sent['requests'], 'request')} kept it warm, for {_money(sent['usd'])}." if sent["requests"] else ""
 
 
 def _dollars(sum: Costs) -> str:
@@ -206,21 +206,21 @@ CAUSES = {
         "/popkit warm on bridges short pauses; /popkit cold on makes what is written again smaller.",
     ),
     lost_cache.EARLY: ("The cache was gone before its time", "Nothing on record explains it. Only the provider knows why."),
-    lost_cache.COMPACTION: ("A compaction", "What stands after it is written once. That is the point of it."),
+    lost_cache.COMPACTION: ("A compaction", "The shorter conversation is written once. That is its purpose."),
     lost_cache.REWIND: ("You went back to an earlier message", "Saying what to change, instead of going back, leaves the cache as it is."),
     lost_cache.CLEARED: ("Results left the prompt", "Claude Code or the provider cleared them: popkit native show."),
-    lost_cache.MODEL: ("The model changed", "Each model has a cache of its own: change it at a conversation's beginning."),
-    lost_cache.EFFORT: ("The effort changed", "Change it at a conversation's beginning."),
+    lost_cache.MODEL: ("The model changed", "Each model has a cache of its own: change models at the start of a conversation."),
+    lost_cache.EFFORT: ("The effort changed", "Change it at the start of a conversation."),
     lost_cache.TOOLS: ("Tools or servers came or went", "A server that comes and goes costs the whole prompt each time."),
-    lost_cache.ERROR: ("A request failed and was sent again", "Nothing of yours prevents it."),
+    lost_cache.ERROR: ("A request failed and was sent again", "You cannot prevent it."),
     lost_cache.DATE: ("The day changed", "In older versions of Claude Code the prompt begins with the date."),
     lost_cache.SYSTEM: ("The system prompt changed", "Settings, servers and mods add to it: change them between conversations."),
-    lost_cache.MESSAGES: ("Earlier messages were sent differently", "Nothing that you did is on record."),
+    lost_cache.MESSAGES: ("Earlier messages were sent differently", "The record shows nothing that you did."),
     lost_cache.THINKING: ("The model left its earlier thinking out", "Sonnet 4.5 and older do so at each prompt, unless asked not to."),
     lost_cache.COMMAND: ("A slash command", "Current versions of Claude Code leave what was sent as it was: update."),
     lost_cache.INTERRUPTION: ("You interrupted the answer", "Current versions of Claude Code leave what was sent as it was: update."),
     lost_cache.LOOK_BACK: ("More was added than the cache looks back", "It looks back 20 blocks: add fewer at once."),
-    lost_cache.UNKNOWN: ("No cause is on record", "Neither the transcript nor the provider tells."),
+    lost_cache.UNKNOWN: ("No cause is on record", "Neither the transcript nor the provider says why."),
 }  # fmt: skip
 _OF_CLAUDE_CODE = (
     lost_cache.PAUSE,

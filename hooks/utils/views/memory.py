@@ -63,7 +63,7 @@ def called(command: str) -> str:
 
 def _leaves(switched: Switched) -> str:
     """Return who else sees what is remembered."""
-    parts = ["Your own summariser (memory.summariser) is given texts that have become too long." if switched["summariser"] else ""]
+    parts = ["Your own summariser (memory.summariser) is given texts that have grown too long." if switched["summariser"] else ""]
     parts += ["What is remembered is sent to that server alone (memory.store)." if "://" in switched["store"] else ""]
     return " ".join(filter(None, parts)) or "No model is called, and nothing leaves this machine."
 
@@ -102,5 +102,5 @@ def marks(part: str, row: services.Marked, now: float, memory_command: str) -> l
 
 
 def _is_typed_as_it_is(id: str) -> bool:
-    """Return whether an id can stand in a shell command without quotes."""
+    """Return whether a shell command can hold an id without quotes."""
     return id.isascii() and id.isalnum() and len(id) <= _LONGEST

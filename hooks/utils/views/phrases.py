@@ -264,8 +264,8 @@ def verdict(report: Report) -> str:
     return _VERDICTS[advice["kind"]](advice, report)
 
 
-def unasked(report: Report) -> str:
-    """Return the same for somebody who has not asked: what to do now, but not to wait."""
+def notice(report: Report) -> str:
+    """Return the same as a notice that nobody asked for: what to do now, but not to wait."""
     advice = report["verdict"]
     return _full(advice, report) if advice["kind"] == "wait" else verdict(report)
 

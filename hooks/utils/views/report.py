@@ -62,7 +62,7 @@ def build(outlook: Outlook) -> Report:
 
 
 def _figures(outlook: Outlook) -> LedgerFigures:
-    """Return what came of the session, with the share of a window that the net is; {} where nothing did."""
+    """Return the figures of the session, with the share of a window that the net is; {} where nothing was booked."""
     made = figures.of_ledger(outlook.ledger)
     if made:
         made["share"] = share_of(outlook.weights, figures.moved(outlook.ledger))
@@ -128,8 +128,8 @@ def _by_host(rows: list[ResultRow], outlook: Outlook) -> ByHost:
 
 
 def _plans(outlook: Outlook) -> dict[str, Planned]:
-    """Return id of a result that stands in the context -> what is thought of it now, and its action once the cache is cold. What does not
-    pay is held."""
+    """Return id of a result in the context -> what a clear thinks of it now, and its action once the cache is cold. What does not pay is
+    held."""
     if outlook.now is None or outlook.cold is None:
         return {}
     cold = {decision.result.id: _action(decision, outlook.cold) for decision in outlook.cold.decisions}
@@ -270,5 +270,5 @@ def is_reclaimable(row: ResultRow, cold: bool = False) -> bool:
 
 
 def handle_of(row: ResultRow) -> str:
-    """Return under what a result is archived; "" for one that is not."""
+    """Return the handle under which a result is archived; "" for one that is not."""
     return row.get("handle") or (row["entered"]["handle"] if row["entered"] else "")

@@ -77,7 +77,7 @@ def _partial_lines(report: Report, everything: bool) -> list[text.Line]:
 
 
 def _path_line(path: str, tail: str) -> text.Line:
-    """Return the end of a path, and what there is to say of it."""
+    """Return the end of a path, and the note on it."""
 
     def lines(columns: int) -> list[str]:
         shown = text.cut(tail, columns // 2)
@@ -144,7 +144,7 @@ _REASONS = {
     "pinned": "it is pinned",
     "small": "its placeholder would be almost as large",
     "unseen": "the model has not seen it yet",
-    "last_word": "it is the newest run of something that no single line of it sums up",
+    "last_word": "it is the newest run of a command, and no single line of it sums it up",
     "preserved": "it is preserved",
     "in_use": f"it was used in the last {worth.LEAST_QUIET} calls",
     "likely": "it is likely to be needed again",
