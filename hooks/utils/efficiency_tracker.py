@@ -47,13 +47,13 @@ class EfficiencyMetrics:
     contexts: int = 0
     sessions: int = 0
     ledger: dict[str, float] = field(default_factory=dict)
-    """What was saved and charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
+    """Amounts saved and charged: the keys of `policy.ledger.Ledger.to_json`, summed."""
     days: dict[str, float] = field(default_factory=dict)
     """The same by day (rebuild.newest_days), of the last days of each context."""
 
     @property
     def figures(self) -> LedgerFigures:
-        """Return what that came to."""
+        """Return the figures of the ledger."""
         return figures.of_ledger(self.ledger)
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _amounts(table: dict) -> dict:
 
 
 def _by_cause(ledger: dict) -> dict:
-    """Return a ledger that was stored before causes and money were told apart: all of it comes from clears, of models whose price was not
+    """Return a ledger that was stored before causes and money were separated: all of it comes from clears, of models whose price was not
     kept."""
     if not ledger or "saved_cleared" in ledger:
         return ledger
@@ -104,8 +104,8 @@ def _by_cause(ledger: dict) -> dict:
 
 
 def worth(metrics: EfficiencyMetrics, now: float) -> dict[str, Period]:
-    """Return what it was worth: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second six days before
-    today, the third with the first day."""
+    """Return the worth of retention in three periods: `yesterday`, `week`, `installed`. The first period begins with yesterday, the second
+    six days before today, the third with the first day."""
     today = day_of(now)
     since = {"yesterday": days_before(today, 1), "week": days_before(today, WEEK_DAYS - 1)}
     periods: dict[str, Period] = {name: {"since": day, **figures.of(sums_since(metrics.days, day))} for name, day in since.items()}

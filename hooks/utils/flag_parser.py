@@ -39,7 +39,7 @@ class Flag:
         self.agent = agent
 
     def explained(self) -> str:
-        """Return what it means, which values it takes, and what holds without it."""
+        """Return its meaning, the values that it takes and its default."""
         known = f": {self.type.expected()}" if self.type and self.type.known and "|" not in self.label else ""
         return self.help + known + (f" (default: {self.default})" if self.default else "")
 

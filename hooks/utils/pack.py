@@ -152,8 +152,8 @@ def remake() -> None:
 
 
 def _packed(pack: Pack) -> bytes:
-    """Return the bytes of a pack of what the old one still has right and of what was loaded past it. Where something was, what brings what
-    has to be noted again."""
+    """Return the bytes of a pack of what the old one still has right and of what was loaded past it. Where something was, the notes on
+    which module brings which are made again."""
     known: dict[str, Any] = {}
     codes: dict[str, CodeType] = {}
     for name, entry in pack.entries.items():

@@ -246,8 +246,8 @@ def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> events
 
 
 def detect_events(ctx: HookContext) -> list[str]:
-    """Return what a completed call means for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that the call
-    covered behind it, NUL between them; nothing for a failed edit or commit."""
+    """Return the events that a completed call is for other results: "edit:PATH", "commit", "supersede:KEY" with the places or targets that
+    the call covered behind it, NUL between them; nothing for a failed edit or commit."""
     call = _call_of(ctx, "", ctx.cwd, 0)
     call.outcome.error = ctx.error
     classified = classify(call, ctx.cwd, Ruleset.from_config({}, TOOLS))
@@ -299,7 +299,7 @@ def _walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decisi
 
 
 def timeline_report() -> tuple[list[str], bool]:
-    """Return (lines that tell the timeline step by step, whether each step went as the specification says)."""
+    """Return (lines of the timeline, step by step; whether each step went as the specification says)."""
     lines, good = [], True
     for committed, expected in ((None, TIMELINE), ([_FOLDER + "/src/auth.ts"], {**TIMELINE, 8: []})):
         lines.append("git cannot tell what the commit holds:" if committed is None else "git says that only src/auth.ts is in the commit:")

@@ -75,7 +75,7 @@ def _is_harmless(char: str) -> bool:
 
 
 def width(text: str) -> int:
-    """Return columns that a clean text takes."""
+    """Return the number of columns of a clean text."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
@@ -93,7 +93,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def cut_start(text: str, columns: int) -> str:
-    """Return the end of a text in so many columns: of a path the end tells more."""
+    """Return the end of a text in so many columns: the end of a path says more."""
     if width(text) <= columns:
         return text
     if columns <= 0:
