@@ -192,7 +192,7 @@ def _monthly(tokens: int, pace: dict[str, Any]) -> str:
 
 
 def _unknown(bill: dict[str, Any]) -> list[text.Line]:
-    """Return what is known without the client's breakdown, and how to get it."""
+    """Return the lines that need no breakdown from the client, and how to get one."""
     lines: list[text.Line] = []
     if bill["first_prompt"]:
         tokens = bill["first_prompt"]
@@ -231,8 +231,8 @@ def whole_lines(
         if name == "conversation":
             lines += _kinds(whole, most)
     at = f" of {dated}" if dated else ""
-    note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. What was written again counts as"
-    note += " what it cost beyond reading it."
+    note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. Tokens that were written"
+    note += " again count at what that cost beyond reading them."
     return [*lines, "", *text.wrap(note)]
 
 
@@ -253,7 +253,7 @@ def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:
 
 
 def kind_words(row: dict[str, Any]) -> str:
-    """Return what a row of a conversation's kinds is of."""
+    """Return the words of a row of a conversation's kinds."""
     if row["kind"] not in ("result", "server"):
         return _KINDS.get(row["kind"], row["kind"])
     if not row["name"]:
@@ -264,12 +264,12 @@ def kind_words(row: dict[str, Any]) -> str:
 
 
 def part_words(row: dict[str, Any]) -> str:
-    """Return what a row of a server's tools is of."""
+    """Return the words of a row of a server's tools."""
     return text.clean(row["name"].split("__", 2)[-1]) + _counts(row)
 
 
 def _counts(row: dict[str, Any]) -> str:
-    """Return of how many tools and calls the results of a row are, where that is known."""
+    """Return how many tools and calls the results of a row come from, where that is known."""
     counts = [text.counted(len(row["parts"]), "tool")] if row["parts"] else []
     counts += [text.counted(int(row["used"][0]), "call")] if row.get("used") else []
     return f" ({', '.join(counts)})" if counts else ""

@@ -56,7 +56,7 @@ def pane_line(warmth: KeptWarm) -> str:
 
 
 def sum_lines(warmth: KeptWarm) -> list[text.Line]:
-    """Return what it would have been worth, what it costs and what it would save, for the decision."""
+    """Return its past worth, its cost and its saving, for the decision."""
     return [line for label, words in topics(warmth) for line in text.pair(label, words)]
 
 
@@ -102,10 +102,10 @@ def on_lines(warmth: KeptWarm, command: str) -> list[text.Line]:
         "",
         *text.wrap(
             "While you are away, shortly before the cache would expire, the last request goes out again with one short line. Its answer "
-            "is thrown away, and the conversation does not hold it. Anything that you send ends it. Where the cache turns out to last an "
-            "hour, nothing is sent. It needs Claude Code 2.1.287 or later."
+            "is discarded and does not enter the conversation. Anything that you send stops this. If the cache turns out to last an hour, "
+            "nothing is sent. It needs Claude Code 2.1.287 or later."
         ),
-        *text.wrap(f"{command} warm off ends it. {_PRICES}"),
+        *text.wrap(f"{command} warm off stops it. {_PRICES}"),
     ]
 
 
@@ -130,7 +130,7 @@ def show_lines(warmth: KeptWarm, command: str) -> list[text.Line]:
     lines += sum_lines(warmth)
     if warmth["refused"]:
         return [*lines, *([] if warmth["on"] else text.pair("Refused", _ENDED[warmth["refused"]]))]
-    switch = "off ends it" if warmth["on"] else "on begins it for this session"
+    switch = "off stops it" if warmth["on"] else "on starts it for this session"
     return [*lines, "", *text.wrap(f"{command} warm {switch}. {_PRICES}")]
 
 
@@ -232,7 +232,7 @@ _OF_CLAUDE_CODE = (
 
 
 def cause_in_words(cause: str, hosts: Sequence[str]) -> tuple[str, str]:
-    """Return what happened, and what would prevent it in sessions of these hosts; "" for nothing that a person could do there."""
+    """Return (the cause in words, the advice against it in sessions of these hosts; "" where a person can do nothing there)."""
     words, advice = CAUSES[cause]
     return words, "" if cause in _OF_CLAUDE_CODE and CLAUDE_CODE not in hosts else advice
 

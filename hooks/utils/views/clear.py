@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MOST = 6  # results of one tier, unless everything is asked for
 _MOST_TAKEN = 8  # results that a clear would take
-# Reasons for which --now takes an expired result all the same.
+# Reasons against a clear that --now overrides for expired results.
 _HELD = ("waits", "grace", "in_use", "likely", "worth_keeping")
 
 # Verdicts that add nothing to an answer in which nothing goes, and to one that says what would go, and when.

@@ -98,7 +98,7 @@ def _whole_note(row: ResultRow, ended: list[int]) -> str:
 
 
 def _note(row: ResultRow, ended: list[int], room: int) -> str:
-    """Return what became of a result, and before it the newest results that its call ended, as many as fit."""
+    """Return how a result ended, and before it the newest results that its call ended, as many as fit."""
     shown = min(len(ended), _ENDED_SHOWN)
     if ended and row["tier"] == "ephemeral":  # what it did tells more than that it is gone after one call
         return text.cut(_did(ended, shown), room)
@@ -272,8 +272,8 @@ def _card_rows(ledger: LedgerFigures) -> list[tuple[str, str]]:
 
 
 def card(kind: str, ledger: LedgerFigures, worth: Mapping[str, Figures], sessions: int, day: str, dated: str) -> str:
-    """Return a card of this kind, SVG or MARKDOWN. `ledger`: the figures since PopKit was installed, `worth`: by period · `day`:
-    today's, such as 2026-10-01 · `dated`: the month of the prices. What is negative is shown as it is."""
+    """Return a card of this kind, SVG or MARKDOWN. `ledger`: the figures since PopKit was installed, `worth`: by period · `day`: today's,
+    such as 2026-10-01 · `dated`: the month of the prices. Negative amounts are shown, too."""
     installed = worth["installed"]
     is_known = installed["net_usd"] is not None
     net = f"Net {amounts.usd(installed['net_usd'], True)}" if is_known else "Net unknown"

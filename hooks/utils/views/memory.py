@@ -62,7 +62,7 @@ def called(command: str) -> str:
 
 
 def _leaves(switched: Switched) -> str:
-    """Return who else sees what is remembered."""
+    """Return a sentence on who else sees the memories."""
     parts = ["Your own summariser (memory.summariser) is given texts that have grown too long." if switched["summariser"] else ""]
     parts += ["What is remembered is sent to that server alone (memory.store)." if "://" in switched["store"] else ""]
     return " ".join(filter(None, parts)) or "No model is called, and nothing leaves this machine."
@@ -70,7 +70,7 @@ def _leaves(switched: Switched) -> str:
 
 def alerts(due: Mapping[str, float], command: str) -> list[text.Line]:
     """Return which valuable memories are about to be forgotten, and when. `due`: id -> seconds; `command`: how the reader calls us."""
-    many = f"{text.counted(len(due), 'memory') if len(due) == 1 else f'{len(due):,} memories'} of value will be forgotten by"
+    many = f"{'1 valuable memory' if len(due) == 1 else f'{len(due):,} valuable memories'} will be forgotten by"
     return ["", *text.wrap(f"{many} {day_of(max(due.values()))}: {called(command)} status")]
 
 

@@ -97,7 +97,7 @@ def when(receipt: Receipt, now: float) -> str:
 
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:
-    """Return when and by whom, what it came to, how much of it can be restored."""
+    """Return the time and cause of a receipt, its sum, and how much of it can be restored."""
     words = when(receipt, now) + ": "
     if receipt["before"] is not None:
         words += f"{text.tokens(receipt['before'])} to {text.tokens(receipt['after'])} tokens"
@@ -134,7 +134,7 @@ def _earlier(receipts: list[Receipt], now: float, most: int, hint: str, command:
 
 
 def _results(receipt: Receipt, room: tuple[int, int] | None, hint: str) -> list[text.Line]:
-    """Return results below their reasons, what is largest first, in about so much `room` (columns, rows; None: all of them)."""
+    """Return results below their reasons, the largest first, in about `room` (columns, rows; None: all of them)."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for call in sorted(receipt["calls"], key=lambda call: -(call["tokens"] or 0)):
         groups.setdefault(_why(call), []).append(call)
