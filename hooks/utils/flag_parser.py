@@ -76,7 +76,7 @@ class Operation:
         self.more = more
 
     def usage(self) -> str:
-        """Return how it is written, with the flags that have to be given."""
+        """Return its usage, with the flags that are required."""
         return " ".join(filter(None, (self.name, self.label, *(flag.usage for flag in self.flags if flag.needed))))
 
 

@@ -409,7 +409,7 @@ FIELDS = {
         NOTHING,
     ),
 }
-# Keys by which a file says something about itself; they are no settings.
+# Keys by which a file says something about itself; they are not settings.
 NOTES = {
     "$schema": described("Where an editor finds this schema; not a setting.", PROSE),
     "$comment": described("A note for readers; not a setting.", PROSE),

@@ -65,7 +65,7 @@ def _weight(pattern: str) -> int:
 
 
 def read(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
-    """Return what can be used of a value under a field, or DROP."""
+    """Return the usable part of a value under a field, or DROP."""
     if value is None and "null" in field:
         return None
     if "null" in field:

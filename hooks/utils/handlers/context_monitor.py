@@ -120,7 +120,7 @@ def check_thresholds(site: live.Site, transcript_path: str, now: float, model: s
 
 
 def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, Any]:
-    """Return what the panel would say, if the transcript is small enough for a hook; else what the hooks have seen expire."""
+    """Return the panel's verdict if the transcript is small enough for a hook, else the expired results that the hooks have seen."""
     import os
 
     try:
@@ -145,7 +145,7 @@ def _retention(site: live.Site, transcript_path: str, now: float) -> dict[str, A
 
 
 def _advice(current: Report, critical: float) -> str:
-    """Return what a report says to do now; "" where that is nothing, or only to wait while there is room."""
+    """Return the advice of a report; "" where there is nothing to do, or only to wait while there is room."""
     from ..views import phrases
 
     kind, context = current["verdict"]["kind"], current["context"]

@@ -64,7 +64,7 @@ class Compactions:
         self.wanted, self.is_begun = Wanted(ASKED, back=handles), False
 
     def when_cold(self, target: float, least: int) -> None:
-        """Have the next compaction that we start go down to a target, if the cache is still cold then and so many tokens leave."""
+        """Have the next compaction that we start go down to a target, if the cache is still cold then and at least `least` tokens leave."""
         self.wanted, self.is_begun = Wanted(COLD, target, least=least), False
 
     def cancel(self) -> bool:

@@ -164,8 +164,8 @@ def resumed_context(
 
 
 def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
-    """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is named all the same); `tool_input`:
-    of its call."""
+    """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is still named); `tool_input`: of its
+    call."""
     fields, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
     text = calls.text_of_blocks(block.get("content"))[0]
     return door.Arrival(
@@ -183,5 +183,5 @@ def show_whole(context: Context, arrival: door.Arrival, say_once: str) -> None:
 
 
 def path_of(tool: Tool, subjects: list[str]) -> str:
-    """Return the file whose lines a result shows; "" for what is no read of a file."""
+    """Return the file whose lines a result shows; "" for a result that is not a read of a file."""
     return subjects[0] if tool.operation == READ and subjects else ""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..policy.classify import Classification
     from ..policy.tools import Call
 
-# Of the time that the mod waits for a row (seconds, by default) so much is ours: a result that takes longer to look at enters whole.
+# The share of the time that the mod waits for a row which is ours: a result that takes longer to look at enters whole.
 _DOOR_S, _SHARE = 0.15, 0.7
 _BUSY_SHARE = 1 / 3  # for another process's transaction in the archive
 

@@ -84,7 +84,7 @@ class Native:
         return printed[0] if printed else None
 
     def offers(self) -> list[Offer]:
-        """Return what can be done now."""
+        """Return the offers that are possible now."""
         if self._asking is not None and self._asking.is_alive():
             return []
         if self.change:

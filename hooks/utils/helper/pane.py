@@ -130,7 +130,7 @@ class Pane:
         return self.compactions.begin()
 
     def _limits(self, site: Site, current: Report, now: float) -> list[text.Line]:
-        """Return what took the windows of the plan, and how fast; [] where none runs."""
+        """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
         if not windows(client_reports.readings(site.home), now):
             return []
         data = self.native.data("limits", now)
@@ -193,7 +193,7 @@ def _toast(site: Site, current: Report, now: float) -> str:
 
 
 def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
-    """Return what PopKit was worth, in this session and on this machine."""
+    """Return the worth of PopKit, in this session and on this machine."""
     reconciling.catch_up(site, current["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
     lines = [*text.title("Saved"), *text.wrap(amounts.headline(worth), indent="  ")]

@@ -232,7 +232,7 @@ class Lock:
         return True
 
     def _try_until(self, left_s: float) -> bool:
-        """Try again and again for so many seconds; return whether the lock is ours."""
+        """Try again and again for `left_s` seconds; return whether the lock is ours."""
         until = time.monotonic() + left_s
         while True:
             time.sleep(_POLL_S)

@@ -232,7 +232,7 @@ def _without_extras(url: str) -> str:
 
 
 def _real(path: str) -> str:
-    """Return a path without links; one of another system is left as it is."""
+    """Return a path without links; one of another system unchanged."""
     from os.path import isabs, realpath
 
     try:
@@ -259,7 +259,7 @@ def _proved_repository(top: str) -> str:
     try:
         top = realpath(top)
         dot_git = top + "/.git"
-        kind = os.lstat(dot_git).st_mode & _KIND  # a link is no proof
+        kind = os.lstat(dot_git).st_mode & _KIND  # a link proves nothing
         if kind == _FOLDER:
             return dot_git
         return _listed_in(top, realpath(_target_of(top, _git_line(dot_git, "gitdir:")))) if kind == _REGULAR else ""

@@ -33,7 +33,7 @@ class StoreTooNew(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """The file is no such store, or no longer."""
+    """The file is not such a store, or no longer one."""
 
 
 class Schema:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..views.shapes import KeptWarm, Report, ResultRow
 
     class Offer(NamedTuple):
-        """`id`: the words that do it · `label` of its button · `sum`: what it comes to · `key`: the letter that presses it."""
+        """`id`: the words that do it · `label` of its button · `sum`: its effect in words · `key`: the letter that presses it."""
 
         id: str
         label: str

@@ -189,7 +189,7 @@ def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
 
 
 def _handles_in(path: str) -> set[str]:
-    """Return the handles in a conversation: the host's own lines repeat what was sent, and a quoted placeholder is none."""
+    """Return the handles in a conversation: the host's own lines repeat what was sent, and a quoted placeholder does not count."""
     from ..policy.placeholder import HEAD
 
     mark = HEAD.encode("ascii")

@@ -108,7 +108,7 @@ def put_back(handles: Sequence[str], at: float) -> Entry:
 
 def cleared_outside(ids: list[str], tokens: int, how: str, at: float, by_user: bool = True) -> Entry:
     """Return the entry: results left the context while the transcript still holds them, because the provider or the host took them out;
-    `how` in a few words. `by_user`: the user has had the provider do it; otherwise it is no gain of ours."""
+    `how` in a few words. `by_user`: the user has had the provider do it; otherwise it does not count as ours."""
     entry: Entry = {"event": "outside", "at": at, "ids": ids, "tokens": tokens, "how": how}
     return entry if by_user else {**entry, "unasked": True}
 
@@ -217,7 +217,7 @@ def booking_of(entry: object) -> Booking | None:
         return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
     if kind in ("clear", "outside"):
         if entry.get("unasked") is True:
-            return Cleared(at, 0, 0, ids)  # what was kept out of these is no saving any more
+            return Cleared(at, 0, 0, ids)  # what was kept out of these no longer saves anything
         return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
     if kind == "undo":
         return Undone(at, tokens, ids)

@@ -209,7 +209,8 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
 def notice_changes(
     paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0
 ) -> list[Decision]:
-    """Expire what was read of files that have changed on disk by other means than the edit tools; look at so many of them (0 for all)."""
+    """Expire what was read of files that have changed on disk by other means than the edit tools; look at the first `most` of them (0 for
+    all)."""
     changes = store.changed_files(stored.watched, most)
     if not changes:
         return []

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..policy.tools import Call
     from .spared_lookups import Listener
 
-# Triggers that end a read because its file is no longer what it shows.
+# Triggers that end a read because its file no longer has the content that it shows.
 _CHANGED = ("edited", "changed_on_disk")
 # Those of a week, and one more because the clock may be set back, or the time zone change.
 _KEPT_DAYS = 8
@@ -190,7 +190,7 @@ class _Refetches:
         self.again: list[tuple[float, int]] = []  # (seconds, tokens) of what entered, and had been left out before
 
     def take(self, result: Result, left_out: int) -> None:
-        """Take a result, of which so many tokens did not enter."""
+        """Take a result, of which `left_out` tokens did not enter."""
         if result.kind in (kinds.ACK, kinds.RESTORED) or result.error:
             return
         for name in _names(result):

@@ -150,7 +150,7 @@ def _lazy_of(data: bytes) -> Stored | None:
 
 
 def _bytes_of(stored: Stored) -> bytes:
-    """Return the state as JSON, a line for each live result; a line whose result has not changed is copied as it is."""
+    """Return the state as JSON, a line for each live result; a line whose result has not changed is copied."""
     state, rows = stored.state, stored.rows
     header = state.header()
     if rows is not None and not rows.all_awake:

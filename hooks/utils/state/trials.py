@@ -214,7 +214,7 @@ def facts_later(site: Site) -> dict[str, Any]:
 
 def throw(site: Site, names: Iterable[str], is_new: Callable[[], bool]) -> None:
     """Throw the coin for settings that still need it. `is_new()`: whether the session has sent no request yet; one that has is not drawn.
-    Fails open: a result that cannot be noted is no trial."""
+    Fails open: a session whose result cannot be noted is not on trial."""
     draws = site.session.get(FACT) or {}
     due = [name for name in names if draws.get(name) == _TO_THROW]
     if not due:
