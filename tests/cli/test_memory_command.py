@@ -1,5 +1,5 @@
 """`popkit memory`: each word on a home of its own; one of each kind in a process of its own, too. What agents have added waits for the
-user's yes."""
+user's approval."""
 
 from __future__ import annotations
 
@@ -342,7 +342,7 @@ def test_every_word_that_shows_an_item_says_that_it_waits_and_how_to_accept_it(h
         assert "What note, said by an agent" in shown
         assert f"Waits for your approval. Until then it is not in MEMORY.md: popkit memory accept {id}" in shown
     assert "Waiting 1 item that an agent added, until you accept it: popkit memory list --waiting" in unwrapped(house.memory("status"))
-    assert "added by an agent, and waits for your yes" in unwrapped(house.memory("file", "--why"))
+    assert "added by an agent, and waits for your approval" in unwrapped(house.memory("file", "--why"))
 
 
 def test_what_is_accepted_stands_in_memory_md_and_shows_who_said_it(house: Remembered) -> None:
@@ -367,7 +367,7 @@ def test_all_that_waits_is_accepted_at_once_and_nothing_else(house: Remembered) 
     assert {item["id"] for item in house.json("accept", "--all")["items"]} == ids
     assert house.mistake("accept", "--all") == "popkit memory: nothing is waiting for your approval"
     assert house.memory("list", "--waiting") == "Nothing is waiting for your approval.\n"
-    assert "does not wait for your yes" in house.mistake("accept", mine)
+    assert "does not wait for your approval" in house.mistake("accept", mine)
     assert "accept --all" in house.mistake("accept")
 
 

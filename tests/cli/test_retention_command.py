@@ -343,7 +343,7 @@ def test_what_is_declined_waits_no_longer(house: Governed) -> None:
     id = asks(house, older_than_days=7)
     assert house.retention("decline", id) == f"Declined {id}. Nothing else changed.\n"
     assert f"declined {id} of memory of {key(house)}: older_than_days = 7" in unwrapped(house.retention("log"))
-    assert f"no request '{id}' waits for your yes" in house.refused("accept", id)
+    assert f"no request '{id}' waits for your approval" in house.refused("accept", id)
     assert "has no memory policy of its own" in house.refused("unset", key(house))
 
 

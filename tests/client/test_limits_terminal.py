@@ -40,7 +40,7 @@ def test_the_pane_and_the_band_tell_a_subscriber_of_the_window(clients: dict[str
         terminal.press_until("5", lambda shown: "Tokens: " in shown)
         bill = said(terminal.wait("Tokens: "))
         assert re.search(r"Limits of your plan ─+ 5 h 62 %, resets (at|[A-Z][a-z]{2}) \d+:\d\d Tokens: ", bill), "today, or after midnight"
-        assert "Not enough history to tell what tokens are worth in it yet: 0 of 8 windows." in bill
+        assert "Not enough history yet to tell what tokens are worth in it: 0 of 8 windows." in bill
         assert "7 d 31 %, resets " in bill
 
 

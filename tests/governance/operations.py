@@ -91,7 +91,7 @@ def configure(domain: str, config: dict) -> None:
 
 
 def accept() -> None:
-    """The user's yes to all that waits, in the home that the environment names."""
+    """The user's approval to all that waits, in the home that the environment names."""
     with Controller(os.environ) as controller:
         for each in controller.requests()["requests"]:
             controller.accept(each["request"])

@@ -1,4 +1,4 @@
-"""What an agent wants of a policy: it may keep more; anything else waits for the user's yes, and holds then for its project alone."""
+"""What an agent wants of a policy: it may keep more; anything else waits for the user's approval, and holds then for its project alone."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_what_is_accepted_holds_in_the_project_alone(house: Home) -> None:
     assert house.policy(SHOP, "rag") == DEFAULT_POLICY.to_json()
     with house.user() as controller:
         assert controller.requests()["requests"] == []
-        with pytest.raises(NotThere, match="waits for your yes"):
+        with pytest.raises(NotThere, match="waits for your approval"):
             controller.accept(found["request"])
 
 
@@ -121,7 +121,7 @@ def test_who_asks_again_waits_once_and_only_so_many_wait(house: Home) -> None:
     assert house.asks(older_than_days=7)["request"] == house.asks(older_than_days=7)["request"]
     for days in range(2, 2 + revisions.MOST_REQUESTS - 1):
         house.asks(older_than_days=days + 0.5)
-    with pytest.raises(BadRequest, match="already wait for the user's yes"):
+    with pytest.raises(BadRequest, match="already wait for the user's approval"):
         house.asks(older_than_days=29)
     with house.user() as controller:
         assert len(controller.requests()["requests"]) == revisions.MOST_REQUESTS

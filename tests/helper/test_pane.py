@@ -59,7 +59,7 @@ def test_the_page_of_the_bill_begins_with_the_limits_of_the_plan_where_a_window_
     assert shown.startswith("Limits of your plan")
     assert re.search(r"5 h +62 %, full .*, 60\.0 % an hour, resets", shown)
     assert "1 of 8 windows" in " ".join(shown.split())
-    assert "What it was paid for" in shown
+    assert "What the bill was made of" in shown
 
 
 def test_a_chosen_result_tells_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):

@@ -55,7 +55,7 @@ def test_what_is_accepted_is_told_and_it_stays_known_who_said_it(remembering: Re
 def test_what_does_not_wait_is_not_accepted(remembering: Remembering) -> None:
     mine = remembering.memory.add("Ids are UUIDs.").id
     waits = added(remembering)
-    with pytest.raises(BadItem, match="does not wait for your yes"):
+    with pytest.raises(BadItem, match="does not wait for your approval"):
         remembering.memory.accept([waits, mine])
     assert remembering.item(waits).waits, "all of them, or none"
     with pytest.raises(NotThere):

@@ -215,7 +215,7 @@ def whole_lines(
 ) -> list[text.Line]:  # fmt: skip
     """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
     first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
-    lines = text.title("What it was paid for")
+    lines = text.title("What the bill was made of")
     more = f", and {text.counted(whole['unpriced'], 'request')} of models without a known price" if whole["unpriced"] else ""
     spent = f"{text.counted(whole['sessions'], 'conversation')}, {text.counted(whole['requests'], 'request')}: ${whole['usd']:,.2f}{more}"
     lines += text.pair("Covers", f"{of}: {spent}")

@@ -39,7 +39,7 @@ class Controller(Workspace):
 
     def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> Json:
         """Merge `config` into the policy of a domain. `expect`: the revision that the caller has seen. A tool's change that does not only
-        keep more changes nothing, and waits for the user's yes: `success` is false, `request` its id."""
+        keep more changes nothing, and waits for the user's approval: `success` is false, `request` its id."""
         check_domain(domain)
         with self.changing() as log:
             request: revisions.Request | None = None

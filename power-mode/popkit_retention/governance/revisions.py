@@ -1,5 +1,5 @@
 """Changes the policies: each change is logged before it is written, so that every earlier revision can be restored. An agent's change that
-keeps less is a request, which waits for the user's yes, for only the project that the agent asked from.
+keeps less is a request, which waits for the user's approval, for only the project that the agent asked from.
 
 A request is an entry of the log, and waits until another entry accepts or declines it. The caller holds the lock and has finished what
 others left undone.
@@ -238,15 +238,17 @@ def configure_for_agent(
 def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:
     """Record a request; return it, or the pending one where the same was requested before. BadRequest where too many are pending."""
     if project is None:
-        raise BadRequest("this would keep less, which needs the user's yes for one project, and this is not a project. Nothing was changed")
+        raise BadRequest(
+            "this would keep less, which needs the user's approval for one project, and this is not a project. Nothing was changed"
+        )
     before = pending_requests(log)
     for each in before:
         if (each.domain, each.project, each.config) == (domain, project, config):
             return each
     if len(before) >= MOST_REQUESTS:
         raise BadRequest(
-            f"{MOST_REQUESTS} requests already wait for the user's yes, so this one was refused, and nothing was changed. The user sees "
-            "them with `popkit retention show`"
+            f"{MOST_REQUESTS} requests already wait for the user's approval, so this one was refused, and nothing was changed. The user "
+            "sees them with `popkit retention show`"
         )
     id = _LETTER + "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
     return _request_of(log.append(REQUESTED, domain, [id], {"project": project, "config": config}, by, now))
@@ -263,7 +265,7 @@ def find_request(log: Log, id: str) -> Request:
     for each in pending_requests(log):
         if each.id == id:
             return each
-    raise NotThere(f"no request {id!r:.40} waits for your yes. `popkit retention show` lists those that do")
+    raise NotThere(f"no request {id!r:.40} waits for your approval. `popkit retention show` lists those that do")
 
 
 def decline_request(log: Log, request: Request, by: str, now: float) -> None:

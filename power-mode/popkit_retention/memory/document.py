@@ -36,7 +36,7 @@ SIMILARITY = 1.0
 LONGEST_NOTE = 400  # characters
 
 FORGOTTEN = "marked as forgotten"
-WAITS = "added by an agent, and waits for your yes"
+WAITS = "added by an agent, and waits for your approval"
 NO_TEXT = "compressed to an embedding"
 SAME_FAMILY = "another command of its family is worth more"
 SEEN_ONCE = "seen in one session so far"

@@ -165,7 +165,7 @@ def decide(standing: Standing) -> Decision:
     if standing.held:
         return Decision(standing.tier, "retain", ("you pinned it",))
     if standing.waits:
-        back = Decision(WARM, "demote_not_accepted", ("an agent added it, and it waits for your yes",))
+        back = Decision(WARM, "demote_not_accepted", ("an agent added it, and it waits for your approval",))
         return back if standing.tier == ARCHIVE else _RULES[standing.tier](standing)
     if standing.tier != ARCHIVE and standing.key:
         return Decision(ARCHIVE, "promote_key_decision", ("it is a key decision",))
@@ -317,7 +317,7 @@ def accepted(item: Item, now: float) -> Fields:
     """Return the fields of an agent's item that the user accepts, even if it was about to be deleted. Raise BadItem for one that is not
     waiting."""
     if not item.waits:
-        raise BadItem(f"{item.id} does not wait for your yes. popkit memory list --waiting shows the items that do")
+        raise BadItem(f"{item.id} does not wait for your approval. popkit memory list --waiting shows the items that do")
     yes: Fields = {"source": ACCEPTED, "marked_at": None, "marked_by": ""}
     return {**yes, **(_placed(item, ARCHIVE, now) if item.key else {})}
 

@@ -50,7 +50,7 @@ _ADVICE = (
     ("locked", "another process keeps it busy. Try again when that is done"),
     ("busy", "another process keeps it busy. Try again when that is done"),
     ("full", "the disk is full. Free some space, then try again"),
-    ("readonly", "it is read-only. Make it yours, or set POPKIT_HOME to another folder"),
+    ("readonly", "it is read-only. Change its owner to you, or set POPKIT_HOME to another folder"),
     ("unable to open", "it cannot be opened. Make it and its folder yours, or set POPKIT_HOME to another folder"),
     ("disk I/O", "the disk reports an error. Check it, then try again"),
 )
@@ -71,7 +71,9 @@ class SqliteStore:
         except FileNotFoundError:
             raise StoreUnavailable(f"{path} does not exist yet. Learn something first: popkit memory learn --past") from None
         except OSError as error:
-            raise StoreUnavailable(f"{path}: {error.strerror or error}. Make it yours, or set POPKIT_HOME to another folder") from None
+            raise StoreUnavailable(
+                f"{path}: {error.strerror or error}. Change its owner to you, or set POPKIT_HOME to another folder"
+            ) from None
         self._db.execute("PRAGMA cache_size = -16000")  # KB
         self._db.execute("PRAGMA secure_delete = ON")  # deleted rows are overwritten
 

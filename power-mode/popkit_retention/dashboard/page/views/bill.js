@@ -153,7 +153,7 @@ function Whole({ whole: paid, phrases, dated }) {
     figures: figures(paid.parts[name]),
     ...(name === "conversation" && { parts: [...kinds.slice(0, MOST_KINDS), ...(rest.length ? [more] : [])], opened: true }),
   }));
-  return html`<${Card} title="What it was paid for" id="paid" wide note=${note}>
+  return html`<${Card} title="What the bill was made of" id="paid" wide note=${note}>
     ${paid.usd > 0 && html`<${Table} label="What the whole was paid for" heads=${["What", "Share", "Dollars"]} rows=${rows} />`}
   <//>`;
 }
