@@ -89,8 +89,8 @@ def clears_of(db: Connection, task_id: str) -> list[Clear]:
 
 def clears_of_records(db: Connection, ids: Iterable[str]) -> list[Clear]:
     """Return the clears, of any chain, that took one of these records, newest first."""
-    asked = "SELECT clear_id FROM cleared WHERE record_id = ?"
-    clear_ids = {clear_id for id in ids for (clear_id,) in db.execute(asked, (plain(id),)).fetchall()}
+    query = "SELECT clear_id FROM cleared WHERE record_id = ?"
+    clear_ids = {clear_id for id in ids for (clear_id,) in db.execute(query, (plain(id),)).fetchall()}
     return [Clear(*db.execute(_SELECT + "WHERE id = ?", (clear_id,)).fetchone()) for clear_id in sorted(clear_ids, reverse=True)]
 
 

@@ -206,10 +206,10 @@ def find_records(
     `matches` looks: names (see `names_of`), or a function that says which names will do."""
     wanted: list[str] = []
     values: list[str | int] = []
-    for column, given in (("task_id = ?", task_id), ("task_id IN (SELECT task_id FROM chains WHERE project = ?)", project)):
-        if given is not None:
+    for column, value in (("task_id = ?", task_id), ("task_id IN (SELECT task_id FROM chains WHERE project = ?)", project)):
+        if value is not None:
             wanted.append("r." + column)
-            values.append(plain(given))
+            values.append(plain(value))
     if session_id is not None:
         wanted.append("r.task_id IN (SELECT task_id FROM chains WHERE substr(session_id, 1, ?) = ?)")
         values += [len(plain(session_id)), plain(session_id)]

@@ -65,14 +65,14 @@ def is_kept(source: Source, content: str) -> bool:
 def recover(db: Connection, id: str) -> str | None:
     """Return the content of a record whatever its zone: a cold one's is made again from its source, and held against its hash. None where
     it is gone for good, or the id is unknown."""
-    kept = retrieve_record(db, id)
-    if kept is None or kept["content_available"]:
-        return kept["content"] if kept else None
-    stored = record(db, id)  # it may have been pruned meanwhile
-    source = stored.source or {} if stored else {}
+    stored = retrieve_record(db, id)
+    if stored is None or stored["content_available"]:
+        return stored["content"] if stored else None
+    known = record(db, id)  # it may have been pruned meanwhile
+    source = known.source or {} if known else {}
     for data in _candidates(source):
         made = _made(data, source)
-        if made is not None and hash_content(made) == kept["hash_only"]:
+        if made is not None and hash_content(made) == stored["hash_only"]:
             return made
     return None
 

@@ -108,10 +108,10 @@ def _contexts(db: Connection, projects: Collection[str] | None, session: str | N
 
 def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: int) -> list[int]:
     """Return the seqs of what is found, the best first."""
-    asked = index.terms_of(question[:_ASKED_CHARS])
-    if not asked or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
+    terms = index.terms_of(question[:_ASKED_CHARS])
+    if not terms or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
         return []
-    ranked = sorted(term for term in (_term(db, each) for each in asked) if term)[:_ASKED_TERMS]
+    ranked = sorted(term for term in (_term(db, each) for each in terms) if term)[:_ASKED_TERMS]
     return _holding(db, ranked, len(ranked) // 2 + 1, contexts, most) or _holding(db, ranked, 1, contexts, most)
 
 
@@ -156,8 +156,8 @@ def needles_of(question: str) -> list[str]:
 
 def _lines_of(db: Connection, id: str, needles: list[str], mask: Callable[[str], str]) -> list[str]:
     try:
-        kept = retrieve_record(db, id)
-        text = text_of(kept["content"]) if kept and kept["content_available"] else ""
+        stored = retrieve_record(db, id)
+        text = text_of(stored["content"]) if stored and stored["content_available"] else ""
     except (RetentionIntegrityError, RecursionError, TypeError, ValueError):
         return []
     return matching_lines(text, needles, mask)

@@ -193,12 +193,12 @@ def archive_chain(
     task_id = plain(task_id)
     counts = {"hot_to_warm": 0, "hot_to_cold": 0, "warm_to_cold": 0, "kept_warm": 0, "damaged": 0}
     behind = _behind(db, task_id, hot_max, warm_max)
-    asked = [record(db, id) for id, _, target in behind if target == "cold"]
-    released = {each.id for each in asked if each and may_go_cold(each)}
+    candidates = [record(db, id) for id, _, target in behind if target == "cold"]
+    released = {each.id for each in candidates if each and may_go_cold(each)}
     with Transaction(db):
-        kept = held(db, now)
+        holds = held(db, now)
         for id, zone, target in _behind(db, task_id, hot_max, warm_max):
-            if target == "cold" and (id not in released or kept.keeps(id, task_id)):
+            if target == "cold" and (id not in released or holds.keeps(id, task_id)):
                 counts["kept_warm"] += 1
                 target = "warm"
             if zone == target:
@@ -218,12 +218,12 @@ def archive_chain(
 def due_cold(db: Connection, task_id: str, most: int, now: float | None = None) -> list[str]:
     """Return at most so many handles of a chain that by their position could be cold and about whose source nothing is noted yet, oldest
     first; not of what is held at `now` (seconds; by default the clock's)."""
-    task_id, kept = plain(task_id), held(db, now)
+    task_id, holds = plain(task_id), held(db, now)
     due = db.execute(
         "SELECT id FROM thought_records WHERE task_id = ? AND place <= ? AND zone = 'warm' AND source IS NULL ORDER BY place",
         (task_id, _end(db, task_id) - WARM_MAX_POSITION),
     )
-    return [id for (id,) in due.fetchall() if not kept.keeps(id, task_id)][:most]
+    return [id for (id,) in due.fetchall() if not holds.keeps(id, task_id)][:most]
 
 
 def _end(db: Connection, task_id: str) -> int:
