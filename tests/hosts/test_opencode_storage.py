@@ -190,8 +190,8 @@ def test_an_index_holds_for_a_session_that_has_grown_since(tmp_path: Path):
         later = "SELECT 'msg_9', session_id, time_created * 2, 0, data FROM message WHERE id = 'msg_0000'"
         running.execute(f"INSERT INTO message {later}")
         running.execute("INSERT INTO part VALUES ('prt_9', 'msg_9', ?, 0, 0, ?)", (SESSION, '{"type": "text", "text": "more"}'))
-        assert len(list(entries.read(f"{path}/{SESSION}", index.size, index.telling))) == sum(index.telling)
-        assert len(list(entries.read(f"{path}/{SESSION}", entries.ALL, index.telling))) == sum(index.telling) + 1
+        assert len(list(entries.read(f"{path}/{SESSION}", index.size, index.relevant))) == sum(index.relevant)
+        assert len(list(entries.read(f"{path}/{SESSION}", entries.ALL, index.relevant))) == sum(index.relevant) + 1
 
 
 # --- what is broken, huge or of another version -------------------------------------------------------------------------------------------

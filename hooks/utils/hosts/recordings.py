@@ -128,8 +128,8 @@ def _of_checkpoint(file: BinaryIO) -> Iterator[bytes]:
     return iter(file) if translation is None else lines(translation, file, entire.LARGEST)
 
 
-def _lines(host: str, found: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:
-    for entry in found:
+def _lines(host: str, entries: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:
+    for entry in entries:
         if entry is None:
             yield _UNREADABLE
             continue
@@ -191,8 +191,8 @@ def of_entire(_environ: Mapping[str, str], projects: Iterable[str]) -> list[Reco
 
 def _id_of(session: str) -> str:
     """Return the id that the agent itself gave a session: Entire used to put a date before it."""
-    found = _DATED.fullmatch(session)
-    return found[1] if found else session
+    match = _DATED.fullmatch(session)
+    return match[1] if match else session
 
 
 def once_each(recorded: Iterable[Recorded]) -> list[Recorded]:

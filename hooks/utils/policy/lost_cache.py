@@ -70,7 +70,7 @@ class Between:
         self._others: set[str] = set()
         self._same: set[str] = set()
 
-    def tell(self, others: set[str], same: set[str]) -> None:
+    def note(self, others: set[str], same: set[str]) -> None:
         """Take in which PARTS of the request are known to be others than before, and which the same."""
         self._others |= others
         self._same = (self._same | same) - self._others
@@ -147,8 +147,8 @@ def drops_thinking(sent: Sent) -> bool:
 
 def losses(requests: Iterable[Sent], day_of: Callable[[float], object], models: Models) -> list[Loss]:
     """Return the losses of one conversation, in order."""
-    found = Losses(day_of, models)
-    return [loss for loss in map(found.of, requests) if loss is not None]
+    tracker = Losses(day_of, models)
+    return [loss for loss in map(tracker.of, requests) if loss is not None]
 
 
 def usd(models: Models, model: str, prompt: int, tokens: int, ttl_s: float) -> float | None:
@@ -273,25 +273,25 @@ class Composition:
 
     def _behind(self, tokens: float) -> dict[str, float]:
         """Return the kinds of the last tokens."""
-        found: dict[str, float] = {}
+        kinds: dict[str, float] = {}
         for at in range(len(self._kinds) - 1, -1, -1):
             if tokens <= 0:
                 break
             kind, size = self._kinds[at], self._sizes[at]
-            found[kind] = found.get(kind, 0.0) + min(size, tokens)
+            kinds[kind] = kinds.get(kind, 0.0) + min(size, tokens)
             tokens -= size
-        return found
+        return kinds
 
     def _fit(self, tokens: int, model: str) -> None:
         """Make the sizes add up to so many tokens."""
         if model != self._model:  # it counts otherwise, so all of it is measured again
             self._measure(0)
         self._model = model
-        begin, stood, came = self._measured, sum(self._totals.values()), sum(self._sizes[self._measured :])
-        factor = min(_MOST, max(_LEAST, (tokens - stood) / came), tokens / came) if came else 0.0
-        rest = tokens - stood - came * factor
-        if rest < 0 < stood:
-            shrunk = max(0.0, (stood + rest) / stood)
+        begin, earlier, came = self._measured, sum(self._totals.values()), sum(self._sizes[self._measured :])
+        factor = min(_MOST, max(_LEAST, (tokens - earlier) / came), tokens / came) if came else 0.0
+        rest = tokens - earlier - came * factor
+        if rest < 0 < earlier:
+            shrunk = max(0.0, (earlier + rest) / earlier)
             self._sizes[:begin] = [size * shrunk for size in self._sizes[:begin]]
             self._measure(begin)
         self._sizes[begin:] = [size * factor for size in self._sizes[begin:]]

@@ -65,7 +65,7 @@ def rebuild(
     OSError when the transcript cannot be read."""
     index = transcript.index(path)
     replay = _Replay(Conversation(ContextState(session_id, agent_id), rules_for), index, journal, original)
-    for entry in entries.read(path, index.size, None if replay.listener is not None else index.telling):
+    for entry in entries.read(path, index.size, None if replay.listener is not None else index.relevant):
         replay.take(entry)
         if watch is not None:
             watch(entry, replay.conversation)

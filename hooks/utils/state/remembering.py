@@ -57,7 +57,7 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
         return text
     root = project.repository.root
     theirs = projects.own_memory(environ, root)
-    return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.says(entry.said)).strip()
+    return memory_text.render(entry for entry in memory_checks.current(root, entries) if not theirs.contains(entry.said)).strip()
 
 
 def question(site: Site) -> str:

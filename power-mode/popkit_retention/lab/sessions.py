@@ -76,7 +76,7 @@ class _Reading:
         at, kind = seconds_of(entry.get("timestamp")), entry.get("type")
         try:
             if entries.is_compaction(entry):
-                kept = self.reader.index.kept.get(entry["uuid"], ())
+                kept = self.reader.index.carried.get(entry["uuid"], ())
                 self.session.steps.append(("compact", Compacted(at, kept, compacted_at(entry))))
                 self._empty()
             elif kind == "user":

@@ -103,7 +103,7 @@ class Contents:
         elif isinstance(attached, dict):
             self._attached(attached, uuid, began)
         elif entry.get("type") == "user":
-            self._said(entry, uuid)
+            self._add_user_text(entry, uuid)
             self._results(entries.blocks_of(entry), uuid)
         self._ends[uuid] = len(self.composition)
 
@@ -124,17 +124,17 @@ class Contents:
             self.composition.add(THOUGHT, thinking_tokens(block), uuid)
             self.composition.add(WROTE, entries.said_tokens(block), uuid)
             return
-        id, name, given = block.get("id"), block.get("name"), block.get("input")
-        given = given if isinstance(given, dict) else {}
-        texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in given.values()]
+        id, name, arguments = block.get("id"), block.get("name"), block.get("input")
+        arguments = arguments if isinstance(arguments, dict) else {}
+        texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in arguments.values()]
         self.composition.add(CALLED, _CALL_TOKENS + estimate_tokens("".join(texts), "markup"), uuid)
         if isinstance(id, str) and isinstance(name, str):
             tool = self._tools.get(name) or self._tools.setdefault(name, tool_named(name))
-            path = next((given[key] for key in tool.paths if isinstance(given.get(key), str)), "")
+            path = next((arguments[key] for key in tool.paths if isinstance(arguments.get(key), str)), "")
             holds = content_of_path(path) if tool.operation == READ else _HOLDS.get(tool.operation, "dialogue")
             self._calls[id] = RESULT + name[:_LONGEST_TOOL], holds
 
-    def _said(self, entry: Entry, uuid: str) -> None:
+    def _add_user_text(self, entry: Entry, uuid: str) -> None:
         kind = SUMMARY if entries.is_summary(entry) else SAID if entries.is_prompt(entry) else ADDED
         message = entry.get("message")
         content = message.get("content") if isinstance(message, dict) else None
@@ -194,8 +194,8 @@ class _Note:
 
     def edits(self) -> list[dict[str, Any]]:
         """Return what the provider is asked to leave out of the prompt, or to keep in it."""
-        asked = self.params.get("context_management")
-        return _dicts(asked.get("edits")) if isinstance(asked, dict) else []
+        management = self.params.get("context_management")
+        return _dicts(management.get("edits")) if isinstance(management, dict) else []
 
     def keeps_thinking(self) -> bool:
         """Return whether the provider is asked to leave the thinking of earlier turns in the prompt."""
@@ -213,7 +213,7 @@ class Notes:
         self._shapes: dict[str, _Shape] = {}
         self._notes: dict[str, _Note] = {}  # by id, the newest last
         self._digests: set[str] = set()  # of the requests since the last answer
-        self._asked: _Note | None = None  # the newest
+        self._newest: _Note | None = None  # the newest
         self._answered: _Note | None = None  # what the last answer was to
         self._late: tuple[str, Between] | None = None  # an answer whose request is not noted yet
 
@@ -250,13 +250,13 @@ class Notes:
         digest = str(entry.get("requestDigest"))
         between.error |= digest in self._digests
         self._digests.add(digest)
-        self._asked = note
+        self._newest = note
 
     def answered(self, request: object, between: Between) -> None:
         """Note in `between` what the request that is answered now has otherwise than the one before; `request`: its id, if the answer names
         it."""
-        note = self._notes.get(request) if isinstance(request, str) else self._asked
-        self._asked = None
+        note = self._notes.get(request) if isinstance(request, str) else self._newest
+        self._newest = None
         self._digests.clear()
         if note is not None:
             self._compare(note, between)
@@ -270,28 +270,28 @@ class Notes:
         between.keeps_thinking = new.keeps_thinking()
         if old is None:
             return
-        told = {IN_MODEL: old.params.get("model") != new.params.get("model"), IN_OTHER: _rest(old) != _rest(new)}
+        changes = {IN_MODEL: old.params.get("model") != new.params.get("model"), IN_OTHER: _rest(old) != _rest(new)}
         if old.messages is not None and new.messages is not None:
-            kept = _in_common(old, new)
-            if kept < old.count:
-                told[IN_MESSAGES], between.messages = True, f"from message {kept + 1} of {old.count} on"
+            common = _in_common(old, new)
+            if common < old.count:
+                changes[IN_MESSAGES], between.messages = True, f"from message {common + 1} of {old.count} on"
             elif not new.may_lack_results():
-                told[IN_MESSAGES] = False
+                changes[IN_MESSAGES] = False
         for name, key in (("output_config", "effort"), ("thinking", "type")):
             before, after = old.inside(name, key), new.inside(name, key)
             if before and after and before != after:
                 between.effort = between.effort or f"{'thinking ' if key == 'type' else ''}{before} to {after}"
-        self._compare_shapes(old, new, told, between)
-        between.tell({part for part, is_other in told.items() if is_other}, {part for part, is_other in told.items() if not is_other})
+        self._compare_shapes(old, new, changes, between)
+        between.note({part for part, is_other in changes.items() if is_other}, {part for part, is_other in changes.items() if not is_other})
 
-    def _compare_shapes(self, old: _Note, new: _Note, told: dict[str, bool], between: Between) -> None:
+    def _compare_shapes(self, old: _Note, new: _Note, changes: dict[str, bool], between: Between) -> None:
         before, after = self._shapes.get(old.shape), self._shapes.get(new.shape)
         if old.shape and old.shape == new.shape:
-            told[IN_TOOLS] = told[IN_SYSTEM] = False
+            changes[IN_TOOLS] = changes[IN_SYSTEM] = False
         elif before and after:
             names = sorted({*before.tools} ^ {*after.tools})
             names = names or [name for name in before.tools if before.tools[name] != after.tools[name]]
-            told[IN_TOOLS], told[IN_SYSTEM] = list(before.tools.items()) != list(after.tools.items()), before.system != after.system
+            changes[IN_TOOLS], changes[IN_SYSTEM] = list(before.tools.items()) != list(after.tools.items()), before.system != after.system
             between.tools = listed(names) or between.tools
             others = [one for one in after.system if one not in before.system] or [one for one in before.system if one not in after.system]
             between.system = others[0][0] if others else ""

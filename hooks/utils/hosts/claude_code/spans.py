@@ -77,17 +77,17 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 class _Line:
     """One walk over a line. Every method takes the position of a value and returns the position after it."""
 
-    __slots__ = ("content", "found", "is_side", "kind", "text")
+    __slots__ = ("content", "is_side", "kind", "spans_by_id", "text")
 
     def __init__(self, text: str):
         self.text = text
         self.content: tuple[int, int] | None = None  # of the message
-        self.found: dict[str, tuple[int, int] | None] = {}
+        self.spans_by_id: dict[str, tuple[int, int] | None] = {}
         self.kind: object = None  # the entry's type
         self.is_side: object = False
 
     def spans(self) -> dict[str, tuple[int, int]]:
-        return {id: span for id, span in self.found.items() if span} if self.kind == "user" else {}
+        return {id: span for id, span in self.spans_by_id.items() if span} if self.kind == "user" else {}
 
     def walk(self) -> None:
         start = _SPACE(self.text, 0).end()
@@ -162,25 +162,25 @@ class _Line:
 
     def _block_at(self, at: int) -> int:
         text = self.text
-        found: dict[str, _Member] = {}
+        members: dict[str, _Member] = {}
 
         def visitor(name: str) -> Callable[[int], int]:
             def visit(start: int) -> int:
                 value, end = _scan(text, start)
-                found[name] = (value if name == "type" else None, start, end)
+                members[name] = (value if name == "type" else None, start, end)
                 return end
 
             return visit
 
         end = self.object_at(at, {name: visitor(name) for name in ("type", "tool_use_id", "content")})
-        if "type" in found and found["type"][0] == "tool_result":
-            self._add(found.get("tool_use_id"), found.get("content"))
+        if "type" in members and members["type"][0] == "tool_result":
+            self._add(members.get("tool_use_id"), members.get("content"))
         return end
 
     def _add(self, named: _Member | None, content: _Member | None) -> None:
         id = json.loads(self.text[named[1] : named[2]].encode("latin-1")) if named else None
         if not isinstance(id, str):
             raise NotUnderstood("a tool result without an id")
-        if id in self.found:
+        if id in self.spans_by_id:
             raise NotUnderstood("two results of " + id)
-        self.found[id] = content[1:] if content else None
+        self.spans_by_id[id] = content[1:] if content else None

@@ -74,10 +74,10 @@ def messages(path: str, id: str) -> Iterator[dict[str, Any] | None]:
     """Yield the messages of a session, {info, parts}, in their order; None for each row that is not understood or far too large."""
     with _opened(path) as db:
         rows = db.execute("SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id", (id,)).fetchall()
-        found = [_text(row[0]) for row in rows]
-        if not found:
+        ids = [_text(row[0]) for row in rows]
+        if not ids:
             _refuse_later(db, path, id)
-        for message in found:
+        for message in ids:
             ((_, info),) = _rows(db, "message", "id", message) or ((None, None),)
             parts = _rows(db, "part", "message_id", message)
             yield from (None for _, known in parts if known is None)
@@ -95,11 +95,11 @@ def newest_answers(path: str, id: str) -> list[dict[str, Any]]:
 
 def _rows(db: Connection, table: str, column: str, id: object) -> list[tuple[str, dict[str, Any] | None]]:
     """Return (id, the JSON object in `data`) of rows, in the order of their ids; None for what is none."""
-    found = db.execute(
+    cursor = db.execute(
         f"SELECT id, CASE WHEN LENGTH(data) <= ? THEN data END FROM {table} WHERE {column} = ? ORDER BY id",  # noqa: S608  our names
         (LARGEST_ROW, id),
     )
-    return [(_text(row), _object(data)) for row, data in found.fetchall()]
+    return [(_text(row), _object(data)) for row, data in cursor.fetchall()]
 
 
 def _object(data: object) -> dict[str, Any] | None:

@@ -33,10 +33,10 @@ REWRITES = frozenset(("arriving",))
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:
     """Return the completed call that the plugin tells of: {id, tool, input, output, metadata, failed, cwd}; None where it names none."""
-    id, name, given = payload.get("id"), payload.get("tool"), payload.get("input")
+    id, name, arguments = payload.get("id"), payload.get("tool"), payload.get("input")
     if not (isinstance(id, str) and id and isinstance(name, str) and name):
         return None
-    tool, tool_input = tool_named(name), given if isinstance(given, dict) else {}
+    tool, tool_input = tool_named(name), arguments if isinstance(arguments, dict) else {}
     output, metadata = payload.get("output"), payload.get("metadata")
     text = output if isinstance(output, str) else text_of_blocks(output)[0]
     failed = payload.get("failed") is True or bool(exit_of(metadata))
@@ -47,8 +47,8 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
 
 def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
     """Return the call of a result that is about to enter, from the tool and input that the plugin tells of it."""
-    given = call.get("input")
-    return Call(id, tool_named(call.get("tool")), given if isinstance(given, dict) else {}, Outcome(error=error), now, cwd)
+    arguments = call.get("input")
+    return Call(id, tool_named(call.get("tool")), arguments if isinstance(arguments, dict) else {}, Outcome(error=error), now, cwd)
 
 
 # --- transcripts that the helper keeps ---------------------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ class Kept:
         return [id for message in self.standing for id in self.results.get(message, ())]
 
     def _note(self, message: str, entry: dict[str, Any]) -> None:
-        found = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
-        self.results.setdefault(message, []).extend(found)
+        ids = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
+        self.results.setdefault(message, []).extend(ids)
 
     def _append(self, lines: str) -> None:
         files.make_private_folder(os.path.dirname(self.path))
@@ -140,14 +140,14 @@ class Kept:
 def _branch(stored: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries that the last one follows, in order, those before a compaction included."""
     known = {entry["uuid"]: entry for entry in stored if isinstance(entry.get("uuid"), str)}
-    found: list[dict[str, Any]] = []
+    branch: list[dict[str, Any]] = []
     entry = next(reversed(known.values()), None)
     while entry is not None:
-        found.append(entry)
+        branch.append(entry)
         known.pop(entry["uuid"])  # a file that anybody has changed may go round in circles
         before = entry.get("parentUuid") or entry.get("logicalParentUuid")
         entry = known.get(before) if isinstance(before, str) else None
-    return found[::-1]
+    return branch[::-1]
 
 
 def _size(path: str) -> int:
