@@ -229,4 +229,4 @@ class Outlines:
 
 
 def _chars(names: Findings) -> int:
-    return _ENTRY_CHARS + sum(map(len, names.names)) + sum(map(len, names.telling))
+    return _ENTRY_CHARS + sum(map(len, names.names)) + sum(map(len, names.failures))

@@ -68,7 +68,7 @@ class Commits:
             self.staged.update(self.changed)
 
     def _commit(self, words: list[str], folder: str) -> list[str]:
-        paths, takes_all = _asked(words)
+        paths, takes_all = _committed_paths(words)
         if takes_all:
             files = [*self.staged, *self.changed]
         elif paths:
@@ -112,7 +112,7 @@ def _printed(text: str, folder: str) -> list[str]:
     return commits
 
 
-def _asked(words: list[str]) -> tuple[list[str], bool]:
+def _committed_paths(words: list[str]) -> tuple[list[str], bool]:
     """Return (the paths that a `git commit` names, whether it takes all that has changed)."""
     paths: list[str] = []
     takes_all, at = False, 1

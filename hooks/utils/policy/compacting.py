@@ -40,8 +40,8 @@ __all__ = (
     "always_whole",
     "compact",
     "pairs_of",
-    "telling_results",
     "tokens_of",
+    "whole_results_of",
 )
 
 # Calls at the end that stand whole, for the work is about them, while they have no more tokens than this.
@@ -79,8 +79,8 @@ def compact(
     `least`: tokens that may stand whatever their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
     pairs = pairs_of(messages, conversation, soon)
-    said = sum([estimate_tokens(message.text) for message in messages])
-    before = said + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
+    text_tokens = sum([estimate_tokens(message.text) for message in messages])
+    before = text_tokens + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
     for pair in pairs.values():
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
@@ -89,7 +89,7 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, standing.NAMES_SHARE * before, said)
+        fitting.fit(target, standing.NAMES_SHARE * before, text_tokens)
     built = fitting.built
     return Compacted(
         built.messages,
@@ -115,12 +115,12 @@ class _Fitting:
         self.made_whole: list[str] = []
         self.built: Built
 
-    def fit(self, target: float, for_names: float, said: int) -> None:
-        """Make room until at most `target` tokens stand; `for_names` of them are names wherever room has to be made. `said`: tokens of all
+    def fit(self, target: float, for_names: float, text_tokens: int) -> None:
+        """Make room until at most `target` tokens are left; where room has to be made, `for_names` of them are names. `text_tokens`: of all
         words."""
         aim = target - for_names
-        # So much has to leave however short the outlines are: what goes by that needs none.
-        shortest = said + sum([pair.tokens_at(pair.at) for pair in self.pairs.values()])
+        # So much has to leave however short the outlines are: what leaves for it needs none.
+        shortest = text_tokens + sum([pair.tokens_at(pair.at) for pair in self.pairs.values()])
         if shortest > target:
             make_room(shortest - aim, self.pairs.values())
         self.build(target, aim)
@@ -155,8 +155,8 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
     """Return {id of a call: its Pair}, in order; `soon` as `compact` takes it."""
     state, tools = conversation.state, conversation.rules.tools
     known = {result.id: result for result in conversation.results() if not result.cleared}
-    whole, telling = always_whole(messages, conversation), telling_results(conversation)
-    dead = _dead(known.values(), conversation, whole | telling)
+    whole, whole_results = always_whole(messages, conversation), whole_results_of(conversation)
+    dead = _dead(known.values(), conversation, whole | whole_results)
     calls = _calls(messages)
     newest = {file_of(use): use.id for use, _ in calls}
     pairs = {}
@@ -164,7 +164,7 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
         id, result = use.id, known.get(use.id)
         need = UNKNOWN_NEED if result is None else soon.probability(result, state, tools)
         file = file_of(use)
-        pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in telling, id in dead)
+        pairs[id] = Pair(use, shown, result, need, age, bool(file) and newest[file] == id, id in whole, id in whole_results, id in dead)
     return pairs
 
 
@@ -179,7 +179,7 @@ def always_whole(messages: Sequence[Message], conversation: Conversation) -> set
     return {*newest, *[each.id for each in conversation.results() if each.pinned]} | conversation.unseen
 
 
-def telling_results(conversation: Conversation) -> set[str]:
+def whole_results_of(conversation: Conversation) -> set[str]:
     """Return the ids of the calls whose results stand whole, whatever the target is: what is preserved, and the last word on a run."""
     return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
 

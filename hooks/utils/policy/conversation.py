@@ -152,7 +152,7 @@ class Conversation:
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
         self.unsent, self.unseen, self._thought = 0, set(), []
 
-    def said(self, tokens: int, thinking: int = 0) -> None:
+    def add_text(self, tokens: int, thinking: int = 0) -> None:
         """Add tokens that the user or the assistant wrote, or thought."""
         self.unsent += tokens
         if thinking:
@@ -294,14 +294,14 @@ def lacking_steps(conversation: Conversation, editing: Editing | None) -> list[S
     """Return what the requests since the last compaction lacked, each result once. Results that are known to be cleared are not named
     again."""
     requests = _since_compaction(conversation)
-    results, gone, lacked = conversation.results(), set[str](), list[Step]()
+    results, dropped, lacked = conversation.results(), set[str](), list[Step]()
     previous: Usage | None = None
     for number, (usage, added) in enumerate(requests, conversation.count - len(requests) + 1):
         sent = [result for result in results if result.id in conversation.places and conversation.places[result.id].request < number]
         expected = (previous.tokens if previous else 0) + round(added * conversation.state.calibration)
-        due = _due(sent, usage, editing, expected, bool(gone), conversation.state.calibration)
-        new = [result for result in due if result.id not in gone]
-        gone.update(result.id for result in new)
+        due = _due(sent, usage, editing, expected, bool(dropped), conversation.state.calibration)
+        new = [result for result in due if result.id not in dropped]
+        dropped.update(result.id for result in new)
         unknown = [result for result in new if not result.cleared]
         if unknown:
             tokens = usage.left_out[1] if len(due) == len(unknown) else 0

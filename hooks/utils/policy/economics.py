@@ -252,14 +252,14 @@ class Sum:
         self.thinking = change.thinking if prices.bound else 0
         self.rewritten = change.rewritten
         self.all_messages = change.warm and kept_prefix(change.prefix, change.base, change.requests_back) < change.prefix
-        gone = max(0, self.leaves)
-        self.share = round(min(1.0, gone / change.prompt), 4) if change.prompt > 0 else 0.0
-        gone += self.thinking if gone else 0
+        removed = max(0, self.leaves)
+        self.share = round(min(1.0, removed / change.prompt), 4) if change.prompt > 0 else 0.0
+        removed += self.thinking if removed else 0
         self.cost_now = round(self.rewritten * (prices.write - prices.read), 2) if change.warm else 0.0
         self.thinking_cost = round(self.thinking * prices.output, 2)
-        self.saved_now = 0.0 if change.warm else round(gone * prices.write, 2)
-        self.saved_per_request = round(gone * prices.read, 2)
-        self.pays_after = self._pays_after() if gone else None
+        self.saved_now = 0.0 if change.warm else round(removed * prices.write, 2)
+        self.saved_per_request = round(removed * prices.read, 2)
+        self.pays_after = self._pays_after() if removed else None
 
     def _pays_after(self) -> int | None:
         # In hundredths, which are whole: a quotient of fractions may lie a hair above the number that it is.

@@ -97,9 +97,9 @@ def message_of(value: object, tools: Tools) -> Message:
 
 def _use(value: object, tools: Tools) -> Use:
     if isinstance(value, dict):
-        id, tool, given = value.get("tool_use_id"), value.get("tool"), value.get("input")
-        if isinstance(id, str) and id and isinstance(tool, str) and tool and isinstance(given, dict):
-            return Use(id, tools.of(tool), given)
+        id, tool, tool_input = value.get("tool_use_id"), value.get("tool"), value.get("input")
+        if isinstance(id, str) and id and isinstance(tool, str) and tool and isinstance(tool_input, dict):
+            return Use(id, tools.of(tool), tool_input)
     raise NotUnderstood("a call has no id, no tool or no input")
 
 
@@ -123,11 +123,11 @@ def paired(messages: Iterable[Message]) -> list[Message]:
                 raise NotUnderstood(f"{use.id} comes twice")
             seen.add(use.id)
         run.take(message)
-        says = bool(message.text.strip())
-        if run.is_answered or (says and message.role == USER):
+        has_text = bool(message.text.strip())
+        if run.is_answered or (has_text and message.role == USER):
             made += run.messages()
             run = _Run()
-        if says:
+        if has_text:
             made.append(Message(message.role, message.text))
     return made + run.messages()
 
@@ -238,11 +238,11 @@ def folded(labels: Sequence[str], handle: str, names: Sequence[str] = ()) -> Mes
     for label in labels:
         label = _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")")
         times[label] = times.get(label, 0) + 1
-    said = [label if count == 1 else f"{label} ({count} times)" for label, count in list(times.items())[:LISTED]]
+    phrases = [label if count == 1 else f"{label} ({count} times)" for label, count in list(times.items())[:LISTED]]
     more = sum(list(times.values())[LISTED:])
-    said += [f"and {more} more"] if more else []
-    said += ["in them: " + " ".join(names)] if names else []
-    return Message(USER, _HEAD + "; ".join(said) + _MIDDLE + handle + _TAIL)
+    phrases += [f"and {more} more"] if more else []
+    phrases += ["in them: " + " ".join(names)] if names else []
+    return Message(USER, _HEAD + "; ".join(phrases) + _MIDDLE + handle + _TAIL)
 
 
 def _in_a_line(label: str) -> str:

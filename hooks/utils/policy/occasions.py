@@ -31,11 +31,11 @@ def _on_compacted(state: ContextState, event: events.Compacted, rules: Ruleset, 
     """End everything before a compaction but what the host carried over: it is out of the context, nothing is left to reclaim."""
     state.at = event.at
     state.epoch += 1
-    gone = [result for result in state.live.values() if result.id not in event.kept]
-    for result in gone:
+    dropped = [result for result in state.live.values() if result.id not in event.kept]
+    for result in dropped:
         lifecycle.leave(state, result)
         decisions.append(lifecycle.Decision("compact", result, "compacted", state.index, ["the conversation was compacted"]))
-    state.counts.compacted += len(gone)
+    state.counts.compacted += len(dropped)
     state.expired = {id: result for id, result in state.expired.items() if id in event.kept}
     state.recent = {}
     turns = {str(result.turn) for result in state.live.values()}

@@ -153,7 +153,7 @@ def covers(new: Part, old: Part) -> bool:
     return key != TREE or scope[0] == old[1][0]
 
 
-def deed(part: Part) -> str:
+def action_key(part: Part) -> str:
     """Return what names the action behind a part: its key, of what git shows of a tree the command."""
     return part[1][0] if part[0] == TREE else part[0]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from . import secret_shapes
 from .estimate import estimate_tokens
 from .messages import LISTED, Message, Shown, Use, folded, stub, stub_with_names, texts_in, why_stubbed
-from .placeholder import LONGEST_NAME, NO_HANDLE, SHORTEST_NAME, handle_in, is_plain, names_said, with_names
+from .placeholder import LONGEST_NAME, NO_HANDLE, SHORTEST_NAME, handle_in, is_plain, possible_names, with_names
 from .ways import WHOLE
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ class Built:
         texts = [message.text for message in self.messages]
         for message in self.messages:
             texts += [text for use in message.uses for text in texts_in(use.input)] + [shown.text for shown in message.results]
-        return names_said(texts)
+        return possible_names(texts)
 
 
 class _Exchange:
@@ -84,7 +84,7 @@ class Builder:
     """Builds what stands of `messages`, whose calls are the Pairs `pairs` by id. `handle_of(id, content)`: under which handle something is
     archived. `find`: as `findings` of placeholder.py does it. `why`: the reason for which a live result leaves."""
 
-    __slots__ = ("_exchanges", "_known", "_words", "conversation", "find", "handle_of", "messages", "pairs", "said", "why")
+    __slots__ = ("_exchanges", "_known", "_words", "conversation", "find", "handle_of", "messages", "names", "pairs", "why")
 
     def __init__(
         self, messages: Sequence[Message], pairs: Mapping[str, Pair], conversation: Conversation, handle_of: Callable[[str, Content], str],
@@ -98,7 +98,7 @@ class Builder:
         self.why = why
         # Names in words and calls: no outline has to hold them.
         texts = [message.text for message in messages]
-        self.said = names_said([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
+        self.names = possible_names([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
         self._words = [estimate_tokens(message.text) if message.text else 0 for message in messages]
         # Each way is built once, and so is each exchange in its ways.
         self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
@@ -200,7 +200,7 @@ class Builder:
         use, shown, left = pair.use, pair.shown, []
         if way.result != WHOLE and pair.result is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
-            text = pair.placeholder(handle, self.conversation, way.result, self.find, self.said)
+            text = pair.placeholder(handle, self.conversation, way.result, self.find, self.names)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
                 left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = Shown(shown.id, text, shown.error)
@@ -243,7 +243,7 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Conta
     since: dict[str, int] = {}  # name -> calls since it was last shown
     home: dict[str, str] = {}
     for pair in reversed(pairs[-_CALLS:]):
-        of_input = _names([pair.masked if text is pair.given else text for text in texts_in(pair.use.input)])
+        of_input = _names([pair.masked if text is pair.argument else text for text in texts_in(pair.use.input)])
         for name in of_input | _names([pair.shown.text]):
             shown[name] = shown.get(name, 0.0) + (1 + _IN_INPUT if name in of_input else 1)
             since.setdefault(name, pair.age)
@@ -259,11 +259,11 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], standing: Conta
         if room < 0:
             break
         chosen.setdefault(home[name], []).append(name)
-    return {id: kept for id, names in chosen.items() if (kept := _without_keys(names))}
+    return {id: safe for id, names in chosen.items() if (safe := _without_keys(names))}
 
 
 def _names(texts: Iterable[str]) -> set[str]:
-    return {word for word in names_said(text for text in texts if _KEY not in text) if SHORTEST_NAME <= len(word) <= LONGEST_NAME}
+    return {word for word in possible_names(text for text in texts if _KEY not in text) if SHORTEST_NAME <= len(word) <= LONGEST_NAME}
 
 
 def _without_keys(names: list[str]) -> list[str]:

@@ -90,7 +90,7 @@ class Tools:
 VERDICT_CHARS = 120
 _LINE_CHARS = 2_000  # masked before it is cut: half a secret is one too
 # Words of the line, near the end of an output, that tells how it went.
-_TELLING = ("passed", "failed", "passing", "failing", "error", "Error", "FAIL", "PASS", "ok", "panicked", "problems", "Found")
+_VERDICT_WORDS = ("passed", "failed", "passing", "failing", "error", "Error", "FAIL", "PASS", "ok", "panicked", "problems", "Found")
 # Of a longer name, path or pattern the beginning is kept, and a number that tells it from others: every later hook reads it again.
 TEXT_CHARS = 4_096
 NAME_CHARS = 200
@@ -117,7 +117,7 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
     """Return the line of an output's end that says how it went, at most 120 characters, secrets masked; with the exit code where it is
     known."""
     lines = [line for line in map(str.strip, tail.splitlines()[-30:]) if line]
-    hits = [line for line in lines if any(word in line for word in _TELLING)]
+    hits = [line for line in lines if any(word in line for word in _VERDICT_WORDS)]
     counted = [line for line in hits if any(char.isdigit() for char in line)]
     best = (counted or hits or lines or [""])[-1]
     head = "" if exit_code is None else f"exit {exit_code}: "

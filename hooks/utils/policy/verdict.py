@@ -26,7 +26,7 @@ WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
 def takes(plan: Plan | None) -> Sums:
     """Return what a clear takes by a Plan, placeholders subtracted; nothing where it does not pay."""
-    if plan is None or not (plan.pays or plan.asked.now) or not plan.going:
+    if plan is None or not (plan.pays or plan.selection.now) or not plan.going:
         return {"items": 0, "tokens": 0}
     return {"items": len(plan.going), "tokens": max(0, plan.sum.leaves)}
 
@@ -112,7 +112,7 @@ def when_cold(
 ) -> Cold:  # fmt: skip
     """Return what a compaction by itself comes to at `now` (seconds), the cache being cold. `tuned`, `target`, `caution`: other constants
     than those that are shipped."""
-    decisions = planning.plan(conversation, planning.Asked(), now, model, prices, True, tuned).decisions
+    decisions = planning.plan(conversation, planning.Selection(), now, model, prices, True, tuned).decisions
     messages = max(0, conversation.prompt - conversation.base - (conversation.thinking if prices.bound else 0))
     results = sum([decision.tokens for decision in decisions])
     gains = sum([max(0, decision.gain) for decision in decisions if decision.reason not in _STAYS])

@@ -182,9 +182,9 @@ def value(candidate: Candidate, situation: Situation) -> float:
     """What clearing a result is worth when the cache is cold, in units; the thinking behind it apart."""
     prices, ahead = situation.prices, situation.tuned.ahead
     carried = prices.write + prices.read * ahead
-    asked = INTERRUPTION * (prices.read * situation.prompt + MISS_OUTPUT * prices.output)
-    missed = candidate.tokens * carried + asked
-    return (candidate.tokens - candidate.placeholder) * carried - situation.tuned.caution * candidate.need * missed
+    interruption = INTERRUPTION * (prices.read * situation.prompt + MISS_OUTPUT * prices.output)
+    miss = candidate.tokens * carried + interruption
+    return (candidate.tokens - candidate.placeholder) * carried - situation.tuned.caution * candidate.need * miss
 
 
 def choose(valued: list[tuple[Candidate, float]], situation: Situation) -> list[Candidate]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
 
-    Wanted = Union[planning.Asked, Callable[[Rebuilt], planning.Asked]]
+    Wanted = Union[planning.Selection, Callable[[Rebuilt], planning.Selection]]
     from sqlite3 import Connection
     from typing import Any
 
@@ -71,30 +71,30 @@ class Cleared:
 
 
 def clear(
-    site: Site, transcript_path: str, now: float, asked: Wanted, dry_run: bool = False, at_end: bool = False,
+    site: Site, transcript_path: str, now: float, selection: Wanted, dry_run: bool = False, at_end: bool = False,
     with_thinking: bool | None = None, in_place: bool = False,
 ) -> tuple[Prospect, Cleared | None]:  # fmt: skip
-    """Return (Prospect, Cleared or None). `asked`: a planning.Asked, or what gives one for the Rebuilt context. Acts when something goes
-    and it pays, or the user said `now`; `at_end` of a session the next request will find no cache; `with_thinking` goes what was thought
-    behind the first result that leaves (None: where the model binds it). `in_place`: only the prospect of one that a compaction does.
-    Refused where nothing may be changed (with thinking also in mid-turn), RewriteFailed (OSError) where that failed; either way nothing was
-    changed."""
+    """Return (Prospect, Cleared or None). `selection`: a planning.Selection, or a function that returns one for the Rebuilt context. Acts
+    when there is something to clear and it pays, or when the user said `now`. `at_end` of a session the next request finds no cache;
+    `with_thinking` also takes the thinking behind the first result that leaves (None: where the model binds it). `in_place`: return only
+    the prospect of what a compaction does. Raises Refused where nothing may be changed (with thinking also in mid-turn), RewriteFailed
+    (OSError) where that failed; either way nothing was changed."""
     with turnstile(site):
         sweep(site, transcript_path)
 
         def change() -> tuple[Prospect, Cleared | None]:
-            plan = prospect(site, transcript_path, now, asked, at_end, in_place)
-            if dry_run or in_place or not plan.plan.going or not (plan.plan.pays or plan.plan.asked.now):
+            plan = prospect(site, transcript_path, now, selection, at_end, in_place)
+            if dry_run or in_place or not plan.plan.going or not (plan.plan.pays or plan.plan.selection.now):
                 return plan, None
             return plan, _clear(site, transcript_path, plan, plan.plan.prices.bound if with_thinking is None else with_thinking)
 
         return once_answered(change)
 
 
-def prospect(site: Site, transcript_path: str, now: float, asked: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
+def prospect(site: Site, transcript_path: str, now: float, selection: Wanted, at_end: bool = False, in_place: bool = False) -> Prospect:
     """Return what a clear would do; changes nothing but the tracker's own state."""
     made = until_whole(lambda: live.reconcile(site, transcript_path, now=now), lambda made: made.index)
-    plan = plan_of(made.conversation, asked(made) if callable(asked) else asked, now, at_end, in_place)
+    plan = plan_of(made.conversation, selection(made) if callable(selection) else selection, now, at_end, in_place)
     check_understood(made.index, [result.id for result in plan.going])
     return Prospect(made, plan, now)
 
@@ -104,11 +104,11 @@ class _Leaving:
 
     __slots__ = ("kept", "place", "result", "why")
 
-    def __init__(self, place: places.Place, result: Result, why: str, kept: str):
+    def __init__(self, place: places.Place, result: Result, why: str, outline: str):
         self.place = place
         self.result = result
         self.why = why
-        self.kept = kept
+        self.kept = outline
 
     def text(self, handle: str = NO_HANDLE) -> str:
         return with_outline(placeholder(self.result.label, self.why, handle), self.kept)
@@ -155,7 +155,7 @@ def _records(
     going = {result.id: result for result in plan.plan.going}
     for place, content in places.contents(transcript_path, index, going.__contains__, index.since):
         result = going[place.id]
-        quiet_age = None if plan.plan.asked.forces else state.quiet_age(result)
+        quiet_age = None if plan.plan.selection.forces else state.quiet_age(result)
         one = _Leaving(place, result, why(result, quiet_age), _beside(result, content, rules))
         if len(_as_json(one.text()).encode("utf-8")) > (place.end - place.start) * planning.MOST_FORCED:
             continue  # estimated as more than it is
@@ -218,10 +218,10 @@ def cool(db: Connection, task_id: str, now: float | None = None) -> dict[str, in
 def _is_kept(db: Connection, id: str) -> bool:
     """Return whether git keeps the content of a record; either way what was found is noted with it."""
     try:
-        kept, record = archive.retrieve_record(db, id), archive.record(db, id)
-        if not kept or not record:
+        stored, record = archive.retrieve_record(db, id), archive.record(db, id)
+        if not stored or not record:
             return False  # it was pruned meanwhile
-        source = _source(record, kept["content"])
+        source = _source(record, stored["content"])
         return archive.set_source(db, id, source) and source is not _NONE
     except errors():
         return False  # what is damaged stays as it is

@@ -147,7 +147,7 @@ class Behind:
 def thinking_behind(path: str, index: Index, first_change: int) -> Behind:
     """Return the thinking of the active branch in the lines behind the one that holds the byte `first_change`, which is in a tool
     result."""
-    thoughts, on_branch, spoken = [], set(), set()
+    thoughts, on_branch, with_text = [], set(), set()
     running = True
     for begin, line in entries.lines(path, index.size):
         entry = _entry(line) if begin > first_change else {}
@@ -162,10 +162,10 @@ def thinking_behind(path: str, index: Index, first_change: int) -> Behind:
         if uuid in index.chain:
             on_branch.add(message)
         if len(thinking) < len(blocks):
-            spoken.add(message)
+            with_text.add(message)
         if thinking:
             thoughts.append((message, _thought(begin, line, entry, thinking)))
-    return Behind([thought for message, thought in thoughts if message in on_branch & spoken], running)
+    return Behind([thought for message, thought in thoughts if message in on_branch & with_text], running)
 
 
 def check_no_words(appended: bytes) -> None:
@@ -267,9 +267,9 @@ class Marked:
     def look(self) -> None:
         """Read what has been written since the last look. OSError where it cannot be read."""
         with open(self.path, "rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_ino != self._inode or found.st_size < self._read:
-                self.places, self._read, self._inode = [], 0, found.st_ino
+            status = os.fstat(file.fileno())
+            if status.st_ino != self._inode or status.st_size < self._read:
+                self.places, self._read, self._inode = [], 0, status.st_ino
             file.seek(self._read)
             for line in file:
                 if not line.endswith(b"\n"):

@@ -243,9 +243,9 @@ def _set_aside(old: int, path: str, seen: Seen, aside: str, size: int, fds: list
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            kept = _create(aside, fds)
-            copy(old, kept, 0, size)
-            os.fsync(kept)
+            copied = _create(aside, fds)
+            copy(old, copied, 0, size)
+            os.fsync(copied)
             return
         _check_same(os.stat(aside, follow_symlinks=False), seen)
     except RewriteFailed:

@@ -67,9 +67,9 @@ def _undo(site: Site, transcript_path: str, now: float, db: Connection, with_thi
     handles = {handle for _, handle in standing}
     lost: dict[str, Record] = {}
     for clear in archive.clears_of_records(db, handles):
-        taken = archive.records_of_clear(db, clear.id)
-        records = [record for record in taken if record.id in handles]
-        thoughts = [record for record in taken if record.type == THINKING]
+        cleared = archive.records_of_clear(db, clear.id)
+        records = [record for record in cleared if record.id in handles]
+        thoughts = [record for record in cleared if record.type == THINKING]
         # What was thought after contents that are lost is bound to them.
         may_return = [] if lost else thoughts
         back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), may_return)
@@ -101,10 +101,10 @@ def _note_undone(site: Site, db: Connection, clear: archive.Clear, back: PutBack
     live.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
 
 
-def _follow(back: PutBack, work: Callable[..., object], *given: object) -> None:
+def _follow(back: PutBack, work: Callable[..., object], *arguments: object) -> None:
     """Do what follows a change, if there was one."""
     if back.records:
-        back.trouble = " ".join(filter(None, (back.trouble, trouble_of(lambda: work(*given)))))
+        back.trouble = " ".join(filter(None, (back.trouble, trouble_of(lambda: work(*arguments)))))
 
 
 def restore_in_place(site: Site, transcript_path: str, now: float, records: list[Record], with_thinking: bool | None = None) -> PutBack:
@@ -184,9 +184,9 @@ def _with_thinking(
         archive.add_records(db, chain_of(site, transcript_path), [thought.record() for thought in since.thoughts])
         edits += [thought.leaving() for thought in since.thoughts]
         back.left = since.tokens
-    taken = {} if back.gone else {record.tool_use_id: record for record in thoughts}
-    for place, content in places.messages_of(transcript_path, index, taken):
-        record = taken[place.id]
+    cleared = {} if back.gone else {record.tool_use_id: record for record in thoughts}
+    for place, content in places.messages_of(transcript_path, index, cleared):
+        record = cleared[place.id]
         original = content_of(db, record.id)
         if original is None or content != places.without_thinking(original):
             break  # never from the middle

@@ -140,7 +140,7 @@ class _Replay:
         elif request is not None:
             self.conversation.went_on(request.at)  # also on an abandoned branch: it has read the cache of this one
         if on_branch and (request is not None or entry.get("type") == "user"):
-            self.conversation.said(*_written(entry))
+            self.conversation.add_text(*_written(entry))
 
     def end(self, journal: list[Any]) -> None:
         """Finish after the last line of the transcript: the rest of the journal, what left, and what came of it."""

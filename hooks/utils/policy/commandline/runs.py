@@ -107,7 +107,7 @@ class Limits:
             self.letters = programs.letters_of(self.tool)
         name, equals, value = word.partition("=")
         letter = self.letters.get(name)
-        taken = 0
+        consumed = 0
         if letter is None:
             letter = self.letters.get(word[:2])
             if letter not in ("k", "p", "d", "K", "V") or word[1:2] == "-" or len(word) == 2 or self.tool in ("go", "xcodebuild", "script"):
@@ -115,7 +115,7 @@ class Limits:
             name, value = word[:2], word[2:].lstrip("=")
         elif letter not in ("b", "B") and not equals and (name != "-j" or following.isdigit()):
             value = following
-            taken = 1
+            consumed = 1
         if letter == "k":
             self.items.append(SELECTION + value)
         elif letter == "K":
@@ -129,7 +129,7 @@ class Limits:
                 self.items.append(PACKAGE + value)
         elif letter == "d":
             self.cwd = normal_path(value, self.cwd)
-        return taken
+        return consumed
 
     def target(self, word: str) -> None:
         if self.tool in programs.GO_PATTERNS:
@@ -190,15 +190,15 @@ def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> R
         limits.items.append(PACKAGE + "".join(words[at + 1 : at + 2]))
         at = next_name(words, at + 2, limits)
         name = words[at] if at < len(words) else ""
-    spoken = name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi")
+    is_explicit = name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi")
     while name in ("run", "run-script", "recursive", "workspaces", "foreach", "m", "multi"):
         at = next_name(words, at + 1, limits)
         name = words[at] if at < len(words) else ""
-    if program == "bun" and not spoken and name in ("test", "build"):
+    if program == "bun" and not is_explicit and name in ("test", "build"):
         return _tool(name, "bun", "bun:" + name, words, at + 1, limits.cwd, limits.items + limits.variants)
-    if name in ("t", "tst") and not spoken:
+    if name in ("t", "tst") and not is_explicit:
         name = "test"
-    if not spoken and name != "test":
+    if not is_explicit and name != "test":
         if program == "npm" or name in programs.MANAGER_COMMANDS:
             return None
         if (name in programs.TOOLS and name != "build") or (name in programs.SUBCOMMANDS and name != program):
@@ -207,7 +207,7 @@ def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> R
     if not family or family == "no" or (program == "bun" and "." in name):
         return None
     limits.read(words, at + 1)
-    label = f"{program} {name}" if not spoken or name == "test" else f"{program} run {name}"
+    label = f"{program} {name}" if not is_explicit or name == "test" else f"{program} run {name}"
     return limits.run(family, label, "npm:" + name)
 
 

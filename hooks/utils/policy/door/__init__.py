@@ -117,7 +117,7 @@ def _stay(arrival: Arrival) -> Callable[[list[str]], Sequence[int]] | None:
     if arrival.operation not in _RUNNERS:
         return None
     kind = kinds.RUN if kinds.is_run(arrival.kind) else kinds.SEARCH
-    return lambda lines: outputs.told_in(lines, kind)
+    return lambda lines: outputs.failures_in(lines, kind)
 
 
 RULES = (
@@ -232,7 +232,7 @@ def written(arrival: Arrival) -> Source | None:
         return None
     edits = arrival.tool_input.get("edits")
     inputs = [arrival.tool_input, *(edits if isinstance(edits, list) else ())]
-    texts = [given.get(field) for given in inputs if isinstance(given, dict) for field in arrival.traits.written]
+    texts = [each.get(field) for each in inputs if isinstance(each, dict) for field in arrival.traits.written]
     lines = [line for text in texts if isinstance(text, str) for line in text.split("\n")]
     if not lines:
         return None

@@ -67,11 +67,11 @@ _CODES = r"\x1b\[[0-9;]*[A-Za-z]"
 _LONGEST = 400
 
 
-def told_in(lines: Sequence[str], kind: str) -> list[int]:
+def failures_in(lines: Sequence[str], kind: str) -> list[int]:
     """Return the places of the lines that tell of a failure, in an output of a kind; of a line that was drawn over, any that was drawn."""
     drawn = _drawn(lines)
-    tells = _outright() if kind == kinds.SEARCH else _any("\n".join(map("\n".join, drawn)).lower())
-    return [at for at, some in enumerate(drawn) if any(map(tells, some))]
+    is_failure = _outright() if kind == kinds.SEARCH else _any("\n".join(map("\n".join, drawn)).lower())
+    return [at for at, some in enumerate(drawn) if any(map(is_failure, some))]
 
 
 def _drawn(lines: Sequence[str]) -> Sequence[Sequence[str]]:
@@ -99,18 +99,18 @@ def _any(text: str) -> Callable[[str], bool]:
     passed, none = re.compile(f"{_PASSED}|{_FRAME}").search, re.compile(_NONE).sub
     search = re.compile(f"{_EXIT}|{_VALUES}|{_PLACES}|{_NUMBERED}").search
 
-    def tells(line: str) -> bool:
+    def is_failure(line: str) -> bool:
         short = line[:_LONGEST]
-        is_told = bool(held) and has_word(line)
-        if is_told and len(line) > _LONGEST:
+        has_failure_word = bool(held) and has_word(line)
+        if has_failure_word and len(line) > _LONGEST:
             return True
-        return not passed(short) and ((is_told and has_word(none("", short))) or search(short) is not None)
+        return not passed(short) and ((has_failure_word and has_word(none("", short))) or search(short) is not None)
 
     def has_word(line: str) -> bool:
         line = line.lower()
         return any(word in line for word in held)
 
-    return tells
+    return is_failure
 
 
 # --- noise -------------------------------------------------------------------------------------------------------------------------------
@@ -175,11 +175,11 @@ def _last_drawn(line: str) -> str:
     """Return the line without the progress that was drawn over by what it went on to; whatever else was drawn over stays."""
     body = line.rstrip("\r")
     *drawn, last = body.split("\r")
-    kept = [last]
+    pieces = [last]
     for piece in reversed(drawn):
-        if not _goes_on(piece.strip(), kept[-1].strip()):
-            kept.append(piece)
-    return "\r".join(reversed(kept)) + line[len(body) :]
+        if not _goes_on(piece.strip(), pieces[-1].strip()):
+            pieces.append(piece)
+    return "\r".join(reversed(pieces)) + line[len(body) :]
 
 
 def _goes_on(line: str, then: str) -> bool:
@@ -235,21 +235,21 @@ def _counted(lines: Sequence[str]) -> Iterator[str]:
     import re
 
     end = lines[-1:] if lines[-1] == "" else []  # behind the last line's end there is none
-    looks, table = re.compile(_COUNT).fullmatch, re.compile(_TABLE).search
+    is_count, table = re.compile(_COUNT).fullmatch, re.compile(_TABLE).search
     at, most = 0, len(lines) - len(end)
     while at < most:
         run = _run(lines, at, most)
         line, count = lines[at], run - at
         if not line.strip():
             yield from lines[at : min(run, at + _BLANKS)]
-        elif count > 1 and (looks(line) or (_saves(line, count) and not table(line))):
+        elif count > 1 and (is_count(line) or (_saves(line, count) and not table(line))):
             yield line
             yield _count(count)
             at = run
             continue
         else:
             yield from lines[at:run]
-        if run < most and looks(lines[run]):
+        if run < most and is_count(lines[run]):
             yield _count(1)
         at = run
     yield from end

@@ -142,10 +142,10 @@ class Shown:
 
     def keep(self, ids: Collection[str]) -> None:
         """Keep these alone: nothing else is in the context any more."""
-        kept = [source for id, source in self.sources.items() if id in ids]
-        if len(kept) < len(self.sources):
+        remaining = [source for id, source in self.sources.items() if id in ids]
+        if len(remaining) < len(self.sources):
             self.sources, self._places, self._named = {}, {}, {}
-            for source in kept:
+            for source in remaining:
                 self.add(source)
 
     def drop(self, ids: Collection[str]) -> None:

@@ -44,7 +44,7 @@ def spans(text: str) -> list[tuple[int, int]]:
             secrets += _written(line, number, line.starts[number], takes=True)
         if "<<<" in line.gaps[number] and _receives(line.command(line.starts[number])):
             secrets.append(line.value(number))
-        secrets += _spoken(line, number) + (_dialogue(line, number) if talks else [])
+        secrets += _secrets_at(line, number) + (_dialogue(line, number) if talks else [])
         for _, end in secrets[seen:]:
             done = max(done, end)
         seen = len(secrets)
@@ -146,7 +146,7 @@ def _sent(line: Line, number: int) -> list[tuple[int, int]]:
 # --- what is said around them ------------------------------------------------------------------------------------------------------------
 
 # Words that speak of a secret when what follows, or goes before, looks like one.
-_SPEAKING = frozenset(
+_SECRET_WORDS = frozenset(
     "token key apikey api-key api_key password passwd secret credential passphrase bearer pass pwd auth jwt pat"
     " authtoken authenticate unlock login signin setapikey add-authtoken code pin otp signature webhook cookie auth_token access_token"
     " accesstoken secretkey private-key".split()
@@ -163,17 +163,17 @@ _CALL_CHARS = 300
 _ORACLE = frozenset("sqlplus sqlcl sql expdp impdp exp imp sqlldr rman tnsping oracle connect conn".split())
 
 
-def _spoken(line: Line, number: int) -> list[tuple[int, int]]:
+def _secrets_at(line: Line, number: int) -> list[tuple[int, int]]:
     """Return [(begin, end)] of the secrets that one word of a line shows."""
-    return _spoken_of(line, number) + _in_sql(line, number) + _in_call(line, number) + _in_word(line, number)
+    return _random_beside(line, number) + _in_sql(line, number) + _in_call(line, number) + _in_word(line, number)
 
 
-def _spoken_of(line: Line, number: int) -> list[tuple[int, int]]:
+def _random_beside(line: Line, number: int) -> list[tuple[int, int]]:
     """Return what looks like chance beside a word that speaks of a secret: `login X`, `invalid token X`, `'X' is not a valid key`."""
     bare = line.words[number].strip(":,.[]{}=#!?")
     if "=" in bare or ":" in bare:
         return _assigned(line, number)
-    if bare.lower().replace("-", "_").rpartition("_")[2] not in _SPEAKING and bare.lower() not in _SPEAKING:
+    if bare.lower().replace("-", "_").rpartition("_")[2] not in _SECRET_WORDS and bare.lower() not in _SECRET_WORDS:
         return []
     for other in range(number + 1, min(number + 6, len(line.words))):
         if not line.same(number, other):
@@ -218,7 +218,7 @@ def _assigned(line: Line, number: int) -> list[tuple[int, int]]:
     at = min(place for place in (equals, colon, len(word)) if place >= 0)
     name = word[:at].lower().replace("-", "_").replace(".", "_").rpartition("_")[2]
     value = word[at + 1 :].strip(",.[]{}")
-    if name in _SPEAKING and secret_shapes.looks_random(value) and "/" not in value[:-1]:
+    if name in _SECRET_WORDS and secret_shapes.looks_random(value) and "/" not in value[:-1]:
         begin = line.begins[number] + word.index(value, at + 1)
         return [(begin, begin + len(value))]
     return []
