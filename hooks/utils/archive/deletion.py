@@ -37,7 +37,7 @@ _AT_ONCE = 500  # question marks in a statement; every SQLite takes 999
 
 
 class Deletable:
-    """What may be deleted: `ids` of records (`contents`: those of them that still have one), how many of each chain (`counts`), the
+    """Records that may be deleted: `ids` of records (`contents`: those of them that still have one), how many of each chain (`counts`), the
     `chains` that vanish wholly, the bytes that are stored for them, and how many that were wanted are `on_hold` and stay."""
 
     __slots__ = ("bytes", "chains", "contents", "counts", "ids", "on_hold", "seqs")

@@ -333,7 +333,7 @@ def problems(db: Connection) -> list[str]:
         if is_without_fts5(error):
             return sentences
         return [*sentences, f"the search index cannot be read ({error}). The next search makes a new one"]
-    sentences += _sentence(len(untracked - entered), "gone from the search index")
+    sentences += _sentence(len(untracked - entered), "no longer in the search index")
     return sentences + _sentence(len(entered - untracked), "in the search index by mistake")
 
 

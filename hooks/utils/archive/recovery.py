@@ -226,7 +226,7 @@ def _is_back(db: Connection, each: Returning, now: float, indexer: Indexer) -> b
         hash, seq = insert(db, known, each.record, (each.id, length + 1, content_hash, stamp(now)), head)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length + 1, hash, known.task_id))
     elif row[2] != content_hash:
-        raise RetentionIntegrityError(f"{each.id}: the content that is to come back does not have its content_hash")
+        raise RetentionIntegrityError(f"{each.id}: the content to be restored does not match its content_hash")
     elif row[1] != "cold":
         return False
     else:
@@ -247,4 +247,4 @@ def _is_back(db: Connection, each: Returning, now: float, indexer: Indexer) -> b
 def _check_handle(each: Returning, content_hash: str) -> None:
     number = digest(each.chain.task_id, plain(each.record.tool_use_id), content_hash)
     if not HANDLE_CHARS <= len(each.id) <= LONGEST_HANDLE or each.id != handle(number, len(each.id)):
-        raise RetentionIntegrityError(f"{each.id!r:.60}: is not the handle of the content that is to come back under it")
+        raise RetentionIntegrityError(f"{each.id!r:.60}: is not the handle of the content to be restored under it")

@@ -107,7 +107,7 @@ def _contexts(db: Connection, projects: Collection[str] | None, session: str | N
 
 
 def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: int) -> list[int]:
-    """Return the seqs of what is found, the best first."""
+    """Return the seqs of the matches, the best first."""
     terms = index.terms_of(question[:_ASKED_CHARS])
     if not terms or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
         return []
@@ -194,6 +194,6 @@ def _cut(line: str, needles: list[str]) -> str:
 
 
 def _at(line: str, needles: list[str]) -> int:
-    """Return where in a line the longest of the needles stands that it holds."""
+    """Return where in a line the longest needle that it holds begins."""
     lowered = line.lower()
     return max(((len(needle), lowered.find(needle)) for needle in needles if needle in lowered), default=(0, 0))[1]

@@ -60,7 +60,7 @@ class RetentionZone:
     def parse(value: object) -> str:
         """Return the name of a zone; ValueError for anything else."""
         if value not in RETENTION_ZONES:
-            raise ValueError(f"a zone is one of {', '.join(RETENTION_ZONES)}, not {value!r}")
+            raise ValueError(f"a zone has to be one of {', '.join(RETENTION_ZONES)}, not {value!r}")
         return str(value)
 
 
@@ -72,7 +72,7 @@ class RecordInput:
         """Return {"id"}, other keys left out; ValueError for what is no object, or has no id that is a text and not empty."""
         id = value.get("id") if isinstance(value, dict) else None
         if not isinstance(id, str) or not id:
-            raise ValueError("a record's id is a text that is not empty")
+            raise ValueError("a record's id has to be a text that is not empty")
         return {"id": id}
 
 
@@ -83,7 +83,7 @@ def compute_zone(position: int, hot_max: int = HOT_MAX_POSITION, warm_max: int =
     """Return the zone of a position, the newest being 1; ValueError for what is no position, or for boundaries that do not rise."""
     for value in (position, hot_max, warm_max):
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"positions are whole numbers from 1, not {value!r}")
+            raise ValueError(f"positions have to be whole numbers from 1, not {value!r}")
     if hot_max > warm_max:
         raise ValueError(f"hot ends at {hot_max}, which is behind the end of warm at {warm_max}")
     if position <= hot_max:
@@ -164,7 +164,7 @@ def _content(row: tuple[Any, ...], id: str) -> str:
     except RetentionIntegrityError as error:
         raise RetentionIntegrityError(f"{id}: {error}") from None
     if hash_content(text) != content_hash:
-        raise RetentionIntegrityError(f"{id}: its content does not have its content_hash")
+        raise RetentionIntegrityError(f"{id}: its content does not match its content_hash")
     return text
 
 
