@@ -143,7 +143,7 @@ def test_what_is_not_there_is_left_out_with_its_reason(tmp_path: Path):
     path, said = stores.database(tmp_path, worked()), []
     (tmp_path / "notes.db").write_text("no database")
     assert find([f"{path}/ses_none", str(tmp_path / "notes.db")], lambda *why: said.append(why))[0].address.endswith("notes.db")
-    assert said == [(f"{path}/ses_none", "cannot be read: no session ses_none is in this database")]
+    assert said == [(f"{path}/ses_none", "cannot be read: this database has no session ses_none")]
 
 
 # --- while OpenCode runs -----------------------------------------------------------------------------------------------------------------

@@ -30,13 +30,13 @@ CONDENSED = "transcript.jsonl"  # beside it, without results and usage
 _CONDENSED_HEAD = b'{"v":1,"agent":'
 _METADATA, _METADATA_BYTES = "metadata.json", 1 << 20
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?(?:Z|([+-])(\d\d):(\d\d))")
-_EARLIER = "an earlier checkpoint of a session that is there"
+_EARLIER = "an earlier checkpoint of a session with a later one"
 _COPY = "the condensed copy of a checkpoint, without results"
 
 
 class Checkpoint:
-    """What is known of a checkpoint: the id of its `session`, when it was made (`at`, seconds; 0 where that is not told), and the `agent`
-    that it was recorded of, as Entire calls it ("" where that is not told)."""
+    """The description of a checkpoint: the id of its `session`, when it was made (`at`, seconds; 0 where that is missing), and the `agent`
+    that it was recorded of, as Entire calls it ("" where that is missing)."""
 
     __slots__ = ("agent", "at", "session")
 
@@ -243,7 +243,7 @@ def _contents(top: str, wanted: list[tuple[str, str]]) -> Iterator[tuple[tuple[s
         if len(data) < at + 1 + sizes[each]:
             return
         yield each, data[at + 1 : at + 1 + sizes[each]]
-        at += sizes[each] + 2  # a newline stands before each and behind it
+        at += sizes[each] + 2  # a newline is before each and behind it
 
 
 def _sizes(top: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
@@ -283,7 +283,7 @@ def opened(address: str) -> BinaryIO:
     parts, read, at = _parts(address), [], 1
     data = _batch(top_of(address), parts)
     if len(data) != sum(parts.values()) + 2 * len(parts):
-        raise OSError(errno.EIO, "git does not give this checkpoint", address)
+        raise OSError(errno.EIO, "git cannot read this checkpoint", address)
     for length in parts.values():
         read.append(data[at : at + length])
         at += length + 2

@@ -19,12 +19,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What stands before and behind the folder of our command, for which a command of the model's is run.
+# What comes before and behind the folder of our command, for which a command of the model's is run.
 _OURS, _THEN = "PATH='", "' && "
 HASH_CHARS = 32
-# How much of an output's end is looked at for its verdict.
+# How much of an output's end is searched for its verdict.
 TAIL_CHARS = 4_000
-# What stands in the context of an output that the host has moved to a file: a notice and the first 2 kB.
+# What the context has of an output that the host has moved to a file: a notice and the first 2 kB.
 PERSISTED_CHARS = 2_300
 # The host moves what a search found to a file where it has more characters, and shows so many of the end of a task's output.
 _LONGEST_FOUND, _TASK_CHARS = 20_000, 32_000
@@ -63,7 +63,7 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
 
 def run_as_ours(command: str) -> str:
     """Return the shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where our
-    folder's name cannot stand there. The words of the model stay in it as they are: the user's own rules against `popkit` look for
+    folder's name cannot be used there. The words of the model stay in it as they are: the user's own rules against `popkit` look for
     them."""
     folder = home.plugin_root() + "/bin"
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
@@ -159,7 +159,7 @@ def is_in_file(text: str) -> bool:
 
 
 def shows_file(text: str) -> bool:
-    """Whether what the host says of an edit shows the file around it, as it once did."""
+    """Return whether the response of an edit shows the file around it, as older hosts do."""
     return _AROUND in text[:_EDITED_HEAD]
 
 
@@ -290,7 +290,7 @@ def _as_text(response: dict[str, Any]) -> str | None:
 
 
 def _of_task(response: dict[str, Any], task: dict[str, Any]) -> str:
-    """Return what the host shows of a task that works in the background: how it stands, and the end of its output."""
+    """Return what the host shows of a task that works in the background: its state, and the end of its output."""
     named = [("retrieval_status", response), ("task_id", task), ("task_type", task), ("status", task)]
     parts = [f"<{name}>{where.get(name)}</{name}>" for name, where in named]
     if task.get("exitCode") is not None:

@@ -4,7 +4,7 @@ differences from the one before. Reads only.
 Most of a transcript are results, and most of a result's line is what the host keeps beside what the model got. So of such a line only the
 message is parsed. Notes are three kinds of lines: a shape (the tools and the system text, once for all requests that have them), a message
 (its text is of no matter here), and a request: the hash of its shape, what else it asks for, and the hashes of its messages, as those of an
-earlier request and what follows. An answer names its request. The note of a request may stand behind the answer to it.
+earlier request and what follows. An answer names its request. The note of a request may come behind the answer to it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Contents:
                 self.composition.add(kind, _RESULT_TOKENS + estimate_tokens(text, holds) + images, uuid)
 
     def entry(self, entry: Entry, began: bool) -> None:
-        """Take in any other entry. `began`: whether a request has been sent; what the host says before the first one stands before the
+        """Take in any other entry. `began`: whether a request has been sent; what the host says before the first one comes before the
         first word."""
         uuid, attached = entry["uuid"], entry.get("attachment")
         if uuid in self._known:  # a conversation that is taken up again may be written once more
@@ -163,7 +163,7 @@ LONGEST_NAME = 60
 
 
 class _Shape:
-    """`tools`: name -> a hash of all that is said of it · `system`: [(heading, hash of what stands below it)]. Texts would fill the
+    """`tools`: name -> a hash of its description · `system`: [(heading, hash of the text below it)]. Texts would fill the
     helper's memory: each subagent has its own."""
 
     __slots__ = ("system", "tools")

@@ -4,7 +4,7 @@ A large transcript is mostly results. What they hold does not matter here, so a 
 conversation is read from its bytes.
 
 Newer clients also note each request that they send (`request_parts.py`), and where they ask for it, the provider says in its answer which
-part of the request was not that of the one before. Where one of these is there, it decides: names of tools that came or went may stand in
+part of the request was not that of the one before. Where one of these is there, it decides: names of tools that came or went may be in
 the conversation and leave the tools of the request as they were.
 """
 
@@ -44,7 +44,7 @@ _NAMED = {"Skill": (("skill", "command"), "skill"), "Agent": (("subagent_type",)
 
 
 class Session:
-    """What a transcript tells of its requests: `requests` (Sent, in order), the folder (`cwd`), "" where it does not say, and the name of
+    """The requests of a transcript: `requests` (Sent, in order), the folder (`cwd`), "" where it does not say, and the name of
     the `host`, "" for Claude Code.
 
     `calls`: name of a tool, `skill NAME` or `agent TYPE` -> [times, when last (seconds)] · `words`: estimated tokens of what the user had
@@ -64,7 +64,7 @@ class Session:
 
     @property
     def standing(self) -> int:
-        """Return the tokens of the first request that stood there before the user's first word; 0 where there is no request."""
+        """Return the tokens of the first request that came before the user's first word; 0 where there is no request."""
         return max(0, self.requests[0].usage.tokens - self.words) if self.requests else 0
 
     def called(self, name: str, at: float) -> None:

@@ -1,7 +1,7 @@
-"""Where the contents of tool results stand in a line of a transcript, as byte ranges. Pure.
+"""The places of tool results' contents in a line of a transcript, as byte ranges. Pure.
 
 A line is walked down to the blocks alone; every other value is passed over by the C scanner, which also makes sure that it is JSON.
-The bytes are looked at as Latin-1, one character each: all marks of JSON are ASCII, so positions in the text are positions in bytes.
+The bytes are read as Latin-1, one character each: all marks of JSON are ASCII, so positions in the text are positions in bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    _Member = tuple[object, int, int]  # of a block: its value where that is asked for, and where it stands
+    _Member = tuple[object, int, int]  # of a block: its value where that is asked for, and where it is
 
 _PIECE = 1 << 20
 _SPACE: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]  # it always matches
@@ -29,7 +29,7 @@ def content_spans(line: bytes, side_chains: bool = False) -> dict[str, tuple[int
     """Return tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
 
     A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain. NotUnderstood
-    for a line that is no UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
+    for a line that is not UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
     """
     walk = _walked(line)
     return {} if walk.is_side and not side_chains else walk.spans()
@@ -54,7 +54,7 @@ def _walked(line: bytes) -> _Line:
 
 
 def _check_encoding(line: bytes) -> None:
-    """Refuse what is no UTF-8. It is decoded in pieces: as a whole, one emoji makes four bytes of every character."""
+    """Refuse bytes that are not UTF-8. It is decoded in pieces: as a whole, one emoji makes four bytes of every character."""
     if line.isascii():
         return
     decoder = codecs.getincrementaldecoder("utf-8")()

@@ -33,7 +33,7 @@ _DOUBTS = 5  # more tell nothing new
 
 
 class Index:
-    """What a transcript holds, without its contents."""
+    """The index of a transcript, without its contents."""
 
     __slots__ = (
         "abandoned", "bad", "calls", "carried", "chain", "compactions", "doubled", "doubts", "relevant", "result_ids", "seen", "since",
@@ -54,10 +54,10 @@ class Index:
         self.calls: set = set()  # tool_use ids of the branch
         self.since = 0  # where in the file the last compaction of the branch ends
         self.compactions = 0  # boundaries in the file
-        self.carried: dict = {}  # uuid of a boundary of the branch -> ids of earlier results that stand behind it
+        self.carried: dict = {}  # uuid of a boundary of the branch -> ids of earlier results that are behind it
         self.result_ids: set = set()  # of all results in the file, rewound ones included
-        self.abandoned = 0  # how many results stand on rewound branches of the main thread
-        self.doubled: set = set()  # ids of results that stand in several lines with no compaction between
+        self.abandoned = 0  # how many results are on rewound branches of the main thread
+        self.doubled: set = set()  # ids of results that are in several lines with no compaction between
 
     def doubt(self, reason: str) -> None:
         """Note what is not understood."""
@@ -66,7 +66,7 @@ class Index:
 
 
 class _Carried:
-    """Which results remain behind compactions, as the file says: the host names those that it carried over, and writes down again a
+    """The results that remain behind compactions, as the file says: the host names those that it carried over, and writes down again a
     conversation that was handed to it as the compaction."""
 
     __slots__ = ("again", "boundaries", "ids", "keys", "since")
@@ -79,18 +79,18 @@ class _Carried:
         self.since: tuple = (set(), set())  # ids of the results behind the newest boundary, of the main thread and of subagents
 
     def begin(self, uuid: str, metadata: object) -> None:
-        """Begin a boundary, behind which the following entries stand."""
+        """Begin a boundary, which the following entries come behind."""
         self.boundaries[uuid] = metadata
         self.again[uuid] = []
         self.since = (set(), set())
 
     def write_again(self, id: str, uuid: object) -> None:
-        """Note that a result from before the newest boundary stands behind it, in the entry of this uuid."""
+        """Note that a result from before the newest boundary is behind it, in the entry of this uuid."""
         if self.again:
             next(reversed(self.again.values())).append((id, uuid))
 
     def over(self, uuid: str, chain: Uuids) -> tuple[str, ...]:
-        """Return the ids of the results that stand behind the boundary of this uuid, on the branch of this chain, and came before it."""
+        """Return the ids of the results that are behind the boundary of this uuid, on the branch of this chain, and came before it."""
         metadata = self.boundaries[uuid]
         preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
         uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
@@ -143,7 +143,7 @@ def _read(lines: Iterable[bytes], made: Index, host: str = "") -> None:
         version = entry.get("version") or version
         _learn(entry, made, results[entries.is_side(entry)], carried)
         if isinstance(entry.get("uuid"), str) and chains[entries.is_side(entry)].add(entry, made.size):
-            made.doubt(f"line {number}: an entry stands in it twice")
+            made.doubt(f"line {number}: it repeats an entry")
     # A subagent's file holds nothing but a side chain.
     _follow(chains[not chains[0].keys], made)
     made.version = entries.version_of(version)
@@ -160,12 +160,12 @@ def _doubt_line(line: bytes, entry: Entry | None, number: int, made: Index) -> N
     elif line.endswith(b"\r\n"):
         made.doubt(f"line {number} ends in CR LF")
     elif entry is None and not says_nothing(line):
-        made.doubt(f"line {number} is no JSON object")
+        made.doubt(f"line {number} is not a JSON object")
     if not line.isascii():
         try:
             line.decode("utf-8")
         except UnicodeDecodeError:
-            made.doubt(f"line {number} is no UTF-8")
+            made.doubt(f"line {number} is not UTF-8")
 
 
 def _is_relevant(entry: Entry) -> bool:
@@ -205,8 +205,8 @@ def _follow(chain: Chain, made: Index) -> None:
 class Reader:
     """Turns entries into what happened on the active branch. Feed it every entry of `entries.read`, in order.
 
-    `original(handle)` gives the content that a placeholder stands for, as JSON text, or None where it is not known; `cleared` fills
-    with id -> handle of the results that placeholders stand for, `in_files` with ids of those that the host has written to files.
+    `original(handle)` gives the content that a placeholder replaced, as JSON text, or None where it is not known; `cleared` fills
+    with id -> handle of the results that placeholders replaced, `in_files` with ids of those that the host has written to files.
     """
 
     __slots__ = ("cleared", "commits", "in_files", "index", "original", "pending", "seen")
@@ -283,7 +283,7 @@ class Reader:
         return made
 
     def _content(self, block: dict[str, Any]) -> object:
-        """Return the content of a result, or what stood there before a placeholder took its place."""
+        """Return the content of a result, or what a placeholder there replaced."""
         content = block.get("content")
         handle = handle_in(content)
         if not handle:

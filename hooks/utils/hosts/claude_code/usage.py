@@ -1,4 +1,4 @@
-"""How full the context is, how large its window, whether the prompt cache is warm: from the usage that the host writes down.
+"""Read how full the context is, how large its window, whether the prompt cache is warm: from the usage that the host writes down.
 
 `input_tokens` and `output_tokens` in a transcript are often placeholders; the two cache figures are right. The size of a prompt is
 cache_read + cache_creation + input of the newest message of the main chain.
@@ -112,8 +112,8 @@ def newest_usage(path: str, tail_bytes: int = TAIL_BYTES) -> Usage | None:
 
 def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
     """Return (tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word;
-    `client`, what the host has told the `session` (its facts), or written beside its `newest` request; `transcript`, the size at which it
-    compacted the session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing tells or a request
+    `client`, what the host has reported (facts of the `session`) or written beside its `newest` request; `transcript`, the size at which it
+    compacted the session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing says so or a request
     shows that it was larger. `largest`, `compacted`: what a transcript shows beyond what the session's facts remember of it."""
     largest = max(newest.tokens, largest, session.get("largest_tokens") or 0)
     reported = session.get("window_tokens")

@@ -99,7 +99,7 @@ def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
 
 
 def newest_usage(path: str) -> Usage | None:
-    """Return the newest request's usage, without its model, which stands further up; None where the end tells none, or of a compaction
+    """Return the newest request's usage, without its model, which is further up; None where the end has none, or of a compaction
     since."""
     try:
         with files.open_regular(path) as file:

@@ -30,7 +30,7 @@ _SHELL_TOOLS = {"shell": "command", "shell_command": "command", "exec_command": 
 _SCRIPT, _PATCH = "exec", "apply_patch"
 _PATCH_BEGINS, _PATCH_ENDS = "*** Begin Patch", "*** End Patch"
 _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
-# A shell that is asked for nothing but a patch, as older models do: the patch stands in a here-document.
+# A shell that is asked for nothing but a patch, as older models do: the patch is in a here-document.
 _IN_SHELL = re.compile(r"^\s*(?:cd\s+(?P<folder>[^\s;&|]+)\s*&&\s*)?apply_patch\s*(?:<<|[\"'(])")
 # What Codex says of a command before its output.
 _SAID = re.compile(
@@ -90,7 +90,7 @@ def _custom(name: str, text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _scripted(called: list[tuple[str, Any]]) -> tuple[str, dict[str, Any]] | None:
-    """Return the one call that a script stands for: its only one, or all its commands, line by line; None for a script that is none."""
+    """Return the one call that a script amounts to: its only one, or all its commands, line by line; None for any other script."""
     calls = [(name, value if isinstance(value, dict) else {"input": value}) for name, value in called]
     if len(calls) == 1:
         return _function(*calls[0])
@@ -132,7 +132,7 @@ def line_of(command: object) -> str:
 
 def result_of(item: Item) -> tuple[list[dict[str, Any]] | str, bool]:
     """Return (content, whether it is an error) of an item that brings a result. What Codex says before a command's output (its time, its
-    exit code) is left out; an exit code other than 0 stands before it in the words of Claude Code."""
+    exit code) is left out; an exit code other than 0 comes before it in the words of Claude Code."""
     output = item.get("output", item.get("tools"))
     failed = False
     if isinstance(output, dict):  # the oldest form, and that of some tools
@@ -196,7 +196,7 @@ def _object(value: object) -> dict[str, Any]:
 
 
 def patched_files(patch: str) -> list[str]:
-    """Return the paths that a patch names, as they stand in it, each once, in order."""
+    """Return the paths that a patch names, unchanged, each once, in order."""
     return list(dict.fromkeys(_PATCHED.findall(patch)))
 
 

@@ -29,7 +29,7 @@ _ROLLOUT = re.compile(
     rb'\s*\{\s*(?:%s)*(?:"type":\s*"(?:%s)"|"payload":\s*\{)' % (_PLAIN, "|".join(_TYPES).encode()),
 )
 _OLDER = re.compile(rb'\s*\{\s*(?:"id":\s*"[^"\\]+",\s*"timestamp":\s*"[^"\\]+",\s*"(?:instructions|git|cwd|originator)":|"record_type":)')
-# Events that say how large the context window is: the first begins a turn, the other stands behind an answer.
+# Events that say how large the context window is: the first begins a turn, the other follows an answer.
 _TELL_WINDOW = ("task_started", "turn_started", "token_count")
 _ITEMS = frozenset(("message", "reasoning", *calls.CALLS, *calls.RESULTS))
 # How a message begins that Codex gives in the user's place.
@@ -44,7 +44,7 @@ def is_own(head: bytes) -> bool:
 
 
 def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
-    """Yield the entries of the first `size` bytes of a rollout; None for a line that is no JSON object."""
+    """Yield the entries of the first `size` bytes of a rollout; None for a line that is not a JSON object."""
     reading = _Reading()
     for line in file:
         size -= len(line)
@@ -62,7 +62,7 @@ def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
 
 
 class _Reading:
-    """What is known of the session so far, and the answer that is held back."""
+    """The state of the session so far, and the answer that is held back."""
 
     def __init__(self) -> None:
         self.session = self.cwd = self.model = self.at = ""

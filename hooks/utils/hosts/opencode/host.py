@@ -32,7 +32,7 @@ REWRITES = frozenset(("arriving",))
 
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:
-    """Return the completed call that the plugin tells of: {id, tool, input, output, metadata, failed, cwd}; None where it names none."""
+    """Return the completed call that the plugin reports: {id, tool, input, output, metadata, failed, cwd}; None where it names none."""
     id, name, arguments = payload.get("id"), payload.get("tool"), payload.get("input")
     if not (isinstance(id, str) and id and isinstance(name, str) and name):
         return None
@@ -46,7 +46,7 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
 
 
 def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
-    """Return the call of a result that is about to enter, from the tool and input that the plugin tells of it."""
+    """Return the call of a result that is about to enter, from the tool and input that the plugin reports."""
     arguments = call.get("input")
     return Call(id, tool_named(call.get("tool")), arguments if isinstance(arguments, dict) else {}, Outcome(error=error), now, cwd)
 
@@ -78,7 +78,7 @@ class Kept:
     def __init__(self, path: str, session_id: str, cwd: str, agent_id: str = "") -> None:
         self.path = path
         self.translator = Translator(session_id, cwd, agent_id)
-        self.standing: dict[str, str | None] = {}  # message that stands -> uuid of its last entry
+        self.standing: dict[str, str | None] = {}  # message of the conversation -> uuid of its last entry
         self.results: dict[str, list[str]] = {}  # message -> ids of the calls whose results it brought
         self.size = 0  # bytes that are known
         self._look()
@@ -103,7 +103,7 @@ class Kept:
         return len(new)
 
     def take_back(self, ids: list[str]) -> None:
-        """Take back messages: the next one follows those that stand before them."""
+        """Take back messages: the next one follows those before them."""
         for id in ids:
             self.standing.pop(id, None)
             self.results.pop(id, None)
@@ -111,7 +111,7 @@ class Kept:
             self.translator.before = next(reversed(self.standing.values()), None) if self.standing else None
 
     def ids(self) -> list[str]:
-        """Return the ids of the calls whose results stand."""
+        """Return the ids of the calls whose results are in the conversation."""
         return [id for message in self.standing for id in self.results.get(message, ())]
 
     def _note(self, message: str, entry: dict[str, Any]) -> None:
@@ -125,7 +125,7 @@ class Kept:
         self.size = _size(self.path)
 
     def _look(self) -> None:
-        """Learn what stands in the file, unless it is what was written last."""
+        """Read the file, unless it is what was written last."""
         size = _size(self.path)
         if size == self.size:
             return

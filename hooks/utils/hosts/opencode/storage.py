@@ -1,6 +1,6 @@
 """OpenCode's own storage: where it is, which sessions are in it, and the messages of one. Reads only.
 
-A session has an address, which stands where the path of a transcript would: `…/opencode.db/ses_…` in a database, and the file that
+A session has an address, which is used like the path of a transcript: `…/opencode.db/ses_…` in a database, and the file that
 describes it, `…/storage/session/PROJECT/ses_….json`, where each message is a file: until 1.2 OpenCode kept message/ID/MESSAGE.json and
 part/MESSAGE/PART.json beside it. Ids are those of the names, by which OpenCode itself goes where a file says otherwise.
 """
@@ -117,7 +117,7 @@ def sessions_in(places: list[str]) -> list[Stored]:
 
 
 def described(stored: Stored) -> Stored:
-    """Return a session with its folder and its parent, which of the older form stand in its file; as it is where that cannot be read."""
+    """Return a session with its folder and its parent, which the older form has in its file; as it is where that cannot be read."""
     if stored.project or _ADDRESS.fullmatch(stored.address):
         return stored
     try:
@@ -147,7 +147,7 @@ def read(address: str) -> tuple[dict[str, Any], Iterator[dict[str, Any] | None]]
 
 
 def changed(address: str) -> float:
-    """Return when the session at an address last changed (seconds); 0 where that cannot be told."""
+    """Return when the session at an address last changed (seconds); 0 where that is not known."""
     try:
         at = read(address)[0].get("time")
     except OSError:

@@ -1,8 +1,8 @@
 """OpenCode's messages with their parts as Claude Code's entries: what a plugin is handed, what `opencode export` writes, what its database
 holds. Pure.
 
-A message of the assistant is one request, or several where `step-finish` parts stand between them (older versions). A compaction is a
-message with a `compaction` part and an answer that is the summary; what stands before it leaves the context.
+A message of the assistant is one request, or several where `step-finish` parts come between them (older versions). A compaction is a
+message with a `compaction` part and an answer that is the summary; everything before it leaves the context.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Translator:
     def _summary(self, info: Entry, parts: list[Entry], cwd: object) -> Iterator[Entry]:
         texts = [part["text"] for part in parts if part.get("type") == "text" and isinstance(part.get("text"), str)]
         if not texts or info.get("error"):
-            return  # it failed: all stands as it stood
+            return  # it failed: nothing has changed
         at, before = _time(info, "completed") or _time(info, "created"), self.before
         boundary = self._entry("system", info["id"] + "/boundary", at, cwd, subtype="compact_boundary", compactMetadata={})
         yield {**boundary, "parentUuid": None, "logicalParentUuid": before}
@@ -158,7 +158,7 @@ def is_own(head: bytes) -> bool:
 
 
 def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
-    """Yield the entries of an export; None for one that is no JSON object."""
+    """Yield the entries of an export; None for one that is not a JSON object."""
     try:
         export = json.loads(file.read()[:size].decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -179,7 +179,7 @@ def of_session(info: object, messages: Iterable[object]) -> Iterator[Entry | Non
 
 
 def session_of(head: bytes) -> str:
-    """Return the id of the session that an export is of, from its beginning; "" where that does not tell."""
+    """Return the id of the session that an export is of, from its beginning; "" where that does not say."""
     match = _ID.search(head)
     return match[1].decode("ascii") if match else ""
 
