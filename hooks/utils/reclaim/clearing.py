@@ -46,7 +46,7 @@ _NONE: dict[str, Any] = {}  # noted as the source of a record that has none, so 
 
 
 class Prospect:
-    """What a clear would do: `made` (the Rebuilt context), its `plan` (policy/planning.py), when."""
+    """The prospect of a clear: `made` (the Rebuilt context), its `plan` (policy/planning.py), when."""
 
     __slots__ = ("made", "now", "plan")
 
@@ -57,8 +57,8 @@ class Prospect:
 
 
 class Cleared:
-    """What a clear did: `handles` (id of a result -> handle), `tokens` that left, placeholders subtracted, the estimated tokens of the
-    `thinking` that left with them, the path at which the original is kept, and what did not work afterwards ("" for nothing)."""
+    """The outcome of a clear: `handles` (id of a result -> handle), `tokens` that left, placeholders subtracted, the estimated tokens of
+    the `thinking` that left with them, the path at which the original is kept, and what did not work afterwards ("" for nothing)."""
 
     __slots__ = ("handles", "original", "thinking", "tokens", "trouble")
 
@@ -123,7 +123,7 @@ def _clear(site: Site, transcript_path: str, plan: Prospect, with_thinking: bool
         added = archive.add_records(db, chain_of(site, transcript_path), new, clear_at=plan.now)
         if not leaving:
             archive.mark_undone(db, added.clear_id, plan.now)
-            raise Refused("none of these results stands in the main thread as more than a placeholder would take, so nothing was changed")
+            raise Refused("no result named here takes more room in the main thread than a placeholder, so nothing was changed")
         handles = {one.result.id: handle for one, handle in zip(leaving, added.ids)}
         edits = [one.place.edit(_as_json(one.text(handles[one.result.id]))) for one in leaving]
         edits = sorted([*edits, *(thought.leaving() for thought in thoughts)], key=lambda edit: edit.start)
@@ -185,7 +185,7 @@ def _recorded(result: Result, reasons: dict[str, str]) -> str:
 def _book(site: Site, plan: Prospect, handles: dict[str, str], tokens: int) -> None:
     """Journal the clear, and update the tracker's state."""
     needs = {decision.result.id: decision.need for decision in plan.plan.decisions if decision.need is not None}
-    reasons = {id: f"worth more gone than kept: a chance of {needs[id]:.0%} that it is needed again" for id in handles if id in needs}
+    reasons = {id: f"worth more cleared than kept: a {needs[id]:.0%} chance that it is needed again" for id in handles if id in needs}
     calls = [
         receipts.call_of(result, handles[result.id], _recorded(result, reasons), plan.made.state.calibration)
         for result in plan.plan.going

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..state.site import Site
 
     class Whose(Protocol):
-        """What of a Site an outlook needs; `popkit try` has one of which nothing is kept."""
+        """The part of a Site that an outlook needs; that of `popkit try` keeps nothing."""
 
         @property
         def home(self) -> str: ...
@@ -212,7 +212,7 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
 
 
 def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
-    """Return (the subagent contexts that the hooks have seen, as their states stand; their ledgers)."""
+    """Return (the subagent contexts that the hooks have seen, with their states; their ledgers)."""
     known_agents: list[Agent] = []
     ledgers: list[dict[str, float]] = []
     for paths in peek.contexts_of(site.home, site.session_id):

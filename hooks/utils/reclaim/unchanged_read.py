@@ -68,7 +68,7 @@ def full_read(tool_input: dict[str, Any], cwd: str) -> dict[str, Any] | None:
 
 
 def _text_of(path: str, most: int) -> str | None:
-    """Return the text of a regular file of at most so many bytes, its lines ended by LF; None for any other, and for what is no UTF-8."""
+    """Return the text of a regular file of at most so many bytes, its lines ended by LF; None for any other, and where it is not UTF-8."""
     if path.lower().endswith(_OTHER_FORMS):
         return None
     try:
@@ -125,7 +125,7 @@ def _limits_of(tool_input: dict[str, Any]) -> list[int]:
 
 
 def _is_shown(state: ContextState, path: str, limits: list[int]) -> bool:
-    """Return whether a result that stands in the context shows these lines of the file."""
+    """Return whether a result in the context shows these lines of the file."""
     wanted = ("read:" + path, limits)
     for result in (*state.live.values(), *state.expired.values()):
         if not result.cleared and any(

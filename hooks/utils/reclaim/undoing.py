@@ -34,9 +34,9 @@ _NAMED = 8  # contents that are gone for good, in a message
 
 
 class PutBack:
-    """What went back: `records` whose contents stand in the transcript again, and the `tokens` that each of them adds; those whose
-    content is `gone` for good; the estimated tokens of the `thinking` that went back with them, of what left with them and stays out
-    (`unthought`: something before it is lost), and of what was thought since and `left`; what did not work afterwards ("" for
+    """The outcome of putting contents back: `records` whose contents are in the transcript again, and the `tokens` that each of them adds;
+    those whose content is `gone` for good; the estimated tokens of the `thinking` that went back with them, of what left with them and
+    stays out (`unthought`: something before it is lost), and of what was thought since and `left`; what did not work afterwards ("" for
     nothing)."""
 
     __slots__ = ("gone", "left", "records", "thinking", "tokens", "trouble", "unthought")
@@ -52,7 +52,7 @@ class PutBack:
 def undo(site: Site, transcript_path: str, now: float, with_thinking: bool | None = None) -> PutBack:
     """Take back the newest clear of which something can come back, whichever session made it (a fork has copied placeholders), with the
     thinking that it took. What of it, and of newer ones, is gone for good is named. `with_thinking` (None: where the model binds it), which
-    holds for a clear that took some anyway, what was thought since leaves: it is bound to what stood there. Refused where nothing can come
+    holds for a clear that took some anyway, what was thought since leaves: it is bound to what was there. Refused where nothing can come
     back, or nothing may be changed (with thinking also in mid-turn); RewriteFailed (OSError) where that failed."""
     if with_thinking is None:
         with_thinking = binds(site, transcript_path)
@@ -91,7 +91,7 @@ def _nothing(standing: int, lost: list[Record]) -> str:
     if standing:
         many = "1 placeholder" if standing == 1 else f"{standing:,} placeholders"
         return f"nothing can be undone: the contents of {many} are no longer in the archive"
-    return "there is nothing to undo: no clear of this session stands in its transcript"
+    return "there is nothing to undo: this session's transcript has no cleared results"
 
 
 def _note_undone(site: Site, db: Connection, clear: archive.Clear, back: PutBack, now: float) -> None:
@@ -108,7 +108,7 @@ def _follow(back: PutBack, work: Callable[..., object], *arguments: object) -> N
 
 
 def restore_in_place(site: Site, transcript_path: str, now: float, records: list[Record], with_thinking: bool | None = None) -> PutBack:
-    """Put the contents of these records back where their placeholders stand; `with_thinking` what was thought behind the first of them
+    """Put the contents of these records back in place of their placeholders; `with_thinking` what was thought behind the first of them
     leaves (None: where the model binds it). Refused where none does, with thinking also in mid-turn."""
     if with_thinking is None:
         with_thinking = binds(site, transcript_path)
