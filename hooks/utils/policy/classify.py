@@ -1,4 +1,4 @@
-"""What a tool call's result is: its kind, its lifetime class, what it shows, what it does to others.
+"""Classify a tool call's result: its kind, its lifetime class, what it shows, what it does to others.
 
 Pure. The tier comes from the first that speaks: a preserved pattern, the result's error state, an override of the configuration,
 the built-in reading of the tool's operation (`bash.py` for command lines).
@@ -34,7 +34,7 @@ _DIALOGUE = (tools.DELEGATE, tools.REPORT, tools.FETCH, tools.SKILL, *_DECISIONS
 
 
 class Classification:
-    """What a result is. `action` names the deed, so that a later success can answer an earlier error."""
+    """The class of a result. `action` is the key of what the call did, so that a later success can answer an earlier error."""
 
     __slots__ = (
         "action",

@@ -1,9 +1,9 @@
-"""A compaction without a model: which messages stand, and what left, with a reason for each. Pure.
+"""A compaction without a model: which messages stay, and what left, with a reason for each. Pure.
 
-What the user and the assistant said stands word for word, always. So do pinned calls with their results, and the newest; of open errors,
+The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results. What is dead leaves first. Where that is not enough for the target, what is worth least
 for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together. Names
-of what left stand beside it (standing.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
+of what left follow it (standing.py). What left is archived: `put_back` (messages.py) gives the conversation as it was.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ __all__ = (
     "whole_results_of",
 )
 
-# Calls at the end that stand whole, for the work is about them, while they have no more tokens than this.
+# Calls at the end that stay whole, for the work is about them, while they have no more tokens than this.
 NEWEST, NEWEST_TOKENS = 4, 15_000
 
 
 class Compacted:
-    """`messages` that stand, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
-    the results that were `made_whole`: what the door had put a reference in the place of left, so all of it stands in them again."""
+    """`messages` that stay, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
+    the results that were `made_whole`: what the door had put a reference in the place of left, so they have all of it again."""
 
     __slots__ = ("after", "before", "left", "made_whole", "messages", "met")
 
@@ -72,11 +72,11 @@ def compact(
     only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM,
 ) -> Compacted:  # fmt: skip
-    """Return what stands of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
+    """Return what stays of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
     `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
     `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
     `find`: as `placeholder.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
-    `least`: tokens that may stand whatever their share is. `why`: the reason for which a live result leaves."""
+    `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves."""
     calibration = conversation.state.calibration
     pairs = pairs_of(messages, conversation, soon)
     text_tokens = sum([estimate_tokens(message.text) for message in messages])
@@ -102,7 +102,7 @@ def compact(
 
 
 class _Fitting:
-    """Takes calls and their results from way to way until what stands has the room that there is: the messages as they are `built` now,
+    """Takes calls and their results from way to way until what stays fits: the messages as they are `built` now,
     and the ids of results that were `made_whole`."""
 
     __slots__ = ("builder", "built", "conversation", "made_whole", "pairs", "whole_of")
@@ -132,8 +132,8 @@ class _Fitting:
         self.build(inf, inf, standing.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
-        """Build what stands; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
-        here alone, and what is listed takes more than its line where a neighbour stands: so it is counted each time."""
+        """Build what stays; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
+        here alone, and what is listed takes more than its line where a neighbour stays: so it is counted each time."""
         while True:
             self.made_whole += _make_whole(self.pairs, self.conversation, self.whole_of)
             self.built = self.builder.build(named)
@@ -174,13 +174,13 @@ def _calls(messages: Sequence[Message]) -> list[tuple[Use, Shown]]:
 
 
 def always_whole(messages: Sequence[Message], conversation: Conversation) -> set[str]:
-    """Return the ids of the calls that stand whole with their results, whatever the target is."""
+    """Return the ids of the calls that stay whole with their results, whatever the target is."""
     newest = _newest(messages, conversation.state.calibration)
     return {*newest, *[each.id for each in conversation.results() if each.pinned]} | conversation.unseen
 
 
 def whole_results_of(conversation: Conversation) -> set[str]:
-    """Return the ids of the calls whose results stand whole, whatever the target is: what is preserved, and the last word on a run."""
+    """Return the ids of the calls whose results stay whole, whatever the target is: what is preserved, and the last word on a run."""
     return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
 
 
@@ -200,7 +200,7 @@ def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
 
 
 def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
-    """Return whether a result leaves before the target is looked at: it is dead, or was asked for."""
+    """Return whether a result leaves before the target is considered: it is dead, or was asked for."""
     if pair.result is None:
         return False
     if pair.use.id in lost:
@@ -209,7 +209,7 @@ def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> 
 
 
 def _dead(results: Iterable[Result], conversation: Conversation, whole: Collection[str]) -> set[str]:
-    """Return the ids of the results that have expired and may leave: not those that stand `whole`, nor what is hardly larger than its
+    """Return the ids of the results that have expired and may leave: not those that stay `whole`, nor what is hardly larger than its
     placeholder, nor that to which one refers that stays."""
     dead = {each.id for each in results if each.ended and each.id not in whole and not _is_small(each, conversation)}
     for each in reversed(list(results)):  # references look back: the newest first
@@ -228,7 +228,7 @@ def _is_small(result: Result, conversation: Conversation) -> bool:
 
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:
-    """Return the ids of the results that stand, whose references named what has left, and which are whole now."""
+    """Return the ids of the results that stay, whose references named what has left, and which are whole now."""
     made = []
     for id, event in conversation.entered.items():
         pair = pairs.get(id)
@@ -242,7 +242,7 @@ def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Ca
 
 
 def _has_left(id: str, pairs: dict[str, Pair]) -> bool:
-    """Return whether what a reference names stands no more: a result, or what a call was made with ("call ID")."""
+    """Return whether what a reference names has left: a result, or what a call was made with ("call ID")."""
     pair = pairs.get(id.removeprefix("call "))
     if pair is None or pair.now.listed:
         return True

@@ -3,7 +3,7 @@ the prompt cache, and when it pays. Pure.
 
 A request reads from the cache the longest beginning that an earlier request *ended* at, looked for a bounded number of positions back, and
 writes the rest. So dropping tokens from a warm cache costs a rewrite of what stays behind the first of them; of all messages where it
-stands further back than the look-back. Each request from then on reads that much less. With a cold cache the prompt is written anyway,
+is further back than the look-back. Each request from then on reads that much less. With a cold cache the prompt is written anyway,
 and the smaller one is cheaper at once. Where a model binds its thinking to an unedited past, what it thought behind the first change
 leaves too, and is reckoned as if it had to be thought again. Prices are in units: one unit is one plain input token.
 

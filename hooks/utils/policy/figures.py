@@ -3,7 +3,7 @@ Pure.
 
 *Kept out*: tokens that did not enter (an estimate, as the journal books each result) · *cleared*: tokens that left by a clear, as requests
 have shown · *cost*: dollars that PopKit cost, by what it wrote, sent and had fetched again · *net*: dollars saved less the cost. Money is
-at the API's prices; where the price of a model is not known there is none, and tokens never stand in its place.
+at the API's prices; where the price of a model is not known there is none, and tokens never replace it.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Context:
             self.kept_warm = max(self.kept_warm, booking.read + booking.created)
 
     def _charge_words(self, cause: str, booking: Booking) -> None:
-        """Charge the writing now, so that the charge stands even when the next thing is a compaction, and the carrying from the second
+        """Charge the writing now, so that the charge is booked even when the next thing is a compaction, and the carrying from the second
         request on."""
         self.ledger.charge(cause, booking.tokens * self.prices.write, booking.at, self.written.usd)
         self.ledger.move("write", -booking.tokens, self.prices)
@@ -243,10 +243,10 @@ class _Context:
         return gap_s >= self.prices.ttl_s or (request.read == 0 and gap_s >= _SHORTEST_S)
 
     def _shown_by(self, previous: Request, request: Request) -> int:
-        """Return how many of the pending changes the request shows. The client loads the transcript as it stands, so they take effect in
+        """Return how many of the pending changes the request shows. The client loads the transcript as it is, so they take effect in
         order: the first so many whose sum comes nearest to what is missing."""
         missing = _missing(previous, request)
-        # What was read from the cache is as it was before; what left stood in the rest of the previous prompt.
+        # What was read from the cache is as it was before; what left was in the rest of the previous prompt.
         can_be_gone = min(missing, previous.prompt - request.read)
         shown, nearest = 0, float(abs(missing))
         cleared = total = 0.0

@@ -55,7 +55,7 @@ def is_wild(pattern: str) -> bool:
 
 
 def needle_of(pattern: str) -> str:
-    """Return a text that is part of everything the pattern matches; "" where none can be told at a glance."""
+    """Return a text that is part of everything the pattern matches; "" where none is obvious."""
     if "[" in pattern or "\\" in pattern or "/" in pattern:
         return ""
     return max(pattern.replace("?", "*").split("*"), key=len)

@@ -14,7 +14,7 @@ RESTORED = "restored"  # printed by `popkit restore`
 
 
 class Kind:
-    """What holds for the results of a kind; `__init__` says what each of these is."""
+    """The properties that results of a kind share; `__init__` explains each."""
 
     __slots__ = (
         "budget", "counted", "ended", "ends_in_verdict", "ends_on", "grace", "is_learnt", "is_lookup", "is_noisy", "is_verbatim", "label",

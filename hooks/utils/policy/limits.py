@@ -34,8 +34,8 @@ _SAME_S = 1_800.0
 
 
 class Reading:
-    """What a window showed: its `kind`, the `percent` used, `at` which time, and when it resets (`resets_at`, 0.0 where that is not known).
-    Times in seconds."""
+    """One reading of a window: its `kind`, the `percent` used, `at` which time, and when it resets (`resets_at`, 0.0 where that is not
+    known). Times in seconds."""
 
     __slots__ = ("at", "kind", "percent", "resets_at")
 
@@ -125,9 +125,9 @@ def full_at(newest: Reading, pace: float | None, now: float) -> float | None:
 # --- what tokens are worth in a window ---------------------------------------------------------------------------------------------------
 
 TOKEN_USES = ("plain", "read", "write_5m", "write_1h", "output")
-# A sum is claimed only where its error is at most this share of it: then of two that are told as one and two, the intervals do not cross.
+# A sum is claimed only where its error is at most this share of it: then the intervals of two sums given as one and two do not cross.
 WIDEST = 1 / 3
-# However much history there is, requests and readings are not timed so well that more could be told (docs/measured.md).
+# However much history there is, requests and readings are not timed well enough to claim more (docs/measured.md).
 LEAST_ERROR = 0.02
 _MOST_COLUMNS = 100
 _MOST = 1e15
@@ -142,7 +142,7 @@ def tokens_of(model: str, amounts: Mapping[str, float]) -> dict[Column, float]:
 class Weights:
     """The fit of one kind of `window`: `values` (percent a million tokens) of its `columns`, their covariance twice, by how far they are
     `determined` at all and by how much they `varied` between parts of the history, and `t`, by which a standard deviation becomes an
-    error: 95 % of such intervals hold what is so."""
+    error: 95 % of such intervals hold the true value."""
 
     __slots__ = ("columns", "determined", "t", "values", "varied", "window")
 

@@ -2,11 +2,11 @@
 replace what a compaction leaves out of them. Pure.
 
 A host may hand over one message for each block. `paired` brings them into the one form that every provider takes: the calls that were made
-at once stand in one message, and the results of just these in the next.
+at once are in one message, and the results of just these in the next.
 
 Three things leave: the text of a result, which leaves a placeholder (placeholder.py); the long fields of a call that was to change a file,
-whose stub is still an input that the tool would take; and whole calls with their results, for which one line of text stands. What left has
-been archived: a result as its content, a call as its input, whole calls as the messages that they stood in.
+whose stub is still an input that the tool would take; and whole calls with their results, which one line of text replaces. What left has
+been archived: a result as its content, a call as its input, whole calls as the messages that they were in.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Shown:
 
 
 class Message:
-    """What one side said, the calls it made, the results it brings."""
+    """The text of one side, the calls it made, the results it brings."""
 
     __slots__ = ("results", "role", "text", "uses")
 
@@ -88,10 +88,10 @@ class Message:
 def message_of(value: object, tools: Tools) -> Message:
     """Return a message as a host with these tools gives it; NotUnderstood for anything else."""
     if not isinstance(value, dict) or value.get("role") not in (ASSISTANT, USER) or not isinstance(value.get("text"), str):
-        raise NotUnderstood("a message has no role that is known, or no text")
+        raise NotUnderstood("a message has no known role, or no text")
     uses, results = ([] if value.get(name) is None else value[name] for name in ("toolUses", "toolResults"))
     if not isinstance(uses, list) or not isinstance(results, list):
-        raise NotUnderstood("the calls or results of a message are no list")
+        raise NotUnderstood("the calls or results of a message are not a list")
     return Message(value["role"], value["text"], [_use(each, tools) for each in uses], [_shown(each) for each in results])
 
 
@@ -111,7 +111,7 @@ def _shown(value: object) -> Shown:
 
 def paired(messages: Iterable[Message]) -> list[Message]:
     """Return the same conversation in the one form. Messages that say nothing are left out, as no provider takes blanks alone; what the
-    assistant says between calls that it made at once stands before them. A call that got no result before the user spoke on, or the
+    assistant says between calls that it made at once comes before them. A call that got no result before the user spoke on, or the
     conversation ended, gets one that says so, as every provider asks for it. NotUnderstood where a result answers no call, or an id comes
     twice."""
     made: list[Message] = []
@@ -233,7 +233,7 @@ def handle_of_stub(use: Use) -> str:
 
 
 def folded(labels: Sequence[str], handle: str, names: Sequence[str] = ()) -> Message:
-    """Return the text that stands for whole calls of these labels, with their results; `names`: what else it says of them."""
+    """Return the text that replaces whole calls of these labels and their results; `names`: names from them that it lists."""
     times: dict[str, int] = {}
     for label in labels:
         label = _in_a_line(label)[:_LABEL_CHARS].replace("[", "(").replace("]", ")")
@@ -252,7 +252,7 @@ def _in_a_line(label: str) -> str:
 
 
 def handle_of_fold(text: str) -> str:
-    """Return the handle that a message names which stands for whole calls; "" for any other text."""
+    """Return the handle in a message that replaces whole calls; "" for any other text."""
     if not text.startswith(_HEAD) or not text.endswith(_TAIL):
         return ""
     handle = text[: -len(_TAIL)].rpartition(_MIDDLE)[2]

@@ -1,4 +1,4 @@
-"""What stands in the place of a cleared result: what it was, why it went, how it comes back; of a run what it said, of a large one also an
+"""The placeholder of a cleared result: what it was, why it went, how it comes back; of a run what it said, of a large one also an
 outline of a tenth. Pure.
 
 Most of what is needed again of a result that has been quiet is a name: a path, an identifier, a version. The short ones come first, for of
@@ -50,7 +50,7 @@ _BLANKED = bytes(code if code in _IN_NAMES else 32 for code in range(256))
 
 
 class Findings:
-    """What an outline is made of, which takes long to find: of a run's output the lines that tell of a failure (`failures`), secrets
+    """The content of an outline, which takes long to find: of a run's output the lines that show a failure (`failures`), secrets
     masked, and the `names` in the rest; of any other text its names. Names come once, the short ones first, twice as many as fit."""
 
     __slots__ = ("failures", "names")
@@ -132,7 +132,7 @@ def passes(line: str) -> bool:
 
 
 def is_failure_line(line: str) -> bool:
-    """Return whether it tells of a failure: what failed, what was expected, what came."""
+    """Return whether a line shows a failure: what failed, what was expected, what came."""
     return line.strip().startswith("E  ") or any(word in line for word in _FAILURE_WORDS)
 
 
@@ -157,7 +157,7 @@ def _names(text: str) -> list[str]:
 
 
 def _fitting(names: Sequence[str], room: int, elsewhere: Container[str] = ()) -> list[str]:
-    """Return as many of the names, from the first, as fit into so many characters, without those that are said elsewhere."""
+    """Return as many of the names, from the first, as fit into so many characters, without those that occur elsewhere."""
     chosen = []
     for name in names:
         if name in elsewhere:

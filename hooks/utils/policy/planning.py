@@ -46,7 +46,7 @@ class Selection:
 
 
 class Decision:
-    """What is thought of one result that stands in the context.
+    """The decision about one result of the context.
 
     `action`: clear (goes now), hold (is to go, but not now), keep · `reason`: why, one of REASONS · `tokens`, and those of the
     `placeholder` that would stay · `need`: how likely it is needed again; None where that was not asked ·
@@ -77,8 +77,8 @@ class Decision:
 
 
 # Why a result has its action: `worth` (gone it is worth more than kept), `expired` (past its grace), `asked` (the user forces it);
-# `waits` (worth it once the cache is cold), `grace` (expired, but used lately);
-# `leaned_on` (what stands refers to it); `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
+# `waits` (worth it once the cache is cold), `grace` (expired, but used lately); `leaned_on` (a result that stays refers to it);
+# `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
 # `last_word` (the newest run of something, and no line says how it went), `preserved`, `in_use`, `likely` (likelier needed again than not),
 # `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`.
 REASONS = (
@@ -89,7 +89,7 @@ REASONS = (
 
 
 class Plan:
-    """`decisions`: one for each result that stands in the context, in the order of completion · `sum`: of all that would go, clears and,
+    """`decisions`: one for each result of the context, in the order of completion · `sum`: of all that would go, clears and,
     where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
     `likely_requests`: over how many requests that is reckoned · `selection`, `prices`."""
 
@@ -104,12 +104,12 @@ class Plan:
         self.likely_requests = 0
 
     def having(self, *actions: str) -> list[Decision]:
-        """The Decisions with these actions."""
+        """Return the Decisions with these actions."""
         return [decision for decision in self.decisions if decision.action in actions]
 
     @property
     def going(self) -> list[Result]:
-        """The results that a clear takes; where it does not pay, those that it would take."""
+        """Return the results that a clear takes; where it does not pay, those that it would take."""
         chosen = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
         return [decision.result for decision in chosen]
 
@@ -118,9 +118,9 @@ def plan(
     conversation: Conversation, selection: Selection, now: float, model: NeedModel, prices: Prices, cold: bool | None = None,
     tuned: worth.Tuned = worth.TUNED, in_place: bool = False,
 ) -> Plan:  # fmt: skip
-    """What a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether the
-    next request finds no cache, by the clock where that is not said; `tuned`: other constants than those that are shipped. `in_place`: as
-    a compaction, after which all messages are written again and no thinking is left."""
+    """Return what a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether
+    the next request finds no cache, None for what the clock says; `tuned`: other constants than those that are shipped. `in_place`: as a
+    compaction, after which all messages are written again and no thinking is left."""
     if cold is None:
         cold = not conversation.last.is_warm(now)
     rules, state = conversation.rules, conversation.state
@@ -195,12 +195,12 @@ def _is_meant(result: Result, selection: Selection) -> bool:
 
 
 def matches(result: Result, pattern: str) -> bool:
-    """Whether a path pattern means a result."""
+    """Return whether a path pattern means a result."""
     return any(globs.matches(pattern, subject) for subject in result.subjects)
 
 
 def grace(result: Result, rules: Ruleset) -> int:
-    """The quiet age, in calls, that an expired result must have before it goes unasked under a profile of fixed lifetimes."""
+    """Return the quiet age, in calls, that an expired result must have before it goes by itself under a profile of fixed lifetimes."""
     if result.ended is None or result.ended[0] in worth.REPLACED:
         return 0
     return rules.grace_calls.get(kinds.name_of(result.kind), rules.grace_calls[kinds.OTHER])
@@ -213,7 +213,7 @@ def _by_worth(
     conversation: Conversation, selection: Selection, decisions: list[Decision], model: NeedModel, situation: worth.Situation, cold: bool,
     in_place: bool,
 ) -> bool:  # fmt: skip
-    """Fills the decisions in; whether anything is worth clearing now."""
+    """Fill in the decisions and return whether anything is worth clearing now."""
     valued, last = [], last_words(conversation)
     for decision in decisions:
         decision.reason = _why_it_stays(decision, conversation, selection, last)
@@ -239,7 +239,7 @@ def _by_worth(
 
 
 def _why_it_stays(decision: Decision, conversation: Conversation, selection: Selection, last: set[str]) -> str:
-    """Why a result stays whatever it is worth; "" for nothing."""
+    """Return why a result stays whatever it is worth; "" where it may go."""
     result = decision.result
     if result.pinned:
         return "pinned"
@@ -263,7 +263,7 @@ def _candidate(decision: Decision, conversation: Conversation, model: NeedModel,
 
 
 def _has_ended(decision: Decision) -> bool:
-    """Whether a result that stays has expired, and may go when the user says now."""
+    """Return whether a result that stays has expired, and may go when the user says now."""
     return decision.result.ended is not None and decision.reason not in ("pinned", "small", "unseen", "live", "last_word")
 
 
@@ -271,7 +271,7 @@ def _has_ended(decision: Decision) -> bool:
 
 
 def _hold_what_is_leaned_on(conversation: Conversation, decisions: list[Decision]) -> None:
-    """A result to which one that stays refers stays too, whoever asks; both may go at once."""
+    """Keep each result that one that stays refers to, even where the user named it; both may go at once."""
     ranks = {KEEP: 0, HOLD: 1, CLEAR: 2}
     leaning = [(decision, conversation.entered[decision.result.id].leans_on) for decision in decisions
                if decision.result.id in conversation.entered]  # fmt: skip

@@ -1,5 +1,5 @@
-"""What tools do, in terms that hold for every host: the one list of operations, a host's table of tools, a completed call of one with its
-outcome and the line that says how it went. Pure, and part of every hook.
+"""The operations of tools, in terms that hold for every host: the one list of operations, a host's table of tools, a completed call of one
+with its outcome and the line that says how it went. Pure, and part of every hook.
 
 A host lists its tools as rows of a `Tools` (`hosts/claude_code/__init__.py`). A driver that makes a call of its payloads gives it the row
 of its tool; the rules hold the table, for what is known by a tool's name alone: a stored result, a configured tier.
@@ -32,7 +32,7 @@ READS, LOOKUPS = frozenset((READ, READ_NOTEBOOK)), frozenset((SEARCH, FIND, LIST
 class Tool:
     """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
     or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
-    they stand in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
+    they are in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
     `others`, of an edit of several files, a list of all but the first."""
 
     __slots__ = ("line", "name", "on_disk", "operation", "others", "paths", "written")
@@ -125,7 +125,7 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
 
 
 class Outcome:
-    """What the engine needs to know of a tool's result; of its text only the end, while it is looked at."""
+    """What the engine needs to know of a tool's result; of its text only the end, while the call is read."""
 
     __slots__ = ("chars", "content_hash", "error", "exit_code", "image_tokens", "interval", "tail", "unchanged", "wide")
 

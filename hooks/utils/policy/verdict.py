@@ -20,7 +20,7 @@ LITTLE_SHARE = 0.05
 # Seconds that a person waits with a full context.
 LONGEST_WAIT_S = 600
 KINDS = ("clear", "wait", "full", "resume", "nothing")
-# A person at work is told unasked of so many tokens, or of this share of the window.
+# Tokens, or share of the window, from which a person at work gets a notice without asking.
 WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
 
@@ -76,14 +76,14 @@ def _is_same(now: Plan | None, cold: Plan | None) -> bool:
 # leaves is known when the conversation is compacted. Before that it is estimated from what the tracker knows, and a compaction that then
 # finds less than `least` leaves everything as it was.
 
-# So much of the conversation may stand. Nine tenths of what the next requests look for stand then (docs/measured.md).
+# So much of the conversation may stay. Nine tenths of what the next requests look for stay then (docs/measured.md).
 COLD_TARGET = 0.4
 # Thinking again counts so many times what it costs. How much of it is thought again nobody knows: with none, half, and one and a half times
 # of it, this made hardly a session dearer on repositories that were held out.
 THINKING_AGAIN = 1.25
 # Of what is no result, so much is taken to be inputs that can leave; the rest is what was said.
 _INPUTS = 0.5
-# What stands whatever the target is (planning.REASONS), or takes no less room as a placeholder.
+# What stays whatever the target is (planning.REASONS), or takes no less room as a placeholder.
 _STAYS = ("pinned", "preserved", "last_word", "unseen", "small")
 
 

@@ -1,7 +1,7 @@
-"""The ways in which a call and its result can stand after a compaction, what each is worth, and the steps between them until there is room.
+"""The forms that a call and its result can have after a compaction, what each is worth, and the steps between them until there is room.
 Pure.
 
-A way says how much of the result stands (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
+A way says how much of the result stays (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
 it, of an edit only what it wrote, a stub). The last way is neither, but a line in a list that names the call. What a way is worth is a
 guess at what of it will still be looked for.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .placeholder import Findings
 
-# How much of a result stands, and how much of an input.
+# How much of a result stays, and how much of an input.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
 WRITTEN, STUBBED = 1, 0
 # Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): how fast what is needed falls with the
@@ -60,8 +60,8 @@ def _first(use: Use, fields: Sequence[str]) -> str:
 
 
 class Way:
-    """One way to stand: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls),
-    its `worth`, how much of the `result` stands (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED).
+    """One form of a pair: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls),
+    its `worth`, how much of the `result` stays (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED).
     `listed`: neither, but a line that names the call."""
 
     __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
@@ -117,7 +117,7 @@ class Pair:
         return _falling([way for way in self._all if way.result == WHOLE] if self.keeps_result else self._all)
 
     def leave(self, lost: bool = False) -> None:
-        """Let its result leave before any target is looked at, while what it was called with stands: unless a placeholder would be no
+        """Let its result leave before any target is considered, while what it was called with stays: unless a placeholder is no
         shorter. What is `lost` leaves even then."""
         if lost:
             self.lost = lost
@@ -127,19 +127,19 @@ class Pair:
             self.ways = _falling(ways)
 
     def make_whole(self, text: str) -> None:
-        """Put `text`, its result as it was before the door shortened it, in the place of what stands."""
+        """Put `text`, its result as it was before the door shortened it, in the place of its text."""
         self.shown = Shown(self.shown.id, text, self.shown.error)
         self.estimated = self._outline = None
         self._all = _all_ways(self)
         self.ways, self.at = self._unasked(), 0
 
     def tokens_of(self, shown: Shown) -> int:
-        """Return the estimated tokens of what stands of its result: of the whole what the engine has estimated."""
+        """Return the estimated tokens of what stays of its result: of the whole what the engine has estimated."""
         return result_tokens(shown.text, self.estimated if shown.text is self.shown.text else None)
 
     @property
     def now(self) -> Way:
-        """The way in which it stands."""
+        """Return the chosen way."""
         return self.ways[self.at]
 
     def tokens_at(self, at: int) -> int:
@@ -151,11 +151,11 @@ class Pair:
 
     @property
     def beside(self) -> Way:
-        """The way in which it stands where it cannot be listed, as a call that was made with it stands."""
+        """Return its way where it cannot be listed, because a call that was made with it stays."""
         return self.ways[self.at - 1] if self.now.listed and self.at else self.now
 
     def fields_left(self, level: int) -> list[str]:
-        """Return the fields of its input in whose place placeholders stand at a level (WHOLE, WRITTEN, STUBBED). A call that failed has
+        """Return the fields of its input that placeholders replace at a level (WHOLE, WRITTEN, STUBBED). A call that failed has
         replaced nothing."""
         if level == WHOLE or (level == WRITTEN and self.shown.error):
             return []
@@ -163,12 +163,12 @@ class Pair:
 
     @property
     def label(self) -> str:
-        """What a person reads of it."""
+        """Return the name that people read."""
         return self.result.label if self.result else mask(f"{self.use.tool} {_first(self.use, _ABOUT)}".strip())[:_LABEL_CHARS]
 
     @property
     def masked(self) -> str:
-        """The path or the command that it was called with, without its secrets."""
+        """Return the path or the command that it was called with, secrets masked."""
         return mask(self.argument)
 
     def line(self, named: Container[str] = ()) -> str:
@@ -197,7 +197,7 @@ class Pair:
 
 
 def _all_ways(pair: Pair) -> list[Way]:
-    """Return every way, the whole first. A newest verdict is never only listed: it stands, whatever else leaves."""
+    """Return every way, the whole first. A newest verdict is never only listed: it stays, whatever else leaves."""
     use = pair.use
     worth_of_whole = _worth_of_input(pair, use.tokens)
     inputs = [(use.tokens, worth_of_whole, WHOLE)]
@@ -217,7 +217,7 @@ def _all_ways(pair: Pair) -> list[Way]:
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
-    """Return (tokens, worth, how much stands, tokens of an outline) of the result, the whole first."""
+    """Return (tokens, worth, how much stays, tokens of an outline) of the result, the whole first."""
     result = pair.result
     whole = result_tokens(pair.shown.text, pair.estimated)
     worth = _worth_of_result(pair, whole)
@@ -245,7 +245,7 @@ def _recent(pair: Pair) -> float:
 
 
 def _falling(ways: Sequence[Way]) -> list[Way]:
-    """Of all ways those that are worth most for what they take: the upper hull of worth over tokens, the whole first."""
+    """Return the ways that are worth most for their tokens: the upper hull of worth over tokens, the whole first."""
     hull = [ways[0]]
     for way in sorted(ways[1:], key=lambda each: (-each.tokens, -each.worth)):
         if way.tokens >= hull[-1].tokens:

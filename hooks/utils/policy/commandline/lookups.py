@@ -1,4 +1,4 @@
-"""What a search or a read on the command line looks at, as parts. Pure.
+"""Read which parts a search or a listing on the command line covers. Pure.
 
 Options are those of the GNU, BSD and ripgrep manuals; an unknown option is taken to have no value.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..parts import content_search, file_search, here_only, normal_path
 
-# More places than this are not told apart: what was asked is then unknown, and is covered by nothing.
+# More places than this are not listed: what was searched is then unknown, and is covered by nothing.
 MOST_PLACES = 64
 
 # Letters of short options that take a value, and of those that change what matches.

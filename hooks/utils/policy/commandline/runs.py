@@ -1,4 +1,4 @@
-"""What makes two test, build, lint or type-check runs the same run. Pure.
+"""Identify test, build, lint and type-check runs, so that the same run is known again. Pure.
 
 A run is named by its tool or script and its folder (the key) and by what it is limited to (the scope): paths, `k=` for tests selected by
 name, `p=` for packages. How it reports does not matter: verbosity, colour, coverage, reporters, stopping at the first failure.
@@ -50,7 +50,7 @@ def family_of(name: str) -> str:
 
 
 def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) -> Run | None:
-    """Return the run that the words start (`words[0]` stands for `program`), None when they start none.
+    """Return the run that the words start (`words[0]` is taken as `program`), None when they start none.
 
     `outer` is what limits it from outside: `p=` packages of a package manager's `exec`, assignments in front of it."""
     if outer:
@@ -78,7 +78,7 @@ def _tool(family: str, tool: str, identity: str, words: list[str], at: int, cwd:
 
 
 class Limits:
-    """What the words behind a run limit it to."""
+    """The limits that the words behind a run set to it."""
 
     __slots__ = ("cwd", "items", "letters", "tool", "variants")
 

@@ -4,7 +4,7 @@ A result passes RULES in their order. Nothing that entered before is changed. A 
 on, and keeps `Shown` up to date with all that enters and what is gone.
 
 To add a rule, write its function and give it a row: the setting and the values that switch it on, the law that holds for what it leaves
-out, and the words in which people are told. `enter`, the lab, the benchmarks and the tests of the laws go by these rows. A new value of a
+out, and the words that people read. `enter`, the lab, the benchmarks and the tests of the laws go by these rows. A new value of a
 setting goes into `policy/ruleset.py`, a new law into `tests/policy/door_laws.py`.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..tools import Tool
 
     class Settings(NamedTuple):
-        """What the user has set, as docs/configuration.md says it."""
+        """The user's settings, with the values of docs/configuration.md."""
 
         say_once: str = DEFAULT_SAY_ONCE
         shape: str = DEFAULT_SHAPE
@@ -72,7 +72,7 @@ SAFE, STRONG = SHAPES[1:]
 REBUILT = "rebuilt"
 # The same, but for escape codes, progress that was drawn over and blank lines beyond two in a row.
 REBUILT_BUT_FOR_NOISE = "rebuilt but for noise"
-# Whole lines stay in their order, each that tells of a failure among them; how many are missing is said, and the archive has them.
+# Whole lines stay in their order, each that tells of a failure among them; a line says how many are missing, and the archive has them.
 CHOSEN = "chosen"
 
 # What runs commands, whose outputs tell of failures.

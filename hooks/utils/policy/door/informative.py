@@ -1,4 +1,4 @@
-"""What of an output over its kind's budget says something: its failures, its verdict, the best of each file, its ends. Pure.
+"""The informative lines of an output over its kind's budget: its failures, its verdict, the best of each file, its ends. Pure.
 
 Whole lines stay, in their order, of all but a search with a mark for each gap; the last line says how much is left out, where it is, and
 what it names. No line that tells of a failure ever goes, whatever the kind and however many there are. Diffs, tables, configuration and
@@ -29,7 +29,7 @@ else:
 
     Budgeted = namedtuple("Budgeted", "text lines")
 
-# What stands around lines that tell of failures may take so many characters with them; those lines themselves as many as they have.
+# Characters that the lines around failures may take, with these; the failures themselves take as many as they have.
 AROUND = 4_000
 # A result of a failed command of fewer characters enters whole.
 LEAST_FAILED = 4_000
@@ -37,16 +37,16 @@ LEAST_FAILED = 4_000
 LEAST_SAVED = 500
 # Lines of a run's beginning (the exit code, the command) and of its end (the summary).
 _HEAD, _TAIL = 3, 12
-# Lines before and behind one that tells of a failure, where its name, its values and its place stand.
+# Lines before and behind one that shows a failure, for its name, its values and its place.
 _BEFORE, _BEHIND = 2, 8
 # Lines of an output's beginning for one of its end.
 _HEAD_FOR_TAIL = 2
 # A gap of fewer characters is hardly longer than its mark.
 _LEAST_GAP = 40
 _NOTICE = "[PopKit left out "
-# Characters of what is left out that names are looked for in.
+# Characters of the lines left out that are searched for names.
 _NAMES_IN = 100_000
-# A line of a search: the file, if it is named, and whether the line matches or only stands beside a match.
+# A line of a search: the file, if it is named, and whether the line matches or is only next to a match.
 _MATCH = r"((?:[A-Za-z]:)?[^:\n]{1,300}?[:-])?\d+([:-])"
 
 _DEFINITION = (
@@ -103,7 +103,7 @@ def is_listed(lines: Sequence[str]) -> bool:
 
 
 def _defines(lines: Sequence[str]) -> bool:
-    """Return whether a search shows what stands around a definition: the rest of that is what was looked for."""
+    """Return whether a search shows the lines around a definition: they are what it was made for."""
     import re
 
     matches = [(line, match) for line in lines if (match := re.match(_MATCH, line))]
@@ -112,7 +112,7 @@ def _defines(lines: Sequence[str]) -> bool:
 
 
 def _essential_lines(lines: Sequence[str], end: int, kind: str, failures: Sequence[int], budget: int) -> set[int]:
-    """Return the places of what stays of a run, an error or another output: its ends, what tells of failures, what stands around that."""
+    """Return the places of the lines that stay of a run, an error or another output: its ends, its failures, the lines around those."""
     ends = _ends(end) if kind == kinds.OTHER else [*range(min(_HEAD, end)), *range(end - 1, max(-1, end - 1 - _TAIL), -1)]
     kept = _within(lines, ends, budget) | set(failures)
     kept = _within(lines, _around(failures, end), AROUND, kept)

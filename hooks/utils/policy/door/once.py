@@ -1,9 +1,9 @@
-"""A result's text with what the context already shows said as a reference to it. Pure.
+"""A result's text, in which references replace what the context already shows. Pure.
 
 Of a run of lines the first and the last stay, with their numbers; between them one line tells which call above shows the others, which
 lines of its result they are, and words with which they begin and end. A reader who sees the context alone finds them by that, and nothing
 else by the same words: where another result would fit too, the lines enter. What the host adds to a result for the model (a reminder) is
-never part of a run, and a line that must be read where it stands is never left out.
+never part of a run, and a line that must be read in its place is never left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ else:
 
     Reduced = namedtuple("Reduced", "text leans_on lines")
 
-# A reference that is hardly shorter than what it stands for is one more thing to follow.
+# A reference that is hardly shorter than what it replaces is one more thing to follow.
 _LEAST_SAVED_CHARS = 40
 # Words are of so many characters at the least, if one of the lines nearest to that end has them, and at the most.
 _LEAST_WORDS, _MOST_WORDS, _NEAREST = 12, 32, 3
@@ -232,7 +232,7 @@ _NAMING_KEYS = (
     "task_id",
 )
 _PATHS = ("file_path", "filePath", "notebook_path", "path")
-# What encloses a reference and its words stands in none of them.
+# Characters that enclose a reference and its words, and occur in neither.
 _LOOKALIKES = str.maketrans({"[": "［", "]": "］", "«": "‹", "»": "›", "…": "..."})
 
 

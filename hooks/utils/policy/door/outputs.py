@@ -2,7 +2,7 @@
 lines in a row, the same line again. Pure.
 
 What tells of a failure is taken generously: a line too many costs little, one too few misleads. Escape codes,
-progress and blank lines are lost; the same line in a row is not, for it stands once, and the line behind it says how often. Lines that
+progress and blank lines are lost; a line repeated in a row is not, for it stays once, and the next line says how often. Lines that
 differ in anything all stay, for the one number that differs may be what was asked for. Diffs, tables and structured data are never touched.
 """
 
@@ -29,12 +29,12 @@ _WORDS = (
 _EXIT = r"(?i:\bexit(?:ed)?(?: with)?(?: code| status)?[ :=(]+-?[1-9])|\bE[0-9]{3,4}\b|\bSIG[A-Z]{3,}\b"
 # What was expected and what came, in the forms in which runners of tests show it.
 _VALUES = r"^\s*(?:E  |> |[-+] (?:Expected|Received)|\^|~+\^?|\|\s+\^)|\b[Aa]ctual\b"
-# A place and what is said of it: `path:3:5: …`, `path(3,5): …`, `  3:5  error …`, `--> path:3:5`, `path.ext:3: …`, `File "path", line 3`.
+# A place and a message about it: `path:3:5: …`, `path(3,5): …`, `  3:5  error …`, `--> path:3:5`, `path.ext:3: …`, `File "path", line 3`.
 _PLACES = (
     r"[A-Za-z_)\]]\d?:\d+:\d+\b|\(\d+,\d+\)|^\s*\d+:\d+\s|^\s*--> |\.\w{1,8}:\d+: |\bFile \".*\", line \d|^\s*(?:rspec|phpunit) \S|\bL\d+:"
     r"|^(?:\S+ +)*\S+\.\w{1,8}:\d+$|[\w.]+::[\w.]+ *$"
 )
-# Where a call came through on its way, in what is not one's own; and a line of a program as it is shown around a failure.
+# Frames of a stack in code that is not the user's; and a line of a program as it is shown around a failure.
 _FRAME = r"^\s*at .*[(/ ]node_modules/|^\s*at (?:.*\()?node:|^\s*\d+(?: +\d+)? +[|│](?: |$)"
 # A failed test by its number or in its frame, and sums of them.
 _NUMBERED = r"^\s*\d+\) |^\s*_{3,} .* _{3,}\s*$|^\s*-{3,} .* -{3,}\s*$|^[FE.sx]*[FE][FE.sx]*(?: |$)"
@@ -47,7 +47,7 @@ _PASSED = (
     r"^(?:[@\w./-]+[:#][\w:-]+: |\[[\w@./:-]+\] )?\s*(?:ok \d|ok\s+\S+\s+[\d.]+s|[✓✔√]|\(pass\) |PASS\b|--- PASS|test .* \.\.\. ok$)"
     r"|\bPASSED(?: +\[ *\d+%\])?$|^\S+ \.\.\. ok$|^test result: ok"
 )
-# Of a search, in which every line may stand in a program, what only an output looks like.
+# Of a search, whose every line may be part of a program: forms that only an output has.
 _OUTRIGHT = (
     r"(?:^|^\S+?[:-]\d+[:-]|^\d+[:-]|: |\| +|\] |^#\d+ )\s*(?:E {2,}\S|(?:error|fatal|panic|FAIL|FAILED|ERROR|FAILURE|Error"
     r"|AssertionError)\b[\[:! (\t]"
@@ -63,7 +63,7 @@ _OUTRIGHT = (
     r"|^\s*\d+\) \[\w+\]|^rspec \./|\bFAILED in [\d.]+s\b|\bFAILED\b *(?:\[ *\d+%\])?$|: exit [1-9]\d* \("
 )
 _CODES = r"\x1b\[[0-9;]*[A-Za-z]"
-# Of a longer line only its words are looked at: no finding is as long, and the other forms take steps for each pair of its characters.
+# Of a longer line only its words are examined: no finding is as long, and the other forms take steps for each pair of its characters.
 _LONGEST = 400
 
 
@@ -75,7 +75,7 @@ def failures_in(lines: Sequence[str], kind: str) -> list[int]:
 
 
 def _drawn(lines: Sequence[str]) -> Sequence[Sequence[str]]:
-    """Return what was drawn where each line stands, without colours."""
+    """Return the texts drawn in the place of each line, without colours."""
     text = "\n".join(lines)
     if "\x1b" not in text and "\r" not in text:
         return [(line,) for line in lines]

@@ -14,7 +14,7 @@ from .named import without_scheme
 DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp")
 _USERS = ("user", "proxy-user")
 _PROMPTS = ("assword", "assphrase", "asscode")
-# A prompt stands so many words before what is sent to it.
+# A prompt is at most so many words before what is sent to it.
 _BACK = 12
 _ENDS = ("\\r", "\\n")
 
@@ -59,7 +59,7 @@ def _is_variable(value: str) -> bool:
 def _piped(line: Line, number: int) -> list[tuple[int, int]]:
     """Return what is written into the command that begins here, when that takes a secret."""
     begin = line.starts[number - 1]
-    for _ in range(2):  # what only passes it on stands between
+    for _ in range(2):  # what only passes it on is between them
         if begin and "|" in line.gaps[begin] and "||" not in line.gaps[begin]:
             begin = line.starts[begin - 1]
     return _written(line, number, begin, _receives(line.command(number)))
@@ -143,7 +143,7 @@ def _sent(line: Line, number: int) -> list[tuple[int, int]]:
     return [(begin, min(ends))]
 
 
-# --- what is said around them ------------------------------------------------------------------------------------------------------------
+# --- the words around them ----------------------------------------------------------------------------------------------------------------
 
 # Words that speak of a secret when what follows, or goes before, looks like one.
 _SECRET_WORDS = frozenset(
@@ -153,7 +153,7 @@ _SECRET_WORDS = frozenset(
 )
 _PASSWORDS = frozenset(("password", "passwd", "passphrase"))
 _REFUSING = frozenset("invalid valid expired revoked rejected unknown incorrect wrong bad unauthorized denied leaked malformed".split())
-# What may stand before a colon in the name of a package.
+# What may come before a colon in the name of a package.
 _PROTOCOLS = frozenset("npm workspace jsr github file patch catalog link portal git".split())
 _SQL = frozenset("user role login with encrypted set alter create by identified = to server".split())
 _WITHOUT_PARENTHESES = "convertto-securestring"
