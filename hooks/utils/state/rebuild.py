@@ -257,4 +257,4 @@ def _written(entry: dict[str, Any]) -> tuple[int, int]:
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}
     total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
     blocks = entries.blocks_of(entry)
-    return total + sum(map(entries.said_tokens, blocks)), sum(map(thinking_tokens, blocks))
+    return total + sum(map(entries.text_tokens, blocks)), sum(map(thinking_tokens, blocks))

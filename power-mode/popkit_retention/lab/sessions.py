@@ -126,7 +126,7 @@ class _Reading:
             if block.get("type") == "tool_result" and isinstance(block.get("tool_use_id"), str):
                 self._result(entry, block)
             elif isinstance(block.get("text"), str):
-                self._text(block["text"], entries.said_tokens(block), entry)
+                self._text(block["text"], entries.text_tokens(block), entry)
 
     def _text(self, text: str, estimate: int, entry: dict) -> None:
         block = self._add(tokens_of(len(text)))
@@ -203,7 +203,7 @@ class _Reading:
     def _answer(self, block: dict, text: str, texts: list[str]) -> Block:
         """Add a block that the assistant wrote. `texts`: those that it needed results for."""
         answer = self._add(tokens_of(len(text)))
-        answer.estimate = entries.said_tokens(block)
+        answer.estimate = entries.text_tokens(block)
         self.current.output += answer.tokens
         if self.with_texts:
             self.session.texts[answer] = "\n".join(texts)

@@ -52,7 +52,7 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
         return None
     tool = TOOLS.of(name)
     tool_input = payload.get("tool_input")
-    tool_input = _as_asked(tool_input) if isinstance(tool_input, dict) else {}
+    tool_input = _as_recorded(tool_input) if isinstance(tool_input, dict) else {}
     if payload.get("hook_event_name") == "PostToolUseFailure":
         outcome = outcome_of_error(text(payload, "error"))
     else:
@@ -69,7 +69,7 @@ def run_as_ours(command: str) -> str:
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
 
 
-def _as_asked(tool_input: dict[str, Any]) -> dict[str, Any]:
+def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:
     """Return the input as the transcript has it: the host tells hooks the command that it ran for it."""
     command = tool_input.get("command")
     if isinstance(command, str) and command.startswith(_OURS):

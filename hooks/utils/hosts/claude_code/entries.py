@@ -231,7 +231,7 @@ def is_prompt(entry: Entry) -> bool:
     return any(block.get("type") in ("text", "image") for block in blocks_of(entry))
 
 
-def said_tokens(block: dict[str, Any]) -> int:
+def text_tokens(block: dict[str, Any]) -> int:
     """Return the estimated tokens of a block that the user or the assistant wrote, a text or the input of a call; 0 for any other."""
     if isinstance(block.get("text"), str):
         return estimate_tokens(block["text"])

@@ -122,7 +122,7 @@ class Contents:
     def _answer(self, block: dict[str, Any], uuid: str) -> None:
         if block.get("type") != "tool_use":
             self.composition.add(THOUGHT, thinking_tokens(block), uuid)
-            self.composition.add(WROTE, entries.said_tokens(block), uuid)
+            self.composition.add(WROTE, entries.text_tokens(block), uuid)
             return
         id, name, arguments = block.get("id"), block.get("name"), block.get("input")
         arguments = arguments if isinstance(arguments, dict) else {}
@@ -141,7 +141,7 @@ class Contents:
         if isinstance(content, str):
             self.composition.add(kind, estimate_tokens(content), uuid)
         for block in entries.blocks_of(entry):
-            self.composition.add(kind, IMAGE_TOKENS if block.get("type") == "image" else entries.said_tokens(block), uuid)
+            self.composition.add(kind, IMAGE_TOKENS if block.get("type") == "image" else entries.text_tokens(block), uuid)
 
     def _attached(self, attached: dict[str, Any], uuid: str, began: bool) -> None:
         kind = SAID if attached.get("type") in _WITH_WORDS else ADDED

@@ -33,7 +33,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.
 # A shell that is asked for nothing but a patch, as older models do: the patch is in a here-document.
 _IN_SHELL = re.compile(r"^\s*(?:cd\s+(?P<folder>[^\s;&|]+)\s*&&\s*)?apply_patch\s*(?:<<|[\"'(])")
 # What Codex says of a command before its output.
-_SAID = re.compile(
+_OUTPUT_HEAD = re.compile(
     r"(?:(?:Chunk ID: [^\n]*|Wall time:? [^\n]*|Original token count: [^\n]*|Process running with session ID [^\n]*"
     r"|Script (?:completed|running|failed|terminated)[^\n]*|(?:Process exited with code|Exit code:) (?P<code>-?\d{1,5}))\n)+Output:\n?"
 )
@@ -149,7 +149,7 @@ def result_of(item: Item) -> tuple[list[dict[str, Any]] | str, bool]:
 
 def _unwrapped(text: str) -> tuple[str, int]:
     """Return (output, exit code) of what Codex says of a command."""
-    match = _SAID.match(text)
+    match = _OUTPUT_HEAD.match(text)
     if match is not None:
         return text[match.end() :], int(match["code"] or 0)
     if text.startswith('{"output":'):
@@ -170,7 +170,7 @@ def _blocks(output: list[Any]) -> list[dict[str, Any]]:
         if not isinstance(one, dict):
             continue
         if isinstance(one.get("text"), str):
-            match = _SAID.match(one["text"])
+            match = _OUTPUT_HEAD.match(one["text"])
             blocks.append({"type": "text", "text": one["text"][match.end() :] if match else one["text"]})
         elif one.get("type") in ("input_image", "image"):
             blocks.append({"type": "image"})

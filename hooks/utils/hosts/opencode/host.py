@@ -78,7 +78,7 @@ class Kept:
     def __init__(self, path: str, session_id: str, cwd: str, agent_id: str = "") -> None:
         self.path = path
         self.translator = Translator(session_id, cwd, agent_id)
-        self.standing: dict[str, str | None] = {}  # message of the conversation -> uuid of its last entry
+        self.last_entries: dict[str, str | None] = {}  # message of the conversation -> uuid of its last entry
         self.results: dict[str, list[str]] = {}  # message -> ids of the calls whose results it brought
         self.size = 0  # bytes that are known
         self._look()
@@ -89,12 +89,12 @@ class Kept:
         self._look()
         ids = [_id_of(message) for message in messages]
         if is_all:
-            self.take_back([id for id in self.standing if id not in set(ids)])
+            self.take_back([id for id in self.last_entries if id not in set(ids)])
         new: list[dict[str, Any]] = []
         for at, (id, message) in enumerate(zip(ids, messages)):
-            if id and id not in self.standing and (is_whole(message) or at + 1 < len(messages)):
+            if id and id not in self.last_entries and (is_whole(message) or at + 1 < len(messages)):
                 made = list(self.translator.entries(message))
-                self.standing[id] = made[-1]["uuid"] if made else self.translator.before
+                self.last_entries[id] = made[-1]["uuid"] if made else self.translator.before
                 for entry in made:
                     self._note(id, entry)
                 new += made
@@ -105,14 +105,14 @@ class Kept:
     def take_back(self, ids: list[str]) -> None:
         """Take back messages: the next one follows those before them."""
         for id in ids:
-            self.standing.pop(id, None)
+            self.last_entries.pop(id, None)
             self.results.pop(id, None)
         if ids:
-            self.translator.before = next(reversed(self.standing.values()), None) if self.standing else None
+            self.translator.before = next(reversed(self.last_entries.values()), None) if self.last_entries else None
 
     def ids(self) -> list[str]:
         """Return the ids of the calls whose results are in the conversation."""
-        return [id for message in self.standing for id in self.results.get(message, ())]
+        return [id for message in self.last_entries for id in self.results.get(message, ())]
 
     def _note(self, message: str, entry: dict[str, Any]) -> None:
         ids = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
@@ -129,11 +129,11 @@ class Kept:
         size = _size(self.path)
         if size == self.size:
             return
-        self.size, self.standing, self.results, self.translator.before = size, {}, {}, None
+        self.size, self.last_entries, self.results, self.translator.before = size, {}, {}, None
         for entry in _branch(entries.read(self.path, size)):
             if isinstance(entry.get(MESSAGE), str):
-                self.standing.pop(entry[MESSAGE], None)
-                self.standing[entry[MESSAGE]] = self.translator.before = entry["uuid"]
+                self.last_entries.pop(entry[MESSAGE], None)
+                self.last_entries[entry[MESSAGE]] = self.translator.before = entry["uuid"]
                 self._note(entry[MESSAGE], entry)
 
 
