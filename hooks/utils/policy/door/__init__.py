@@ -106,7 +106,7 @@ def _may_refer(arrival: Arrival, value: str) -> bool:
     return value == ANY or arrival.is_read
 
 
-def _said_once(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
+def _deduplicated(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
     result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(arrival))
     return Shortened(result.text, result.lines, result.leans_on)
 
@@ -125,7 +125,7 @@ RULES = (
         "noise", "shape", (SAFE, STRONG), REBUILT_BUT_FOR_NOISE, "{:,} characters of noise left out", _may_be_noisy, _quieted,
     ),
     Rule("budget", "shape", (STRONG,), CHOSEN, "{:,} lines over its budget left out", _is_printed, _within_budget),
-    Rule("shown", "say_once", (READS, ANY), REBUILT, "{:,} lines that the context already shows", _may_refer, _said_once),
+    Rule("shown", "say_once", (READS, ANY), REBUILT, "{:,} lines that the context already shows", _may_refer, _deduplicated),
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WORDS = ("token", "secret", "pass", "pwd", "key", "auth", "credential", "signature", "otp", "mnemonic", "psk", "pw", "cred", "appid")
 _LEAST_PIN = 4
 # Ends of names: whose value may be words; whose value never is.
-_SPOKEN, _TOLD = ("word", "wd", "phrase", "monic"), ("token", "auth", "key", "credential", "seconds")
+_PHRASE_ENDS, _TOKEN_ENDS = ("word", "wd", "phrase", "monic"), ("token", "auth", "key", "credential", "seconds")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NAME_CHARS = 40
 # Ends of names whose value is no secret, although the name speaks of one.
@@ -159,7 +159,7 @@ def _is_message(match: Match[str], value: str) -> bool:
     name = (match.group(1) + match.group(2)).lower()
     before = match.string[max(0, match.start() - _NAME_CHARS) : match.start()]
     is_quoted = before.rstrip(_LETTERS)[-1:] in ("'", '"', "`")
-    if not match.group(4).endswith(" ") or name.endswith(_SPOKEN) or not (is_quoted or name.endswith(_TOLD)):
+    if not match.group(4).endswith(" ") or name.endswith(_PHRASE_ENDS) or not (is_quoted or name.endswith(_TOKEN_ENDS)):
         return False
     behind = match.string[match.end() + len(value) :][:2]
     return value[:1] == "%" or (value.isalpha() and behind[:1] == " " and (is_quoted or behind[1:].islower()))
