@@ -220,7 +220,7 @@ class Shop:
     def restore_in_place(self, *words: str, with_thinking: bool = False) -> undoing.PutBack:
         site = self.site()
         with access.Opened(site.home) as db:
-            records = [record for word in words for record in restoring.meant(db, word, site.session_id, site.project)]
+            records = [record for word in words for record in restoring.records_for(db, word, site.session_id, site.project)]
         return undoing.restore_in_place(site, str(self.transcript), self.at, records, with_thinking)
 
     def popkit(self, *words: str, **how) -> Done:

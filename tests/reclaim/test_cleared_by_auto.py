@@ -27,7 +27,7 @@ def test_an_undo_gives_the_file_back_byte_for_byte(cold: Shop):
     before, state = cold.transcript.read_bytes(), cold.state()
     cold.clear()
     back = cold.undo()
-    assert ({record.tool_use_id for record in back.records}, back.gone, back.trouble) == (LONG_UNUSED, [], "")
+    assert ({record.tool_use_id for record in back.records}, back.lost, back.trouble) == (LONG_UNUSED, [], "")
     assert cold.transcript.read_bytes() == before
     cold.assert_state_follows()
     after = cold.state()

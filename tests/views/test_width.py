@@ -127,7 +127,7 @@ def test_no_record_that_goes_back_is_wide(records, said):
     back = PutBack()
     back.records = [Archived(label, tokens) for label, tokens in records]
     back.tokens = [tokens for _, tokens in records]
-    back.gone = [Archived(said, 1)]
+    back.lost = [Archived(said, 1)]
     back.trouble = text.clean(said).strip()
     _lawful(receipt.undo_lines(back, said))
     _lawful(receipt.in_place_lines(back, said, 20))

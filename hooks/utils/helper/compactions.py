@@ -124,7 +124,7 @@ class Compactions:
 
         def note() -> Callable[[], None]:
             rest = made.note(False)
-            in_place.tell(site, agent_id, now)
+            in_place.note_for_next_start(site, agent_id, now)
             return rest
 
         self._answered = note

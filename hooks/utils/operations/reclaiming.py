@@ -128,7 +128,7 @@ def restore(request: Request) -> Answer:
 
 
 def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Record]:
-    """Return the archived records that a word means: T12 of this context, else what `restoring.meant` finds."""
+    """Return the archived records that a word means: T12 of this context, else what `restoring.records_for` returns."""
     handles = [word]
     if number_of(word) is not None:
         try:
@@ -140,7 +140,7 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
                 raise
         if not handles[0]:
             raise NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
-    return [record for handle in handles for record in restoring.meant(db, handle, site.session_id, site.session_project)]
+    return [record for handle in handles for record in restoring.records_for(db, handle, site.session_id, site.session_project)]
 
 
 def _ids_of(report: Report, words: str) -> tuple[str, ...]:

@@ -102,16 +102,16 @@ def prospect(site: Site, transcript_path: str, now: float, selection: Wanted, at
 class _Leaving:
     """A result that leaves: its place in the file, and what of it stays."""
 
-    __slots__ = ("kept", "place", "result", "why")
+    __slots__ = ("outline", "place", "result", "why")
 
     def __init__(self, place: places.Place, result: Result, why: str, outline: str):
         self.place = place
         self.result = result
         self.why = why
-        self.kept = outline
+        self.outline = outline
 
     def text(self, handle: str = NO_HANDLE) -> str:
-        return with_outline(placeholder(self.result.label, self.why, handle), self.kept)
+        return with_outline(placeholder(self.result.label, self.why, handle), self.outline)
 
 
 def _clear(site: Site, transcript_path: str, plan: Prospect, with_thinking: bool) -> Cleared:

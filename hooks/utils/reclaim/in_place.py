@@ -325,8 +325,7 @@ def _note(
     store.journal(paths, journal.cleared([one.id for one in results], max(0, done.before - done.after), reasons, now))
 
 
-def tell(site: Site, agent_id: str, now: float) -> None:
-    """Note for the hook on sessions that start: no index, and once more what memory holds. That is given beside the conversation, and
-    goes."""
+def note_for_next_start(site: Site, agent_id: str, now: float) -> None:
+    """Leave a note for the session-start hook: give no index, but repeat what memory holds, which left with the conversation."""
     if not agent_id:
         site.remember(in_place=now, memory=None)

@@ -99,11 +99,11 @@ class Outlook:
         pending = round(self.state.counts.ledger.get("pending_tokens", 0))
         if self.made is not None and not self.made.conversation.last.tokens:
             pending = 0  # behind a compaction nothing waits to be loaded
-        given = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
-        plan = {"clear": self.now, "wait": self.cold}.get(given["kind"])
+        advice = verdict.verdict(self.now, self.cold, self.context, self.rules.thresholds["critical"], self.expired["items"], pending)
+        plan = {"clear": self.now, "wait": self.cold}.get(advice["kind"])
         if plan is not None:
-            given["share"] = share_of_clear(self.weights, plan.sum)
-        return given
+            advice["share"] = share_of_clear(self.weights, plan.sum)
+        return advice
 
 
 def look(site: Site, transcript_path: str, now: float) -> Outlook:

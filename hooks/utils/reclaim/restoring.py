@@ -22,7 +22,7 @@ WAIT_S = 0.3
 
 
 class NotFound(Exception):
-    """Nothing archived goes by that name, or several things do; the message says what to do."""
+    """No archived content has that name, or several have; the message says what to do."""
 
 
 def was_cleared_here(site: Site, handle: str, transcript_path: str) -> bool:
@@ -63,7 +63,7 @@ def _results_in(line: bytes) -> list[str]:
         return []
 
 
-def meant(db: Connection, word: str, session_id: str, project: str) -> list[Record]:
+def records_for(db: Connection, word: str, session_id: str, project: str) -> list[Record]:
     """Return the archived Records that a word means: one by its handle, the beginning of one, or a tool_use id; else those of a path
     pattern."""
     handles = archive.handles_of(db, word)

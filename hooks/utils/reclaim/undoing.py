@@ -35,17 +35,17 @@ _NAMED = 8  # contents that are gone for good, in a message
 
 class PutBack:
     """The outcome of putting contents back: `records` whose contents are in the transcript again, and the `tokens` that each of them adds;
-    those whose content is `gone` for good; the estimated tokens of the `thinking` that went back with them, of what left with them and
+    those whose content is `lost` for good; the estimated tokens of the `thinking` that went back with them, of what left with them and
     stays out (`unthought`: something before it is lost), and of what was thought since and `left`; what did not work afterwards ("" for
     nothing)."""
 
-    __slots__ = ("gone", "left", "records", "thinking", "tokens", "trouble", "unthought")
+    __slots__ = ("left", "lost", "records", "thinking", "tokens", "trouble", "unthought")
 
     def __init__(self) -> None:
         self.thinking = self.left = self.unthought = 0
         self.records: list[Record] = []
         self.tokens: list[int] = []
-        self.gone: list[Record] = []
+        self.lost: list[Record] = []
         self.trouble = ""
 
 
@@ -73,9 +73,9 @@ def _undo(site: Site, transcript_path: str, now: float, db: Connection, with_thi
         # What was thought after contents that are lost is bound to them.
         may_return = [] if lost else thoughts
         back = _put_back(site, transcript_path, index, standing, db, records, with_thinking or bool(thoughts), may_return)
-        lost.update((record.id, record) for record in back.gone)
+        lost.update((record.id, record) for record in back.lost)
         if back.records:
-            back.gone = list(lost.values())
+            back.lost = list(lost.values())
             back.unthought = sum(record.tokens for record in thoughts) - back.thinking
             _follow(back, _note_undone, site, db, clear, back, now)
             return back
@@ -95,7 +95,7 @@ def _nothing(standing: int, lost: list[Record]) -> str:
 
 
 def _note_undone(site: Site, db: Connection, clear: archive.Clear, back: PutBack, now: float) -> None:
-    if not back.gone and clear.task_id == task_id(site.session_id):
+    if not back.lost and clear.task_id == task_id(site.session_id):
         archive.mark_undone(db, clear.id, now)
     ids = [record.tool_use_id for record in back.records]
     live.note(site, site.paths(), [journal.undone(ids, sum(back.tokens), now)])
@@ -156,7 +156,7 @@ def _put_back(
             continue
         content = content_of(db, handle)
         if content is None:
-            back.gone.append(record)
+            back.lost.append(record)
             continue
         edits.append(place.edit(content))
         back.records.append(record)
@@ -184,7 +184,7 @@ def _with_thinking(
         archive.add_records(db, chain_of(site, transcript_path), [thought.record() for thought in since.thoughts])
         edits += [thought.leaving() for thought in since.thoughts]
         back.left = since.tokens
-    cleared = {} if back.gone else {record.tool_use_id: record for record in thoughts}
+    cleared = {} if back.lost else {record.tool_use_id: record for record in thoughts}
     for place, content in places.messages_of(transcript_path, index, cleared):
         record = cleared[place.id]
         original = content_of(db, record.id)
